@@ -1,0 +1,85 @@
+# Everything a contributor runs. `make` alone lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+URL ?= http://127.0.0.1:8000/rpc
+VERSIONS ?= 3.11 3.12 3.13
+
+# The resolver behind `make lock`; nothing else needs it.
+UV := uv==0.13.7
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test suite lint format bench fuzz soak docs compliance test-versions lock build clean
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create the virtual environment, with everything development needs.
+
+$(STAMP): requirements.lock pyproject.toml src/accord/version.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "accord needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing)." \
+	    "Name another one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) has no venv module. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+serve: setup ## Serve the demo methods over HTTP (URL=… for another address).
+	$(BIN)/accord demo $(URL)
+
+test: setup lint ## Run every check and every test.
+	$(BIN)/coverage run -m pytest
+	@$(BIN)/coverage report --format=total | sed 's/$$/% of branches and lines covered/'
+	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
+	  echo "the pure modules listed in pyproject.toml must be covered completely" >&2; exit 1; }
+
+suite: setup
+	$(BIN)/python -m pytest
+
+lint: setup ## Check style, types and the layers.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Format the code, and fix what can be fixed.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## Measure against others; writes docs/benchmarks.md.
+	$(BIN)/python -m benchmarks
+
+fuzz: setup ## Fuzz the parsers.
+	$(BIN)/python -m fuzz
+
+soak: setup ## Run for long, and check that nothing is left behind.
+	$(BIN)/python -m tests.soak
+
+docs: setup compliance ## Regenerate the pages that come from code.
+	$(BIN)/python -m tools.error_page
+
+compliance: setup ## Write docs/compliance.md from the last complete test run.
+	$(BIN)/python -m tools.compliance_page
+
+test-versions: ## Run the tests under each supported Python that is installed.
+	@VERSIONS="$(VERSIONS)" MAKE="$(MAKE)" tools/test-versions
+
+lock: ## Resolve requirements.lock again.
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet $(UV)
+	build/lock/bin/uv pip compile pyproject.toml requirements.in --all-extras --universal --python-version 3.11 \
+	  --upgrade --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
+
+build: setup ## Build the wheel and the source distribution.
+	$(BIN)/python -m build --no-isolation
+
+clean: ## Remove everything that was made here.
+	rm -rf .venv .venvs build dist .results .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
