@@ -262,12 +262,16 @@ _ROWS: dict[str, tuple[tuple[int, str, Severity, str], ...]] = {
     ),
 }
 
+BUILT_IN = tuple(
+    Entry(code, name, category, severity, message)
+    for category, rows in _ROWS.items()
+    for code, name, severity, message in rows
+)
+"""What Accord itself brings."""
+
 CATALOGUE = Catalogue(
-    tuple(
-        Entry(code, name, category, severity, message)
-        for category, rows in _ROWS.items()
-        for code, name, severity, message in rows
-    ),
+    BUILT_IN,
     # A limit of this end and a quota of the caller are one code on the wire.
     aliases={"busy": "rate_limited"},
 )
+"""The catalogue that Accord reads: its own entries, and those the application registered."""

@@ -1,0 +1,1 @@
+"""The tests mirror `src/accord`; what they share lies beside this file."""

@@ -1,0 +1,197 @@
+"""Exceptions say what an error object says, and what a program can do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accord.jsonrpc.catalogue import CATALOGUE
+from accord.jsonrpc.errors import (
+    AccordError,
+    BusyError,
+    CallTimeoutError,
+    ConnectError,
+    ConnectionClosedError,
+    ConnectionLostError,
+    FramingError,
+    IdsExhaustedError,
+    InternalError,
+    InvalidParamsError,
+    InvalidRequestError,
+    MessageTooLargeError,
+    MethodNotFoundError,
+    ParseError,
+    RegistrationError,
+    RpcError,
+    ServerError,
+    TransportError,
+    from_wire,
+    own_error,
+)
+
+BY_CODE: list[tuple[int, type[RpcError]]] = [
+    (-32700, ParseError),
+    (-32600, InvalidRequestError),
+    (-32601, MethodNotFoundError),
+    (-32602, InvalidParamsError),
+    (-32603, InternalError),
+    (-32010, BusyError),
+    (-32012, MessageTooLargeError),
+    (-32009, CallTimeoutError),
+]
+
+
+def says(error: RpcError) -> tuple[type[RpcError], int, str, Any]:
+    return type(error), error.code, error.message, error.data
+
+
+@pytest.mark.req("F-09", "RPC-5.1d")
+@pytest.mark.parametrize(("code", "cls"), BY_CODE)
+def test_an_error_object_becomes_the_exception_for_its_code(code: int, cls: type[RpcError]) -> None:
+    assert says(from_wire(code, "no", {"a": 1})) == (cls, code, "no", {"a": 1})
+
+
+@pytest.mark.req("F-09")
+@pytest.mark.parametrize("code", [-32000, -32001, -32008, 1090, 0, 7, -(2**63)])
+def test_an_error_object_with_another_code_keeps_it(code: int) -> None:
+    assert says(from_wire(code, "no")) == (RpcError, code, "no", None)
+
+
+@pytest.mark.req("F-09")
+@pytest.mark.parametrize(
+    "cls", [*(cls for _, cls in BY_CODE), RpcError, ServerError, TransportError]
+)
+def test_the_defaults_of_an_exception_are_those_of_the_catalogue(cls: type[RpcError]) -> None:
+    error = cls()
+    assert error.entry is not None
+    assert (error.code, error.message) == (error.entry.code, error.entry.message)
+
+
+@pytest.mark.req("F-09")
+def test_our_own_error_carries_its_name_as_reason_beside_its_members() -> None:
+    error = own_error("message_too_large", "too much", maxSize=10, unit="bytes")
+    assert says(error) == (
+        MessageTooLargeError,
+        -32012,
+        "too much",
+        {"reason": "message_too_large", "maxSize": 10, "unit": "bytes"},
+    )
+
+
+@pytest.mark.req("F-09")
+def test_our_own_error_has_the_catalogues_message_unless_given_one() -> None:
+    assert says(own_error("tool_not_found")) == (
+        RpcError,
+        -32002,
+        "Tool not found",
+        {"reason": "tool_not_found"},
+    )
+
+
+@pytest.mark.req("F-28")
+def test_our_own_busy_error_is_called_what_it_was_raised_as() -> None:
+    assert says(own_error("busy", retryAfter=2)) == (
+        BusyError,
+        -32010,
+        "Busy",
+        {"reason": "busy", "retryAfter": 2},
+    )
+
+
+def test_our_own_error_must_be_in_the_catalogue() -> None:
+    with pytest.raises(KeyError, match="no error is called 'parse_eror'"):
+        own_error("parse_eror")
+
+
+@pytest.mark.req("F-09")
+def test_an_error_says_its_message_and_its_code() -> None:
+    assert str(MethodNotFoundError("no method 'adn'")) == "no method 'adn' (-32601)"
+    assert MethodNotFoundError("no method 'adn'").args == ("no method 'adn'",)
+
+
+@pytest.mark.req("F-09")
+def test_an_empty_message_is_kept() -> None:
+    assert RpcError("").message == ""
+
+
+@pytest.mark.req("F-09", "RPC-5.1a", "RPC-5.1b", "RPC-5.1c")
+def test_an_application_error_has_any_code_message_and_data() -> None:
+    error = RpcError("out of stock", code=17, data=["apples"])
+    assert says(error) == (RpcError, 17, "out of stock", ["apples"])
+    assert error.entry is None
+
+
+@pytest.mark.req("F-09")
+def test_a_code_of_its_own_changes_one_exception_and_not_its_type() -> None:
+    assert ServerError(code=17).code == 17
+    assert ServerError().code == -32000
+
+
+def test_an_error_is_local_until_the_other_end_says_it() -> None:
+    assert RpcError().remote is False
+
+
+@pytest.mark.req("F-09")
+def test_the_entry_gives_category_and_severity() -> None:
+    entry = ParseError().entry
+    assert entry is CATALOGUE.named("parse_error")
+    assert (entry.category, entry.severity) == ("jsonrpc", "warning")
+
+
+@pytest.mark.req("F-27")
+@pytest.mark.parametrize(
+    ("cls", "message", "recoverable"),
+    [
+        (TransportError, "Transport error", True),
+        (ConnectError, "Could not connect", True),
+        (ConnectionLostError, "Connection lost", True),
+        (ConnectionClosedError, "Connection closed", False),
+        (FramingError, "Broken framing", False),
+    ],
+)
+def test_a_transport_error_knows_whether_trying_again_can_help(
+    cls: type[TransportError], message: str, recoverable: bool
+) -> None:
+    error = cls()
+    assert (error.code, error.message, error.recoverable) == (-32008, message, recoverable)
+    assert error.advice.endswith(".")
+
+
+@pytest.mark.req("F-27")
+def test_a_transport_error_takes_a_judgement_of_its_own() -> None:
+    error = ConnectError(
+        "the certificate has expired", recoverable=False, advice="Renew it.", data={"host": "a"}
+    )
+    assert says(error) == (ConnectError, -32008, "the certificate has expired", {"host": "a"})
+    assert (error.recoverable, error.advice) == (False, "Renew it.")
+    assert ConnectError.recoverable is True
+
+
+@pytest.mark.req("F-09", "F-27")
+@pytest.mark.parametrize(
+    ("error", "kinds"),
+    [
+        (CallTimeoutError(), (RpcError, TimeoutError)),
+        (ConnectionLostError(), (TransportError, ConnectionError)),
+        (ConnectionClosedError(), (TransportError,)),
+        (ServerError(), (RpcError,)),
+        (IdsExhaustedError("reconnect"), (AccordError,)),
+        (RegistrationError("no"), (AccordError,)),
+    ],
+)
+def test_an_exception_can_be_caught_as_what_it_also_is(
+    error: AccordError, kinds: tuple[type[Exception], ...]
+) -> None:
+    for kind in (*kinds, AccordError):
+        with pytest.raises(kind) as caught:
+            raise error
+        assert caught.value is error
+
+
+@pytest.mark.req("F-26")
+def test_the_cause_of_an_error_is_kept() -> None:
+    cause = OSError("refused")
+    with pytest.raises(ConnectError) as caught:
+        raise ConnectError("no route") from cause
+    assert caught.value.__cause__ is cause
