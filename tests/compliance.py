@@ -1,0 +1,107 @@
+"""The pytest plugin behind requirement marks.
+
+It refuses marks that `tests/requirements.py` does not list, knows which tests show which
+requirement, and leaves the outcomes of a complete run in `.results/requirements.json`, from
+which `make compliance` writes its page.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import pytest
+
+from tests.requirements import REQUIREMENTS
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / ".results" / "requirements.json"
+BENCHMARKS = ROOT / "docs" / "benchmarks.json"
+
+Outcome = Literal["passed", "failed", "skipped", "not run"]
+
+
+class Shown(msgspec.Struct):
+    """One test, the requirements it shows, and how it went."""
+
+    requirements: list[str]
+    outcome: Outcome = "not run"
+
+
+class Run(msgspec.Struct):
+    """What a run of the suite showed."""
+
+    python: str
+    tests: dict[str, Shown]
+
+
+class StoredBenchmarks(msgspec.Struct):
+    """The part of docs/benchmarks.json that says which requirements the measured run proves."""
+
+    proves: list[str]
+
+
+def proven_by_benchmarks() -> frozenset[str] | None:
+    """The ids that the stored benchmark run proves, None when there is no such run."""
+    if not BENCHMARKS.exists():
+        return None
+    return frozenset(msgspec.json.decode(BENCHMARKS.read_bytes(), type=StoredBenchmarks).proves)
+
+
+class Marks:
+    """Follows one session; `shown` maps node ids to tests, `partial` says why it is no whole."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.shown: dict[str, Shown] = {}
+        self.partial = _selection(config)
+
+    def ids(self) -> frozenset[str]:
+        """Every requirement that a collected test shows."""
+        return frozenset(id for test in self.shown.values() for id in test.requirements)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        unknown: list[str] = []
+        for item in items:
+            ids = [id for mark in item.iter_markers("req") for id in mark.args or ("",)]
+            unknown += [_refusal(item.nodeid, id) for id in ids if id not in REQUIREMENTS]
+            if ids:
+                self.shown[item.nodeid] = Shown(ids)
+        if unknown:
+            raise pytest.UsageError("\n".join(unknown))
+
+    def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
+        self.partial = self.partial or "tests were deselected"
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        test = self.shown.get(report.nodeid)
+        if test is None or test.outcome == "failed":
+            return
+        if report.when == "call" or report.outcome != "passed":
+            test.outcome = report.outcome
+
+    def pytest_sessionfinish(self) -> None:
+        if self.partial or not self.shown:
+            return
+        RESULTS.parent.mkdir(exist_ok=True)
+        run = Run(platform.python_version(), dict(sorted(self.shown.items())))
+        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(run)))
+
+
+def _selection(config: pytest.Config) -> str | None:
+    """Why this session is a part of the suite only, None for the whole."""
+    for option in ("keyword", "markexpr", "ignore", "ignore_glob", "lf", "collectonly"):
+        if config.getoption(option, None):
+            return f"pytest was given --{option}"
+    whole = {ROOT, ROOT / "tests"}
+    parts = [arg for arg in config.args if Path(arg).resolve() not in whole]
+    return f"pytest was given {parts[0]}" if parts else None
+
+
+def _refusal(nodeid: str, id: str) -> str:
+    close = get_close_matches(id, REQUIREMENTS, n=2)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    return f"{nodeid}: tests/requirements.py lists no requirement {id!r}{hint}"

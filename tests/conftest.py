@@ -1,0 +1,49 @@
+"""What every test gets: requirement marks, and no silent gaps on continuous integration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+from tests.compliance import Marks
+
+ALLOWED_SKIP = "only on"
+"""How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Marks(config), "requirement-marks")
+
+
+@pytest.fixture
+def requirement_marks(pytestconfig: pytest.Config) -> Marks:
+    plugin = pytestconfig.pluginmanager.get_plugin("requirement-marks")
+    assert isinstance(plugin, Marks)
+    return plugin
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _refuse_gap(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _refuse_gap(report)
+    return report
+
+
+def _refuse_gap(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Under CI=true something that is missing fails the tests that need it."""
+    if os.environ.get("CI") != "true" or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if not reason.startswith(ALLOWED_SKIP):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which CI=true does not allow: {reason}"

@@ -1,0 +1,115 @@
+"""What Accord owes its users, by number, each in one line.
+
+`F-…` are requirements of the JSON-RPC foundation, `RPC-…` the clauses of the JSON-RPC 2.0
+specification: the section's number and a letter. A test that shows one carries
+`@pytest.mark.req("F-07")`. `tests/conftest.py` refuses marks that are not listed here, and
+`tests/test_requirements.py` fails for those that nothing shows.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Literal
+
+from msgspec import Struct
+
+Proof = Literal["tests", "benchmarks"]
+
+
+class Requirement(Struct, frozen=True):
+    """One thing owed, the package that owes it, and where its proof comes from."""
+
+    id: str
+    text: str
+    package: str
+    proof: Proof = "tests"
+
+    @property
+    def due(self) -> bool:
+        """Whether the package exists; before that nothing is owed."""
+        parent = self.package.rpartition(".")[0]
+        return (not parent or find_spec(parent) is not None) and find_spec(self.package) is not None
+
+
+_ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
+    ("accord.jsonrpc", "tests"): (
+        ("RPC-3a", "Member names and method names match in the same letter case only."),
+        ("RPC-3b", "One program may be client and server at once."),
+        ("RPC-4a", 'A request says `jsonrpc: "2.0"`, exactly.'),
+        ("RPC-4b", "A request's `method` is a string."),
+        ("RPC-4c", "A request's `params` may be left out; else they are an array or an object."),
+        ("RPC-4d", "A request's `id` is a string, a number or null."),
+        ("RPC-4e", "Ids that we issue are neither null nor fractions."),
+        ("RPC-4.1a", "A request without `id` is a notification, and is never answered."),
+        ("RPC-4.1b", "Nobody hears of an error in a notification, not even of bad params."),
+        ("RPC-4.2a", "Params by position come as an array, in the order the method expects."),
+        ("RPC-4.2b", "Params by name come as an object whose names match the method's exactly."),
+        ("RPC-5a", 'Every other request is answered by one response with `jsonrpc: "2.0"`.'),
+        ("RPC-5b", "An answer to a call that worked has `result` and no `error`."),
+        ("RPC-5c", "An answer to a call that failed has `error` and no `result`."),
+        ("RPC-5d", "An answer has the id of its request, or null where that cannot be told."),
+        ("RPC-5.1a", "An error's `code` is an integer."),
+        ("RPC-5.1b", "An error's `message` is a short string."),
+        ("RPC-5.1c", "An error's `data` is any value, or left out."),
+        ("RPC-5.1d", "The five pre-defined codes are used for what they are defined for."),
+        ("RPC-5.1e", "Applications choose codes outside -32768 to -32000."),
+        ("RPC-6a", "Several requests may be sent together, as an array."),
+        ("RPC-6b", "A batch is answered by an array: one answer per request that wants one."),
+        ("RPC-6c", "A batch that is not JSON, or is empty, is answered by one error object."),
+        ("RPC-6d", "Each element of a batch that is no request gets an error of its own."),
+        ("RPC-6e", "A batch with nothing to answer is answered by nothing, not by `[]`."),
+        ("RPC-7a", "The specification's examples are answered as it prints them."),
+        ("RPC-8a", "Method names that begin with `rpc.` are kept for the protocol."),
+        ("F-01", "Requests are parsed strictly; an absent id and a null id stay different."),
+        ("F-02", "Answers have either result or error, and the id with its type and value."),
+        ("F-03", "Notifications are processed, never answered; their failures are logged."),
+        ("F-04", "What is not JSON is answered -32700 with a null id."),
+        ("F-05", "JSON that is no message is answered -32600, saying why; a broken answer is not."),
+        ("F-06", "An unknown method is answered -32601, with its name and the id."),
+        ("F-07", "Bad params are answered -32602, with path, what was expected and what came."),
+        ("F-08", "Batches run concurrently, are answered in order, and are limited."),
+        ("F-09", "Errors have a code, a message and data; codes are catalogued, or strictly so."),
+        ("F-10", "Answers find their calls by id, also calls from other threads."),
+        ("F-11", "Many calls run at once in both directions, and none blocks another."),
+        ("F-12", "Both ends call and are called on one connection, with ids of their own."),
+        ("F-13", "Calls time out, after 30 s unless told otherwise; late answers are dropped."),
+        ("F-14", "Ids are counted or UUIDs, never reissued while in use; the counter can end."),
+        ("F-15", "A cancelled call leaves nothing behind, and the other end may be told."),
+        ("F-18", "When a connection drops, its pending calls fail at once and all is freed."),
+        ("F-20", "The state of a connection can be read and observed; a closed one says so."),
+        ("F-26", "Causes, correlation ids and remote data survive; tracebacks stay in the log."),
+        ("F-28", "At a limit new work is refused as busy, and the rest is served on."),
+        ("F-29", "A message over the size limit is answered -32012; the connection survives."),
+        ("F-30", "Hostile input crashes nothing."),
+    ),
+    ("accord.transports", "tests"): (
+        ("F-16", "Stdio carries a message per line, also with a child process at the other end."),
+        ("F-17", "Framing keeps the boundaries of messages, however the bytes arrive."),
+        ("F-19", "A URL chooses the transport, and its scheme whether TLS is used."),
+        ("F-27", "Transport errors say whether trying again helps; connecting can be retried."),
+    ),
+    ("accord.jsonrpc", "benchmarks"): (
+        ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),
+        ("F-22", "More than 10,000 messages a second on one connection; workers share the load."),
+        ("F-23", "Params and results stay raw until decoded; output goes to reused buffers."),
+        ("F-24", "Everything is bounded and released: memory stays flat."),
+        ("F-25", "Encoding or decoding a message costs about a microsecond."),
+    ),
+}
+
+
+def _order(requirement: Requirement) -> tuple[bool, str]:
+    return not requirement.id.startswith("RPC-"), requirement.id
+
+
+REQUIREMENTS: dict[str, Requirement] = {
+    requirement.id: requirement
+    for requirement in sorted(
+        (
+            Requirement(id, text, package, proof)
+            for (package, proof), rows in _ROWS.items()
+            for id, text in rows
+        ),
+        key=_order,
+    )
+}
