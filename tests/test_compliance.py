@@ -1,0 +1,117 @@
+"""Marks are checked, gaps fail where they must, and the report says what the run showed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.compliance import Run, Shown
+from tests.requirements import REQUIREMENTS
+from tools.compliance_page import render
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    """An empty suite that has our conftest."""
+    pytester.makeconftest("from tests.conftest import *")
+    pytester.makeini(
+        "[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\n"
+        "markers = req(*ids): requirements\n"
+    )
+    return pytester
+
+
+def test_a_mark_with_an_unknown_id_fails_the_collection(suite: pytest.Pytester) -> None:
+    suite.makepyfile("import pytest\n@pytest.mark.req('F-01', 'F-1')\ndef test_it(): pass")
+    result = suite.runpytest()
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*::test_it: tests/requirements.py lists no requirement 'F-1'; did you mean F-*"]
+    )
+
+
+def test_a_mark_without_any_id_fails_the_collection(suite: pytest.Pytester) -> None:
+    suite.makepyfile("import pytest\n@pytest.mark.req()\ndef test_it(): pass")
+    result = suite.runpytest()
+    assert result.ret is pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*::test_it: tests/requirements.py lists no requirement ''"])
+
+
+def test_a_mark_with_known_ids_is_fine(suite: pytest.Pytester) -> None:
+    suite.makepyfile("import pytest\n@pytest.mark.req('F-01', 'RPC-4a')\ndef test_it(): pass")
+    suite.runpytest().assert_outcomes(passed=1)
+
+
+SKIPS = """
+    import pytest
+    def test_missing(): pytest.skip("node is missing")
+    @pytest.mark.skipif(True, reason="only on Windows")
+    def test_elsewhere(): pass
+    @pytest.mark.xfail(reason="known", strict=True)
+    def test_known(): assert False
+"""
+
+
+def test_a_skip_is_a_skip_on_a_desk(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    suite.makepyfile(SKIPS)
+    suite.runpytest().assert_outcomes(skipped=2, xfailed=1)
+
+
+def test_a_skip_for_something_missing_fails_under_ci(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    suite.makepyfile(SKIPS)
+    result = suite.runpytest()
+    result.assert_outcomes(failed=1, skipped=1, xfailed=1)
+    result.stdout.fnmatch_lines(["skipped, which CI=true does not allow: node is missing"])
+
+
+def test_a_module_skipped_for_something_missing_fails_under_ci(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    suite.makepyfile("import pytest\npytest.importorskip('no_such_module')")
+    result = suite.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["skipped, which CI=true does not allow: *no_such_module*"])
+
+
+def test_a_requirement_is_due_once_its_package_exists() -> None:
+    assert {r.id for r in REQUIREMENTS.values() if r.due} == set(REQUIREMENTS)
+
+
+def test_the_report_gives_each_requirement_its_tests_and_their_worst_outcome() -> None:
+    run = Run(
+        "3.11.7",
+        {
+            "tests/test_a.py::test_x[1]": Shown(["F-01", "RPC-4a"], "passed"),
+            "tests/test_a.py::test_x[2]": Shown(["F-01"], "failed"),
+            "tests/test_b.py::test_y": Shown(["F-01", "F-24"], "passed"),
+            "tests/test_b.py::test_z": Shown(["F-02"], "skipped"),
+        },
+    )
+    lines = render(run, frozenset({"F-21", "F-24"})).splitlines()
+    outcomes = {
+        line.split(" | ")[0].strip("| "): tuple(line.rstrip(" |").split(" | ")[2:])
+        for line in lines
+        if line.startswith(("| F-", "| RPC-"))
+    }
+    benchmarks = "[the stored benchmark run](benchmarks.md)"
+    assert list(outcomes) == list(REQUIREMENTS)
+    assert outcomes["RPC-4a"] == ("1 test", "passed")
+    assert outcomes["F-01"] == ("2 tests", "failed")
+    assert outcomes["F-02"] == ("1 test", "skipped")
+    assert outcomes["F-03"] == ("nothing", "unproven")
+    assert outcomes["F-21"] == (benchmarks, "passed")
+    assert outcomes["F-24"] == (f"{benchmarks}, 1 test", "passed")
+    assert outcomes["F-25"] == (benchmarks, "unproven")
+    listed = lines.index("### F-01")
+    assert lines[listed + 2 : listed + 6] == [
+        REQUIREMENTS["F-01"].text,
+        "",
+        "- `tests/test_a.py::test_x` (2 cases): failed",
+        "- `tests/test_b.py::test_y`: passed",
+    ]
