@@ -20,7 +20,7 @@ help: ## List the targets.
 
 setup: $(STAMP) ## Create the virtual environment, with everything development needs.
 
-$(STAMP): requirements.lock pyproject.toml src/accord/version.py
+$(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "accord needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1 || echo missing)." \
 	    "Name another one: make setup PYTHON=python3.12" >&2; exit 1; }

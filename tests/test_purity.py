@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tests.purity import ROOT, pure_files
 
-DRIVING = {"__init__.py", "dispatcher.py", "peer.py", "threads.py"}
+DRIVING = {
+    "__init__.py",
+    "call.py",
+    "dispatcher.py",
+    "endpoint.py",
+    "outgoing_batch.py",
+    "peer.py",
+    "threads.py",
+}
 """The modules of `accord.jsonrpc` that drive the pure ones: they have a loop, a clock, a log."""
 
 
