@@ -1,0 +1,298 @@
+"""Framing: every case whole, byte by byte, and with other messages behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, strategies as st
+
+from accord.jsonrpc.errors import FramingError, MessageTooLargeError, RpcError
+from accord.jsonrpc.framing import (
+    MAX_HEADER_BYTES,
+    ContentLengthFramer,
+    Framer,
+    NewlineFramer,
+    Piece,
+)
+
+LIMIT = 16
+Make = Callable[[], Framer]
+
+
+def newline() -> Framer:
+    return NewlineFramer(LIMIT)
+
+
+def content_length() -> Framer:
+    return ContentLengthFramer(LIMIT)
+
+
+framings = pytest.mark.parametrize("make", [newline, content_length])
+
+
+def plain(pieces: list[Piece]) -> list[object]:
+    """Messages as they are, errors as what they say, so that both can be compared."""
+    return [
+        piece if isinstance(piece, bytes) else (type(piece), piece.message, piece.data)
+        for piece in pieces
+    ]
+
+
+def too_large(size: int, limit: int = LIMIT) -> object:
+    return (
+        MessageTooLargeError,
+        f"message of {size:,} bytes is over the limit of {limit:,}",
+        {"reason": "message_too_large", "maxSize": limit, "unit": "bytes"},
+    )
+
+
+def broken(message: str) -> object:
+    return (FramingError, message, None)
+
+
+def check(make: Make, stream: bytes, expected: list[object]) -> None:
+    """`stream` gives `expected` whole, byte by byte, cut in two anywhere, and with more behind."""
+    assert plain(make().feed(stream)) == expected
+
+    framer = make()
+    pieces = [piece for byte in stream for piece in framer.feed(bytes([byte]))]
+    assert plain(pieces) == expected
+
+    for cut in range(len(stream) + 1):
+        framer = make()
+        assert plain(framer.feed(stream[:cut]) + framer.feed(stream[cut:])) == expected
+
+    framer = make()
+    behind = framer.frame([b"behind"])
+    if any(isinstance(piece, tuple) and piece[0] is FramingError for piece in expected):
+        assert plain(framer.feed(stream + behind)) == expected
+        assert framer.feed(behind) == []
+    else:
+        assert plain(framer.feed(stream + behind)) == [*expected, b"behind"]
+        assert not framer.pending
+
+
+@pytest.mark.req("F-17")
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [
+        (b"", []),
+        (b"{}\n", [b"{}"]),
+        (b"{}\n[]\n", [b"{}", b"[]"]),
+        (b"{}\r\n[]\r\n", [b"{}", b"[]"]),
+        (b"\n\r\n\n{}\n\n\r\n", [b"{}"]),
+        (b'{"a":\r1}\n', [b'{"a":\r1}']),
+        (b"x" * 16 + b"\n", [b"x" * 16]),
+        (b"x" * 16 + b"\r\n", [b"x" * 16]),
+        (b"\xff\x00\n", [b"\xff\x00"]),
+    ],
+)
+def test_lines_are_messages(stream: bytes, expected: list[object]) -> None:
+    check(newline, stream, expected)
+
+
+@pytest.mark.req("F-17")
+def test_long_lines_are_messages() -> None:
+    long, longer = b"x" * 600, b"y" * 700
+    check(NewlineFramer, long + b"\n" + longer + b"\r\n\nz\n", [long, longer, b"z"])
+
+
+@pytest.mark.req("F-17")
+@pytest.mark.parametrize(
+    ("stream", "expected"),
+    [
+        (b"", []),
+        (b"Content-Length: 2\r\n\r\n{}", [b"{}"]),
+        (b"Content-Length: 2\r\n\r\n{}Content-Length: 2\r\n\r\n[]", [b"{}", b"[]"]),
+        (b"CONTENT-length:2\r\n\r\n{}", [b"{}"]),
+        (b"content-length : \t2 \r\n\r\n{}", [b"{}"]),
+        (b"Content-Length: 2\n\n{}", [b"{}"]),
+        (b"Content-Length: 002\r\n\r\n{}", [b"{}"]),
+        (b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", [b"{}"]),
+        (
+            b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"
+            b"Content-Length: 2\r\n\r\n{}",
+            [b"{}"],
+        ),
+        (b"Content-Length: 0\r\n\r\n", [b""]),
+        (b"Content-Length: 4\r\n\r\n\r\n\r\n", [b"\r\n\r\n"]),
+        (b"Content-Length: 16\r\n\r\n" + b"x" * 16, [b"x" * 16]),
+    ],
+)
+def test_header_blocks_give_the_length(stream: bytes, expected: list[object]) -> None:
+    check(content_length, stream, expected)
+
+
+@pytest.mark.req("F-17", "F-30")
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (b"Content-Length: -2\r\n\r\n", "Content-Length is no length: b'-2'"),
+        (b"Content-Length: +2\r\n\r\n", "Content-Length is no length: b'+2'"),
+        (b"Content-Length: 2.0\r\n\r\n", "Content-Length is no length: b'2.0'"),
+        (b"Content-Length: 0x2\r\n\r\n", "Content-Length is no length: b'0x2'"),
+        (b"Content-Length: 2, 2\r\n\r\n", "Content-Length is no length: b'2, 2'"),
+        (b"Content-Length: \xd9\xa2\r\n\r\n", "Content-Length is no length: b'\\xd9\\xa2'"),
+        (b"Content-Length:\r\n\r\n", "Content-Length is no length: b''"),
+        (
+            b"Content-Length: 1000000000000000000\r\n\r\n",
+            "Content-Length is no length: b'1000000000000000000'",
+        ),
+        (b"Content-Type: text/plain\r\n\r\n", "header block with no Content-Length values"),
+        (
+            b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n",
+            "header block with 2 Content-Length values",
+        ),
+        (b"Content-Length 2\r\n\r\n", "header line without a colon: b'Content-Length 2'"),
+        (b"\r\n\r\n", "header line without a colon: b''"),
+    ],
+)
+def test_header_block_without_one_clear_length_breaks_the_stream(head: bytes, message: str) -> None:
+    check(content_length, b"Content-Length: 2\r\n\r\n{}" + head, [b"{}", broken(message)])
+
+
+@pytest.mark.req("F-17")
+@pytest.mark.parametrize("stream", [b'{"jsonrpc":"2.0"}\n', b"[]\n"])
+def test_message_without_a_header_is_noticed_at_its_first_byte(stream: bytes) -> None:
+    check(content_length, stream, [broken("a message without a Content-Length header")])
+    (error,) = ContentLengthFramer().feed(stream[:1])
+    assert isinstance(error, FramingError)
+    assert not error.recoverable
+    assert "newline framing" in error.advice
+
+
+@pytest.mark.req("F-24", "F-30")
+def test_endless_header_block_breaks_the_stream_at_8_kib() -> None:
+    head = b"X: " + b"x" * (MAX_HEADER_BYTES - 3)
+    framer = ContentLengthFramer()
+    assert framer.feed(head) == []
+    assert plain(framer.feed(b"x")) == [broken("header block of more than 8,192 bytes")]
+    assert plain(ContentLengthFramer().feed(head * 2)) == [
+        broken("header block of more than 8,192 bytes")
+    ]
+
+
+@pytest.mark.req("F-17")
+def test_header_block_of_8_kib_is_read() -> None:
+    end = b"\r\nContent-Length: 2\r\n\r\n"
+    head = b"X: " + b"x" * (MAX_HEADER_BYTES - 3 - len(end)) + end
+    assert ContentLengthFramer().feed(head + b"{}") == [b"{}"]
+
+
+@pytest.mark.req("F-29")
+@pytest.mark.parametrize("size", [17, 18, 19, 100])
+def test_oversized_line_is_refused_and_the_next_one_delivered(size: int) -> None:
+    check(newline, b"a\n" + b"x" * size + b"\nb\n", [b"a", too_large(size), b"b"])
+    check(newline, b"a\n" + b"x" * size + b"\r\nb\n", [b"a", too_large(size + 1), b"b"])
+
+
+@pytest.mark.req("F-29")
+@pytest.mark.parametrize("size", [17, 18, 100])
+def test_oversized_body_is_refused_and_the_next_one_delivered(size: int) -> None:
+    stream = ContentLengthFramer().frame([b"a", b"x" * size, b"b"])
+    check(content_length, stream, [b"a", too_large(size), b"b"])
+
+
+@pytest.mark.req("F-29")
+def test_oversized_body_is_refused_as_soon_as_it_is_announced() -> None:
+    framer = ContentLengthFramer(1024 * 1024)
+    refusals = framer.feed(b"Content-Length: 1048577\r\n\r\n")
+    assert plain(refusals) == [too_large(1_048_577, 1_048_576)]
+    assert framer.pending
+
+
+def held_bytes(framer: Framer) -> int:
+    """How many bytes a framer keeps; there is no other way to see that it drops the excess."""
+    slots: tuple[str, ...] = type(framer).__slots__  # type: ignore[attr-defined]
+    values = [getattr(framer, name) for name in slots]
+    return sum(len(value) for value in values if isinstance(value, bytes | bytearray))
+
+
+@pytest.mark.req("F-24", "F-29")
+@framings
+def test_excess_is_not_buffered(make: Make) -> None:
+    framer = make()
+    framer.feed(framer.frame([b"x" * 100_000])[:50_000])
+    assert framer.pending
+    assert held_bytes(framer) == 0
+
+
+@pytest.mark.req("F-17")
+@framings
+def test_half_a_message_is_pending_until_its_last_byte(make: Make) -> None:
+    framer = make()
+    stream = framer.frame([b'{"a":1}'])
+    assert not framer.pending
+    for byte in stream[:-1]:
+        assert framer.feed(bytes([byte])) == []
+        assert framer.pending
+    assert framer.feed(stream[-1:]) == [b'{"a":1}']
+    assert not framer.pending
+
+
+@pytest.mark.req("F-17")
+def test_output_keeps_boundaries() -> None:
+    assert NewlineFramer().frame([b"{}", b"[]"]) == b"{}\n[]\n"
+    assert (
+        ContentLengthFramer().frame([b"{}", b'"\xc3\xa9"'])
+        == b'Content-Length: 2\r\n\r\n{}Content-Length: 4\r\n\r\n"\xc3\xa9"'
+    )
+
+
+@pytest.mark.req("F-29")
+@pytest.mark.parametrize("framer", [NewlineFramer(), ContentLengthFramer()])
+def test_without_a_limit_any_size_passes(framer: Framer) -> None:
+    message = b"x" * 3_000_000
+    assert framer.feed(framer.frame([message])) == [message]
+
+
+@pytest.mark.req("F-24")
+@pytest.mark.parametrize("framer", [NewlineFramer(), ContentLengthFramer()])
+def test_large_message_in_small_pieces_is_not_copied_at_each_of_them(framer: Framer) -> None:
+    stream = framer.frame([b"x" * 10_000_000])
+    pieces = [stream[at : at + 1000] for at in range(0, len(stream), 1000)]
+    started = time.thread_time()
+    messages = [message for piece in pieces for message in framer.feed(piece)]
+    assert messages == [b"x" * 10_000_000]
+    # About 20 ms; copying what is there at each piece would move 50 GB.
+    assert time.thread_time() - started < 1
+
+
+lines = st.binary(min_size=1, max_size=LIMIT + 4).filter(
+    lambda line: b"\n" not in line and b"\r" not in line
+)
+
+
+def in_pieces(data: st.DataObject, stream: bytes, framer: Framer) -> list[Piece]:
+    """Feed `stream` cut at random places."""
+    cuts = data.draw(st.sets(st.integers(0, len(stream)), max_size=12))
+    edges = [0, *sorted(cuts), len(stream)]
+    return [piece for start, end in pairwise(edges) for piece in framer.feed(stream[start:end])]
+
+
+@pytest.mark.req("F-17", "F-29")
+@given(st.lists(lines), st.data())
+@framings
+def test_what_is_framed_comes_out_wherever_the_stream_is_cut(
+    make: Make, messages: list[bytes], data: st.DataObject
+) -> None:
+    framer = make()
+    expected = [
+        message if len(message) <= LIMIT else too_large(len(message)) for message in messages
+    ]
+    assert plain(in_pieces(data, framer.frame(messages), framer)) == expected
+    assert not framer.pending
+
+
+@pytest.mark.req("F-30")
+@given(st.binary(max_size=200), st.data())
+@framings
+def test_any_bytes_give_the_same_pieces_however_they_are_cut(
+    make: Make, stream: bytes, data: st.DataObject
+) -> None:
+    whole = make().feed(stream)
+    assert plain(in_pieces(data, stream, make())) == plain(whole)
+    assert all(isinstance(piece, bytes | RpcError) for piece in whole)
