@@ -1,0 +1,386 @@
+"""WebSocket frames as values: bytes in, events out, and the bytes of frames to send.
+
+RFC 6455, section 5, for both ends of a connection, without extensions. Pure: it knows no
+socket, clock, task or log. One `FrameReader` holds what one connection has received so far:
+
+    reader = FrameReader(masked=True, max_message_bytes=1024)
+    for event in reader.receive(data): ...
+
+What arrives is checked as it arrives: a header before its payload, the UTF-8 of a text with
+each piece. After a `Close` or a `Violation`, which are always the last event of their list,
+the reader takes no notice of what follows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import struct
+import sys
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from accord.transports.websocket.masking import Bytes, mask, rotate
+
+
+class Opcode:
+    """What a frame is, section 5.2. Plain integers: an `IntEnum` costs 70 ns a frame."""
+
+    CONTINUATION: Final = 0x0
+    TEXT: Final = 0x1
+    BINARY: Final = 0x2
+    CLOSE: Final = 0x8
+    PING: Final = 0x9
+    PONG: Final = 0xA
+
+
+class CloseCode(IntEnum):
+    """Why a connection ends, section 7.4: the codes that this package uses itself."""
+
+    NORMAL = 1000
+    GOING_AWAY = 1001
+    PROTOCOL_ERROR = 1002
+    NO_STATUS = 1005
+    ABNORMAL = 1006
+    INVALID_DATA = 1007
+
+
+_FIN = 0x80
+_MASKED = 0x80
+_WHOLE_TEXT = _FIN | Opcode.TEXT
+_MAX_CONTROL_BYTES = 125
+_SENDABLE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
+"""Section 7.4 and its registry: 1004 is reserved, 1005, 1006 and 1015 never travel."""
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A whole message, put together from its fragments."""
+
+    data: bytes
+    text: bool
+
+
+class TooLarge(Struct, frozen=True, gc=False):
+    """A message announced more than is allowed; none of it is kept, and reading goes on."""
+
+    size: int
+    """Bytes announced when the limit was passed; more fragments may follow."""
+
+
+class Ping(Struct, frozen=True, gc=False):
+    """To be answered with a pong of the same data."""
+
+    data: bytes
+
+
+class Pong(Struct, frozen=True, gc=False):
+    """The other end lives."""
+
+    data: bytes
+
+
+class Close(Struct, frozen=True, gc=False):
+    """The other end is done. The code is 1005 where it gave none."""
+
+    code: int
+    reason: str
+
+
+class Violation(Struct, frozen=True, gc=False):
+    """The other end broke the protocol: the connection is to be failed with this code."""
+
+    code: int
+    reason: str
+
+
+Event: TypeAlias = Message | TooLarge | Ping | Pong | Close | Violation
+
+
+def frame_header(opcode: int, size: int, *, masked: bool = False) -> bytes:
+    """The header of an unfragmented frame; a masked one is followed by its key."""
+    # Section 5.2: the minimal number of bytes MUST be used to encode the length
+    bit = _MASKED if masked else 0
+    if size <= 125:
+        return bytes((_FIN | opcode, bit | size))
+    if size <= 0xFFFF:
+        return _SHORT.pack(_FIN | opcode, bit | 126, size)
+    return _LONG.pack(_FIN | opcode, bit | 127, size)
+
+
+def frame(opcode: int, payload: bytes, key: bytes | None = None) -> bytes:
+    """An unfragmented frame, masked with `key` as a client must."""
+    if key is None:
+        return frame_header(opcode, len(payload)) + payload
+    return frame_header(opcode, len(payload), masked=True) + key + mask(payload, key)
+
+
+def close_payload(code: int, reason: str = "") -> bytes:
+    """What a close frame carries; a reason that does not fit is cut between two characters."""
+    if code == CloseCode.NO_STATUS:
+        return b""
+    text = reason.encode()[: _MAX_CONTROL_BYTES - 2].decode(errors="ignore")
+    return code.to_bytes(2, "big") + text.encode()
+
+
+class FrameReader:
+    """What one end has received so far.
+
+    `masked` says whether incoming frames must be masked: they must at a server, and must not
+    at a client. `max_message_bytes` bounds what is kept of one message.
+    """
+
+    __slots__ = ("_closed", "_frame", "_header", "_limit", "_mask_bit", "unfinished")
+
+    def __init__(self, *, masked: bool, max_message_bytes: int | None) -> None:
+        self._mask_bit = _MASKED if masked else 0
+        self._limit = sys.maxsize if max_message_bytes is None else max_message_bytes
+        self._header = b""
+        self._frame: _Frame | None = None
+        self.unfinished: _Assembly | None = None
+        """The message whose header has come and whose end has not: to be told from the next."""
+        self._closed = False
+
+    def receive(self, data: Bytes) -> list[Event]:
+        """What these bytes complete. Nothing that is kept refers to `data` afterwards."""
+        events: list[Event] = []
+        if self._closed:
+            return events
+        try:
+            self._read(data, events)
+        except _ViolationError as error:
+            self._end()
+            events.append(Violation(error.code, error.reason))
+        return events
+
+    def _read(self, data: Bytes, events: list[Event]) -> None:
+        """One turn of the loop a frame. A whole text, the common case, is done right here."""
+        if self._header:
+            data = self._header + data
+            self._header = b""
+        position = 0
+        end = len(data)
+        if self._frame is not None:
+            position = self._read_payload(self._frame, data, 0, events)
+        while end - position >= 2 and not self._closed:
+            first = data[position]
+            second = data[position + 1]
+            plain = (
+                first == _WHOLE_TEXT
+                and second & _MASKED == self._mask_bit
+                and self.unfinished is None
+            )
+            if not plain:
+                self._check_header(first, second)
+            start = position + _HEADER_BYTES[second]
+            if start > end:
+                break
+            size = second & 0x7F
+            if size > 125:
+                size = _extended_size(data, position)
+            stop = start + size
+            if plain and stop <= end and size <= self._limit:
+                payload = (
+                    mask(data[start:stop], data[start - 4 : start])
+                    if self._mask_bit
+                    else bytes(data[start:stop])
+                )
+                if not payload.isascii():
+                    _check_utf8(payload)
+                events.append(Message(payload, True))
+                position = stop
+            else:
+                key = bytes(data[start - 4 : start]) if self._mask_bit else None
+                frame = self._begin(first, size, key, events)
+                position = self._read_payload(frame, data, start, events)
+        if not self._closed:
+            self._header = bytes(data[position:])
+
+    def _check_header(self, first: int, second: int) -> None:
+        opcode = first & 0x0F
+        if first & 0x70:
+            # Section 5.2: MUST be 0 unless an extension is negotiated
+            raise _ViolationError("reserved bits are set")
+        if second & _MASKED != self._mask_bit:
+            # Section 5.1: a client MUST mask all frames, a server MUST NOT mask any
+            wrong = "not masked" if self._mask_bit else "masked"
+            raise _ViolationError(f"frame is {wrong}")
+        match opcode:
+            case Opcode.CLOSE | Opcode.PING | Opcode.PONG:
+                # Section 5.5: control frames have at most 125 bytes and are not fragmented
+                if not first & _FIN:
+                    raise _ViolationError("control frame is fragmented")
+                if second & 0x7F > _MAX_CONTROL_BYTES:
+                    raise _ViolationError("control frame is over 125 bytes")
+            case Opcode.CONTINUATION:
+                if self.unfinished is None:
+                    raise _ViolationError("continuation of no message")
+            case Opcode.TEXT | Opcode.BINARY:
+                if self.unfinished is not None:
+                    raise _ViolationError("message begins within another one")
+            case _:
+                raise _ViolationError(f"opcode {opcode:#x} is reserved")
+
+    def _begin(self, first: int, size: int, key: bytes | None, events: list[Event]) -> _Frame:
+        opcode = first & 0x0F
+        if opcode >= Opcode.CLOSE:
+            return _Frame(_Assembly(opcode), final=True, size=size, key=key)
+        if self.unfinished is None:
+            self.unfinished = _Assembly(opcode)
+        if self.unfinished.announce(size, self._limit):
+            events.append(TooLarge(self.unfinished.size))
+        return _Frame(self.unfinished, final=bool(first & _FIN), size=size, key=key)
+
+    def _read_payload(self, frame: _Frame, data: Bytes, start: int, events: list[Event]) -> int:
+        """Take what is there of the payload, and say where that ends."""
+        stop = min(start + frame.left, len(data))
+        frame.take(data[start:stop])
+        self._frame = frame if frame.left else None
+        if not frame.left and frame.final:
+            self._finish(frame.assembly, events)
+        return stop
+
+    def _finish(self, assembly: _Assembly, events: list[Event]) -> None:
+        if assembly is self.unfinished:
+            self.unfinished = None
+        event = assembly.event()
+        if event is not None:
+            events.append(event)
+        if type(event) is Close:
+            self._end()
+
+    def _end(self) -> None:
+        self._closed = True
+        self._frame = self.unfinished = None
+        self._header = b""
+
+
+class _Assembly:
+    """A message or a control frame that is being put together."""
+
+    __slots__ = ("_data", "_decoder", "_skipped", "opcode", "size")
+
+    def __init__(self, opcode: int) -> None:
+        self.opcode = opcode
+        self.size = 0
+        # One buffer, not a list of pieces: a list would take 30 bytes for each fragment of one
+        self._data = bytearray()
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._skipped = False
+
+    def announce(self, size: int, limit: int) -> bool:
+        """Whether these further bytes are the ones that make it too large."""
+        self.size += size
+        if self._skipped or self.size <= limit:
+            return False
+        self._skipped = True
+        self._data = bytearray()
+        return True
+
+    def add(self, piece: Bytes, key: bytes | None) -> None:
+        if self._skipped:
+            return
+        plain = bytes(piece) if key is None else mask(piece, key)
+        if self.opcode == Opcode.TEXT:
+            self._check_text(plain)
+        self._data += plain
+
+    def event(self) -> Event | None:
+        """What it is now that it is whole; None if it was too large to be kept."""
+        if self._skipped:
+            return None
+        data = bytes(self._data)
+        match self.opcode:
+            case Opcode.TEXT:
+                self._check_text(b"", final=True)
+                return Message(data, True)
+            case Opcode.BINARY:
+                return Message(data, False)
+            case Opcode.PING:
+                return Ping(data)
+            case Opcode.PONG:
+                return Pong(data)
+            case _:
+                return _close(data)
+
+    def _check_text(self, piece: bytes, *, final: bool = False) -> None:
+        """Section 8.1: fail as soon as a text turns out not to be UTF-8."""
+        if self._decoder is None:
+            if piece.isascii():
+                return
+            self._decoder = _Utf8Decoder()
+        try:
+            self._decoder.decode(piece, final)
+        except UnicodeDecodeError:
+            raise _ViolationError("text is not UTF-8", CloseCode.INVALID_DATA) from None
+
+
+class _Frame:
+    """A frame whose payload is arriving."""
+
+    __slots__ = ("_key", "_seen", "assembly", "final", "left")
+
+    def __init__(self, assembly: _Assembly, *, final: bool, size: int, key: bytes | None) -> None:
+        self.assembly = assembly
+        self.final = final
+        self.left = size
+        self._key = key
+        self._seen = 0
+
+    def take(self, piece: Bytes) -> None:
+        key = None if self._key is None else rotate(self._key, self._seen)
+        self.assembly.add(piece, key)
+        self._seen += len(piece)
+        self.left -= len(piece)
+
+
+class _ViolationError(Exception):
+    def __init__(self, reason: str, code: int = CloseCode.PROTOCOL_ERROR) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+def _extended_size(data: Bytes, position: int) -> int:
+    if data[position + 1] & 0x7F == 126:
+        size = data[position + 2] << 8 | data[position + 3]
+        least = 126
+    else:
+        size = int.from_bytes(data[position + 2 : position + 10], "big")
+        least = 0x10000
+    # Section 5.2: the minimal number of bytes MUST be used; the most significant bit MUST be 0
+    if size < least or size >> 63:
+        raise _ViolationError("length is badly encoded")
+    return size
+
+
+def _check_utf8(data: bytes) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise _ViolationError("text is not UTF-8", CloseCode.INVALID_DATA) from None
+
+
+def _close(data: bytes) -> Close:
+    if not data:
+        return Close(CloseCode.NO_STATUS, "")
+    # Section 5.5.1: if there is a body, the first two bytes MUST be a code
+    code = int.from_bytes(data[:2], "big")
+    if len(data) == 1 or code not in _SENDABLE_CODES:
+        raise _ViolationError("close frame without a valid code")
+    try:
+        return Close(code, data[2:].decode())
+    except UnicodeDecodeError:
+        raise _ViolationError(
+            "reason of a close frame is not UTF-8", CloseCode.INVALID_DATA
+        ) from None
+
+
+_Utf8Decoder = codecs.getincrementaldecoder("utf-8")
+_SHORT = struct.Struct("!BBH")
+_LONG = struct.Struct("!BBQ")
+_HEADER_BYTES = tuple(
+    2 + {126: 2, 127: 8}.get(second & 0x7F, 0) + (4 if second & _MASKED else 0)
+    for second in range(256)
+)
+"""How long a header is, by its second byte."""
