@@ -39,7 +39,7 @@ test: setup lint ## Run every check and every test.
 	$(BIN)/coverage run -m pytest
 	@$(BIN)/coverage report --format=total | sed 's/$$/% of branches and lines covered/'
 	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
-	  echo "the pure modules listed in pyproject.toml must be covered completely" >&2; exit 1; }
+	  echo "the pure modules of accord.jsonrpc must be covered completely" >&2; exit 1; }
 
 suite: setup
 	$(BIN)/python -m pytest

@@ -1,4 +1,4 @@
-"""Which modules are pure, as the import contract in pyproject.toml lists them.
+"""Which modules are pure: all of `accord.jsonrpc` beside those that drive it.
 
 Run as a program it prints their files, for coverage's `--include`.
 """
@@ -11,26 +11,24 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def pure_modules() -> list[str]:
-    """The dotted names of the pure modules and packages."""
+def driving_modules() -> frozenset[str]:
+    """The dotted names of the modules with a loop, a clock or a log; pyproject.toml lists them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    (contract,) = (contract for contract in contracts if contract.get("id") == "pure")
-    return list(contract["source_modules"])
-
-
-def files_of(module: str) -> list[Path]:
-    """The files of a module, or of every module in a package."""
-    path = ROOT / "src" / Path(*module.split("."))
-    if path.is_dir():
-        return sorted(path.rglob("*.py"))
-    return [path.with_suffix(".py")]
+    (contract,) = (contract for contract in contracts if contract.get("id") == "driving")
+    return frozenset(contract["protected_modules"])
 
 
 def pure_files() -> list[Path]:
-    """The files of every pure module."""
-    return [file for module in pure_modules() for file in files_of(module)]
+    """The files of the pure modules, relative to the project."""
+    driving = driving_modules()
+    files = (ROOT / "src" / "accord" / "jsonrpc").rglob("*.py")
+    return [file.relative_to(ROOT) for file in sorted(files) if _name(file) not in driving]
+
+
+def _name(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
 
 
 if __name__ == "__main__":
-    print(",".join(str(file.relative_to(ROOT)) for file in pure_files()))
+    print(",".join(map(str, pure_files())))
