@@ -98,8 +98,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
 }
 
 
-def _order(requirement: Requirement) -> tuple[bool, str]:
-    return not requirement.id.startswith("RPC-"), requirement.id
+def _order(requirement: Requirement) -> str:
+    """The clauses as they are listed, then the requirements by number."""
+    return "" if requirement.id.startswith("RPC-") else requirement.id
 
 
 REQUIREMENTS: dict[str, Requirement] = {
