@@ -1,0 +1,95 @@
+"""What a handler can learn about the call it serves, and how it calls back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.messages import Id
+
+
+class Caller(Protocol):
+    """The side of a peer that calls the other end."""
+
+    async def call(
+        self, method: str, params: Any = ..., *, timeout: float | None | UnsetType = ...
+    ) -> Any: ...
+
+    async def notify(self, method: str, params: Any = ...) -> None: ...
+
+
+InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs a function of no arguments in a thread; awaiting gives its result."""
+
+
+def _no_threads(function: Callable[[], Any]) -> Awaitable[Any]:
+    raise RuntimeError("this call is not served with a pool of threads")
+
+
+class Context:
+    """One call being served. A handler gets it by annotating a parameter with `Context`.
+
+    `state` belongs to the connection: what one handler puts there, later ones find.
+    """
+
+    __slots__ = (
+        "channel",
+        "correlation_id",
+        "headers",
+        "id",
+        "in_thread",
+        "method",
+        "peer",
+        "state",
+    )
+
+    def __init__(
+        self,
+        method: str,
+        id: Id | UnsetType = UNSET,
+        *,
+        peer: Caller | None = None,
+        channel: ChannelInfo,
+        headers: Mapping[str, str] | None = None,
+        correlation_id: str = "",
+        state: dict[str, Any] | None = None,
+    ) -> None:
+        self.method = method
+        self.id = id
+        self.peer = peer
+        self.channel = channel
+        self.headers: Mapping[str, str] = {} if headers is None else headers
+        self.correlation_id = correlation_id
+        self.state: dict[str, Any] = {} if state is None else state
+        self.in_thread: InThread = _no_threads
+        """Runs what blocks: `await context.in_thread(partial(read, path))`. Whoever serves an
+        async method sets it to the pool that its threaded methods run in."""
+
+    @property
+    def is_notification(self) -> bool:
+        return self.id is UNSET
+
+    async def call(
+        self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
+    ) -> Any:
+        """Call the other end on the same connection.
+
+        Raises capability_not_supported where the transport is one-way, as HTTP is.
+        """
+        return await self._caller().call(method, params, timeout=timeout)
+
+    async def notify(self, method: str, params: Any = UNSET) -> None:
+        """Notify the other end on the same connection."""
+        await self._caller().notify(method, params)
+
+    def _caller(self) -> Caller:
+        if self.peer is None:
+            raise own_error(
+                "capability_not_supported",
+                f"the caller cannot be called back over {self.channel.scheme}",
+            )
+        return self.peer

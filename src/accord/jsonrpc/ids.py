@@ -1,0 +1,45 @@
+"""Where the ids of outgoing requests come from. No id is issued twice on a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+from uuid import UUID
+
+from accord.jsonrpc.errors import IdsExhaustedError
+
+LAST_ID: Final = 2**60 - 1
+"""The counter's end: safely inside what every 64-bit peer can count to."""
+
+IdKind = Literal["counter", "uuid"]
+
+
+class Counter:
+    """1, 2, 3 … up to `last`, then no more."""
+
+    __slots__ = ("_last", "_next")
+
+    def __init__(self, *, first: int = 1, last: int = LAST_ID) -> None:
+        self._next = first
+        self._last = last
+
+    def __call__(self) -> int:
+        id = self._next
+        if id > self._last:
+            raise IdsExhaustedError(
+                f"this connection has used all request ids up to {self._last:,}; reconnect to go on"
+            )
+        self._next = id + 1
+        return id
+
+
+class Uuids:
+    """Random UUIDs, from the bytes that `random_bytes(16)` gives."""
+
+    __slots__ = ("_random_bytes",)
+
+    def __init__(self, random_bytes: Callable[[int], bytes]) -> None:
+        self._random_bytes = random_bytes
+
+    def __call__(self) -> str:
+        return str(UUID(bytes=self._random_bytes(16), version=4))
