@@ -23,9 +23,12 @@ class Recorder:
     def __init__(self, on_message: Callable[[bytes], None] | None = None) -> None:
         self.messages: list[bytes] = []
         self.refusals: list[RpcError] = []
+        self.replies: list[tuple[bytes, bytes]] = []
         self.failed_sends: list[tuple[bytes, TransportError]] = []
         self.writable_changes: list[bool] = []
         self.inputs_ended = 0
+        self.interruptions: list[TransportError] = []
+        self.restorations = 0
         self.ends: list[TransportError | None] = []
         self._on_message = on_message
         self._news = asyncio.Event()
@@ -40,6 +43,10 @@ class Recorder:
         self.refusals.append(error)
         self._news.set()
 
+    def reply_received(self, sent: bytes, data: bytes) -> None:
+        self.replies.append((sent, data))
+        self._news.set()
+
     def send_failed(self, data: bytes, error: TransportError) -> None:
         self.failed_sends.append((data, error))
         self._news.set()
@@ -50,6 +57,14 @@ class Recorder:
 
     def input_ended(self) -> None:
         self.inputs_ended += 1
+        self._news.set()
+
+    def connection_interrupted(self, error: TransportError) -> None:
+        self.interruptions.append(error)
+        self._news.set()
+
+    def connection_restored(self) -> None:
+        self.restorations += 1
         self._news.set()
 
     def connection_lost(self, error: TransportError | None) -> None:
@@ -67,6 +82,11 @@ class Recorder:
         """Wait for `count` messages in all; returns those that have come."""
         await self.until(lambda: len(self.messages) >= count)
         return self.messages
+
+    async def next_message(self) -> bytes:
+        """Wait for the next message and take it out of `messages`."""
+        await self.received(1)
+        return self.messages.pop(0)
 
     async def ended(self) -> TransportError | None:
         """Wait for the end of the connection; returns what it said."""

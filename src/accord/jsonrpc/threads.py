@@ -34,6 +34,11 @@ class ThreadPool:
         self._threads = 0
         self._idle = 0
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a thread."""
+        return len(self._jobs)
+
     def submit(self, job: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run `job` in a thread; the future belongs to the running loop. Raises `BusyError`."""
         loop = asyncio.get_running_loop()

@@ -1,0 +1,92 @@
+"""Accord: how people, programs and AI agents agree on things.
+
+This module holds the names that most programs need. They are loaded when first used, so
+that `import accord` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AccordError": "accord.jsonrpc.errors",
+    "Backoff": "accord.transports.reconnect",
+    "BusyError": "accord.jsonrpc.errors",
+    "CallTimeoutError": "accord.jsonrpc.errors",
+    "ConnectError": "accord.jsonrpc.errors",
+    "ConnectionClosedError": "accord.jsonrpc.errors",
+    "ConnectionLostError": "accord.jsonrpc.errors",
+    "Context": "accord.jsonrpc.context",
+    "IdsExhaustedError": "accord.jsonrpc.errors",
+    "InternalError": "accord.jsonrpc.errors",
+    "InvalidParamsError": "accord.jsonrpc.errors",
+    "InvalidRequestError": "accord.jsonrpc.errors",
+    "InvalidResultError": "accord.jsonrpc.errors",
+    "Limits": "accord.jsonrpc.limits",
+    "MessageTooLargeError": "accord.jsonrpc.errors",
+    "MethodNotFoundError": "accord.jsonrpc.errors",
+    "ParseError": "accord.jsonrpc.errors",
+    "Peer": "accord.jsonrpc.peer",
+    "RegistrationError": "accord.jsonrpc.errors",
+    "Router": "accord.jsonrpc.router",
+    "RpcError": "accord.jsonrpc.errors",
+    "ServerError": "accord.jsonrpc.errors",
+    "ServerLimits": "accord.jsonrpc.limits",
+    "State": "accord.jsonrpc.states",
+    "ThreadPool": "accord.jsonrpc.threads",
+    "TransportError": "accord.jsonrpc.errors",
+    "connect": "accord.transports.connect",
+    "method": "accord.jsonrpc.router",
+    "run": "accord.transports.serve",
+    "serve": "accord.transports.serve",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - every key is a str
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from accord.jsonrpc.context import Context as Context
+    from accord.jsonrpc.errors import (
+        AccordError as AccordError,
+        BusyError as BusyError,
+        CallTimeoutError as CallTimeoutError,
+        ConnectError as ConnectError,
+        ConnectionClosedError as ConnectionClosedError,
+        ConnectionLostError as ConnectionLostError,
+        IdsExhaustedError as IdsExhaustedError,
+        InternalError as InternalError,
+        InvalidParamsError as InvalidParamsError,
+        InvalidRequestError as InvalidRequestError,
+        InvalidResultError as InvalidResultError,
+        MessageTooLargeError as MessageTooLargeError,
+        MethodNotFoundError as MethodNotFoundError,
+        ParseError as ParseError,
+        RegistrationError as RegistrationError,
+        RpcError as RpcError,
+        ServerError as ServerError,
+        TransportError as TransportError,
+    )
+    from accord.jsonrpc.limits import Limits as Limits, ServerLimits as ServerLimits
+    from accord.jsonrpc.peer import Peer as Peer
+    from accord.jsonrpc.router import Router as Router, method as method
+    from accord.jsonrpc.states import State as State
+    from accord.jsonrpc.threads import ThreadPool as ThreadPool
+    from accord.transports.connect import connect as connect
+    from accord.transports.reconnect import Backoff as Backoff
+    from accord.transports.serve import run as run, serve as serve

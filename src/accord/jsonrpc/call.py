@@ -1,0 +1,84 @@
+"""One outgoing call that is under way, and the decoding of what it returns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from accord.jsonrpc.errors import InvalidResultError
+from accord.jsonrpc.messages import Id
+from accord.jsonrpc.session import Pending
+
+if TYPE_CHECKING:
+    from accord.jsonrpc.peer import Peer
+
+
+class Call:
+    """A call that has been sent. Await it for its result."""
+
+    __slots__ = ("_future", "_peer", "_pending")
+
+    def __init__(self, peer: Peer, pending: Pending, future: asyncio.Future[Any]) -> None:
+        self._peer = peer
+        self._pending = pending
+        self._future = future
+
+    @property
+    def id(self) -> Id:
+        return self._pending.id
+
+    @property
+    def method(self) -> str:
+        return self._pending.method
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self.result().__await__()
+
+    async def result(self, into: Any = Any) -> Any:
+        """The result, checked against the type `into`."""
+        return decode_result(await self.answer(), into, self.method)
+
+    async def answer(self) -> Any:
+        """The result as raw JSON."""
+        try:
+            return await self._future
+        except asyncio.CancelledError:
+            self._peer.abandon(self._pending)
+            raise
+
+    def cancel(self) -> None:
+        """Give the call up; whoever awaits it is cancelled."""
+        if self._future.cancel():
+            self._peer.abandon(self._pending)
+
+    def extend(self) -> None:
+        """Give the call its full time again: the other end has shown that it works on it."""
+        self._peer.extend(self._pending)
+
+
+def decode_result(raw: Any, into: Any, method: str) -> Any:
+    """`raw` as a value of the type `into`. Raises `InvalidResultError`."""
+    try:
+        return _decoder(into).decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidResultError(f"the result of {method} is not what was asked for: {error}") from error
+
+
+def decode_data(raw: Any) -> Any:
+    """An error's data as plain values; None when there is none."""
+    if raw is UNSET:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return bytes(raw).decode(errors="replace")
+
+
+@lru_cache(maxsize=256)
+def _decoder(into: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(into)

@@ -1,0 +1,452 @@
+"""Runs the handlers of a router for the requests that come in.
+
+Inline methods run in the caller's own stack and their answer is returned at once. Async
+methods get one task each, threaded methods one task around a job of the pool; such a task
+hands in its own answer when it is done. Deadlines are kept by one timer per dispatcher.
+
+Knows routers and messages; does not know where requests come from or answers go to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import sys
+from collections.abc import Awaitable, Coroutine
+from typing import Any, Protocol
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.codec import (
+    Envelope,
+    encode,
+    encode_failure,
+    invalid_params_type,
+    is_structured,
+    read,
+    sort,
+    sort_batch,
+)
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.failures import is_foreseen, to_wire
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.messages import (
+    Batch,
+    Failure,
+    Id,
+    Invalid,
+    Message,
+    Notification,
+    Request,
+    Success,
+)
+from accord.jsonrpc.method import Method
+from accord.jsonrpc.router import Router
+from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.threads import ThreadPool, shared_pool
+
+log = logging.getLogger("accord.jsonrpc")
+
+class Cancellable(Protocol):
+    """Something that runs for a caller who may go away."""
+
+    def cancel(self) -> None: ...
+
+
+class Source(Protocol):
+    """Where requests come from."""
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        """What the handler of this call may know."""
+
+    def answer(self, data: bytes | None) -> None:
+        """Take an answer that was not ready at once; None when there is nothing to say."""
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        """Take a response, or something that was meant to be one."""
+
+
+class Running:
+    """A request whose handler has not finished."""
+
+    __slots__ = ("_among", "answer", "answered", "deadline", "id", "method", "source", "task", "work")
+
+    def __init__(
+        self, method: Method, id: Id | UnsetType, source: Source, among: set[Running]
+    ) -> None:
+        self.method = method
+        self.id = id
+        self.source = source
+        self.deadline: float | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.work: Awaitable[Any] | None = None
+        """What the task will await; None once it does."""
+        self.answered = False
+        self.answer: bytes | None = None
+        self._among = among
+
+    def cancel(self) -> None:
+        """Stop the handler; its caller is gone and is not answered."""
+        self.answered = True
+        if self.task is not None:
+            self.task.cancel()
+        if self.work is not None:  # a task cancelled before its first step runs no line of its own
+            self._among.discard(self)
+            if isinstance(self.work, Coroutine):
+                self.work.close()
+
+
+class Dispatcher:
+    """Serves one router to one connection, or to all connections of a listener."""
+
+    def __init__(
+        self,
+        router: Router,
+        *,
+        limits: Limits,
+        statistics: Statistics | None = None,
+        threads: ThreadPool | None = None,
+        strict_codes: bool = False,
+        debug: bool = False,
+    ) -> None:
+        self._find = router.methods.get
+        self._limits = limits
+        self._max_depth = limits.max_depth
+        self._statistics = Statistics() if statistics is None else statistics
+        self._threads = threads
+        self._strict = strict_codes
+        self._debug = debug
+        self._running: set[Running] = set()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._idle: asyncio.Future[None] | None = None
+        self.draining = False
+        """While set, new requests are refused and what runs may finish."""
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._running)
+
+    def handle(self, data: bytes, source: Source) -> bytes | None | Cancellable:
+        """Serve what arrived: its answer, None for nothing to say, or what is running for it.
+
+        `source.answer` gets the answer of what is running, once, never before this returns. A
+        payload that is no message at all is answered by `Refused` bytes.
+        """
+        what = read(data, self._max_depth)
+        if type(what) is Envelope and what.method:
+            id = what.id
+            method = self._find(what.method)
+            if method is None or method.mode != "inline" or id is UNSET or id is None:
+                return self._serve(id, what.method, what.params, source)
+            # The common case, written out: `_serve` would do the same.
+            self._statistics.requests_received += 1
+            try:
+                context = source.context(what.method, id) if method.wants_context else None
+                return encode(Success(id, method.invoke(what.params, context)))
+            except Exception as error:
+                return self._malformed(id, what.params) or self._failed(id, what.method, error)
+        if isinstance(what, list):
+            return self._serve_batch(sort_batch(what), source)
+        return self._serve_other(sort(what), source)
+
+    def _serve(
+        self, id: Id | UnsetType, name: str, params: Any, source: Source
+    ) -> bytes | None | Running:
+        """Serve a request, or a notification if `id` is UNSET."""
+        if id is UNSET:
+            self._statistics.notifications_received += 1
+        else:
+            self._statistics.requests_received += 1
+            if id is None:
+                self._note_null_id(name)
+        method = self._find(name)
+        if method is None:
+            return self._malformed(id, params) or self._refuse(id, _unknown_method(name))
+        if method.mode != "inline":
+            return self._start(method, params, id, source)
+        try:
+            context = source.context(name, id) if method.wants_context else None
+            result = method.invoke(params, context)
+            return encode(Success(id, result)) if id is not UNSET else None
+        except Exception as error:
+            return self._malformed(id, params) or self._failed(id, name, error)
+
+    def _serve_batch(self, batch: Message | Batch, source: Source) -> bytes | None | Cancellable:
+        if not isinstance(batch, list):  # the empty batch, which is one invalid message
+            return self._serve_other(batch, source)
+        most = self._limits.max_batch_items
+        if len(batch) > most:
+            self._statistics.requests_refused += 1
+            return encode_failure(None, _batch_too_large(len(batch), most))
+        return _BatchRun(self, self._limits, source).start(batch)
+
+    def _serve_other(self, message: Message, source: Source) -> bytes | None | Running:
+        match message:
+            case Request(id=id, method=method, params=params):
+                return self._serve(id, method, params, source)
+            case Notification(method=method, params=params):
+                return self._serve(UNSET, method, params, source)
+            case Invalid(response=False):
+                return self._refuse_invalid(message)
+            case _:
+                source.settle(message)
+                return None
+
+    def _note_null_id(self, method: str) -> None:
+        # JSON-RPC 2.0, section 4: null as an id is discouraged, yet it is answered (D-10).
+        if self._statistics.null_ids_received == 0:
+            log.warning("%s was called with a null id; said once per connection", method)
+        self._statistics.null_ids_received += 1
+
+    # Handlers that take their time
+
+    def _start(
+        self, method: Method, params: Any, id: Id | UnsetType, source: Source
+    ) -> bytes | None | Running:
+        refusal = self._no_room()
+        if refusal is not None:
+            return self._refuse(id, refusal)
+        try:
+            context = source.context(method.name, id) if method.wants_context else None
+            work: Awaitable[Any]
+            if method.mode == "thread":
+                pool = self._threads or shared_pool()
+                work = pool.submit(lambda: method.invoke(params, context))
+            else:
+                work = method.invoke(params, context)
+        except Exception as error:
+            return self._malformed(id, params) or self._failed(id, method.name, error)
+        running = Running(method, id, source, self._running)
+        running.work = work
+        self._running.add(running)
+        if method.deadline is not None:
+            running.deadline = self._loop.time() + method.deadline
+            self._arm(running.deadline)
+        task = _start_task(self._drive(running, work), self._loop)
+        if running not in self._running:  # an eager task that is done already
+            return running.answer
+        running.task = task
+        return running
+
+    async def _drive(self, running: Running, work: Awaitable[Any]) -> None:
+        running.work = None
+        answer: bytes | None = None
+        try:
+            result = await work
+            if running.id is not UNSET and not running.answered:
+                answer = encode(Success(running.id, result))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if running.answered or (task is not None and task.cancelling()):
+                running.answered = True
+                raise
+            # The handler awaited something that was cancelled; the call itself was not.
+            error = own_error("internal_error", "the handler was cancelled")
+            answer = self._refuse(running.id, error)
+        except Exception as error:
+            if not running.answered:
+                answer = self._failed(running.id, running.method.name, error)
+        finally:
+            self._running.discard(running)
+            self._finish(running, answer)
+
+    def _finish(self, running: Running, answer: bytes | None) -> None:
+        running.answer = answer
+        if running.task is not None and not running.answered:
+            running.answered = True
+            running.source.answer(answer)
+        if self._idle is not None and not self._running and not self._idle.done():
+            self._idle.set_result(None)
+
+    def _no_room(self) -> RpcError | None:
+        if self.draining:
+            return own_error("busy", "the connection is closing")
+        most = self._limits.max_in_flight
+        if len(self._running) < most:
+            return None
+        return own_error("busy", f"{most:,} calls are being handled, the limit", limit=most)
+
+    # Deadlines
+
+    def _arm(self, deadline: float) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_at(deadline, self._sweep)
+        elif self._timer.when() > deadline:
+            self._timer.cancel()
+            self._timer = self._loop.call_at(deadline, self._sweep)
+
+    def _sweep(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        waiting = [run for run in self._running if run.deadline is not None]
+        for running in waiting:
+            if running.deadline is not None and running.deadline <= now:
+                self._time_out(running)
+        ahead = [run.deadline for run in waiting if run.deadline is not None and run.deadline > now]
+        if ahead:
+            self._arm(max(min(ahead), now + 0.01))  # at most a hundred sweeps a second
+
+    def _time_out(self, running: Running) -> None:
+        """Answer now, whatever the handler does about its cancellation."""
+        running.deadline = None
+        seconds = running.method.deadline
+        error = own_error("timeout", f"{running.method.name} took longer than {seconds:g} s")
+        self._statistics.handlers_timed_out += 1
+        log.warning("handler of %s passed its deadline of %g s", running.method.name, seconds)
+        answer = self._refuse(running.id, error)
+        running.cancel()
+        running.source.answer(answer)
+
+    # Ending
+
+    async def drain(self, seconds: float) -> None:
+        """Refuse new work, let what runs finish for so long, then cancel it."""
+        self.draining = True
+        if self._running and seconds > 0:
+            self._idle = self._loop.create_future()
+            await asyncio.wait([self._idle], timeout=seconds)
+        self.cancel_all()
+
+    def cancel_all(self) -> None:
+        """Stop every handler; nobody is answered."""
+        self.draining = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for running in list(self._running):
+            running.cancel()
+
+    # Failures
+
+    def _malformed(self, id: Id | UnsetType, params: Any) -> Refused | None:
+        """The answer to a request whose params are a bare value, None to any other.
+
+        JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid.
+        """
+        if id is UNSET or params is UNSET or is_structured(bytes(params)):
+            return None
+        return self._refuse_invalid(invalid_params_type(bytes(params), id))
+
+    def _refuse_invalid(self, message: Invalid) -> Refused:
+        self._statistics.invalid_received += 1
+        return Refused(encode_failure(message.id, message.error))
+
+    def _failed(self, id: Id | UnsetType, method: str, error: Exception) -> bytes | None:
+        """The answer for a handler that raised, or whose result cannot be encoded."""
+        self._statistics.handlers_failed += 1
+        correlation_id = ""
+        if not is_foreseen(error, strict=self._strict):
+            correlation_id = secrets.token_hex(8)
+            log.error("%s failed [%s]", method, correlation_id, exc_info=error)
+        elif id is UNSET:
+            # JSON-RPC 2.0, section 4.1: the client of a notification learns of no error.
+            log.warning("notification %s failed: %s", method, error)
+        if id is UNSET:
+            return None
+        told = to_wire(
+            error, correlation_id=correlation_id, strict=self._strict, debug=self._debug
+        )
+        return encode_failure(id, told)
+
+    def _refuse(self, id: Id | UnsetType, error: RpcError) -> bytes | None:
+        self._statistics.requests_refused += 1
+        if id is UNSET:
+            log.warning("notification dropped: %s", error.message)
+            return None
+        return encode_failure(id, error)
+
+
+class _BatchRun:
+    """Collects the answers to one batch, in the order of its requests."""
+
+    def __init__(self, dispatcher: Dispatcher, limits: Limits, source: Source) -> None:
+        self._dispatcher = dispatcher
+        self._most_bytes = limits.max_batch_response_bytes
+        self._source = source
+        self._answers: list[bytes | None] = []
+        self._bytes = 0
+        self._waiting: dict[int, Running] = {}
+
+    def start(self, batch: Batch) -> bytes | None | _BatchRun:
+        for place, message in enumerate(batch):
+            id = message.id if isinstance(message, Request) else UNSET
+            self._answers.append(None)
+            slot = _Slot(self, self._source, place, id)
+            answer = self._dispatcher._serve_other(message, slot)
+            if isinstance(answer, Running):
+                self._waiting[place] = answer
+            else:
+                self._put(place, id, answer)
+        return self if self._waiting else self._joined()
+
+    def cancel(self) -> None:
+        for running in self._waiting.values():
+            running.cancel()
+
+    def finish(self, place: int, id: Id | UnsetType, answer: bytes | None) -> None:
+        del self._waiting[place]
+        self._put(place, id, answer)
+        if not self._waiting:
+            self._source.answer(self._joined())
+
+    def _put(self, place: int, id: Id | UnsetType, answer: bytes | None) -> None:
+        if answer is None:
+            return
+        most = self._most_bytes
+        if self._bytes + len(answer) > most and id is not UNSET:
+            error = own_error(
+                "message_too_large",
+                f"the answers to this batch are over the limit of {most:,} bytes",
+                maxSize=most,
+                unit="bytes",
+            )
+            answer = encode_failure(id, error)
+        self._bytes += len(answer)
+        self._answers[place] = answer
+
+    def _joined(self) -> bytes | None:
+        # JSON-RPC 2.0, section 6: nothing at all, rather than an empty array.
+        answers = [answer for answer in self._answers if answer is not None]
+        return b"[" + b",".join(answers) + b"]" if answers else None
+
+
+class _Slot:
+    """The source of one request in a batch: its answer fills a place in the batch's."""
+
+    __slots__ = ("_id", "_place", "_run", "context", "settle")
+
+    def __init__(self, run: _BatchRun, source: Source, place: int, id: Id | UnsetType) -> None:
+        self._run = run
+        self._place = place
+        self._id = id
+        self.context = source.context
+        self.settle = source.settle
+
+    def answer(self, data: bytes | None) -> None:
+        self._run.finish(self._place, self._id, data)
+
+
+def _batch_too_large(items: int, most: int) -> RpcError:
+    what = f"a batch of {items:,} messages is over the limit of {most:,}"
+    if most == 0:
+        what = "batches are turned off"
+    return own_error("invalid_request", f"Invalid Request: {what}", limit=most)
+
+
+def _unknown_method(name: str) -> RpcError:
+    shown = name if len(name) <= 100 else f"{name[:100]}…"
+    return own_error("method_not_found", f"Method not found: {shown}", method=shown)
+
+
+if sys.version_info >= (3, 12):
+
+    def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+else:
+
+    def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+        return loop.create_task(coroutine)

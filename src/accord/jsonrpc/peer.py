@@ -1,0 +1,511 @@
+"""A peer: one end of a connection, which calls the other end and is called by it.
+
+The life of a request, seen from both ends:
+
+    caller                                                       callee
+    peer.call("add", [1, 2])
+      session.call: id, pending entry, bytes
+      channel.send ──────────────── {"id":1,"method":"add",…} ──▶ message_received
+      await future                                                 codec.decode: Request
+                                                                   dispatcher.serve
+                                                                     inline: runs now
+                                                                     async, thread: one task
+    message_received ◀───────────── {"id":1,"result":3} ────────── channel.send
+      dispatcher.handle
+      peer.settle: pending entry
+      future.set_result
+    3
+
+A call ends in one of five ways, and in each its pending entry is gone: it is answered, its
+time runs out (`CallTimeoutError`), its caller is cancelled, the connection is lost
+(`ConnectionLostError`), or this end closes (`ConnectionClosedError`).
+
+Everything here runs on one event loop's thread, but `call_threadsafe`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from concurrent.futures import Future as ThreadFuture
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.call import Call, decode_data, decode_result
+from accord.jsonrpc.channel import Channel, ChannelInfo
+from accord.jsonrpc.codec import decode, encode_failure
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.errors import (
+    ConnectionClosedError,
+    ConnectionLostError,
+    RpcError,
+    TransportError,
+    from_wire,
+    own_error,
+)
+from accord.jsonrpc.ids import IdKind, Uuids
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.messages import (
+    Failure,
+    Id,
+    Invalid,
+    Request,
+    Success,
+)
+from accord.jsonrpc.outgoing_batch import OutgoingBatch
+from accord.jsonrpc.router import Router
+from accord.jsonrpc.session import Pending, Session, Statistics
+from accord.jsonrpc.states import State
+from accord.jsonrpc.threads import ThreadPool
+
+log = logging.getLogger("accord.jsonrpc")
+
+DEFAULT_TIMEOUT = 30.0
+DEFAULT_DRAIN = 5.0
+T = TypeVar("T")
+StateObserver = Callable[[State, TransportError | None], None]
+
+
+class Peer:
+    """One end of a connection. Use `accord.connect` or `accord.serve` to get one."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        router: Router | None = None,
+        *,
+        limits: Limits | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        ids: IdKind = "counter",
+        threads: ThreadPool | None = None,
+        drain: float = DEFAULT_DRAIN,
+        strict_codes: bool = False,
+        debug: bool = False,
+    ) -> None:
+        limits = Limits() if limits is None else limits
+        self._loop = asyncio.get_running_loop()
+        self._channel = channel
+        self._timeout = timeout
+        self._drain = drain
+        self._max_depth = limits.max_depth
+        self._session = Session(limits=limits, next_id=Uuids(os.urandom) if ids == "uuid" else None)
+        self._dispatcher = Dispatcher(
+            Router() if router is None else router,
+            limits=limits,
+            statistics=self._session.statistics,
+            threads=threads,
+            strict_codes=strict_codes,
+            debug=debug,
+        )
+        self._handle = self._dispatcher.handle
+        self._observers: list[StateObserver] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._writable = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._closing: asyncio.Task[None] | None = None
+        self._error: TransportError | None = None
+        self.call_state: dict[str, Any] = {}
+        """What handlers of this connection share as `context.state`."""
+        self.on_abandoned: Callable[[Id, str], None] | None = None
+        """Told the id and method of each call that was given up, so that a protocol can tell
+        the other end."""
+        channel.start(self)
+        if channel.writable:
+            self._writable.set()
+
+    # What is known
+
+    @property
+    def state(self) -> State:
+        return self._session.state
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._channel.info
+
+    @property
+    def statistics(self) -> Statistics:
+        return self._session.statistics
+
+    @property
+    def pending(self) -> int:
+        """How many outgoing calls wait for an answer."""
+        return len(self._session.pending)
+
+    @property
+    def in_flight(self) -> int:
+        """How many incoming calls are being handled."""
+        return self._dispatcher.in_flight
+
+    def observe(self, observer: StateObserver) -> Callable[[], None]:
+        """Have `observer(state, error)` called at every change of state; returns how to stop it."""
+        self._observers.append(observer)
+        return lambda: self._observers.remove(observer)
+
+    # Calling
+
+    @overload
+    async def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> T: ...
+    @overload
+    async def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> Any: ...
+
+    async def call(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        into: Any = Any,
+        timeout: float | None | UnsetType = UNSET,
+        idempotent: bool = False,
+    ) -> Any:
+        """Call the other end and return its result, checked against the type `into`.
+
+        `params` is a list or tuple, a dict, or an object with fields. `timeout` is in
+        seconds, None for no limit. `idempotent=True` lets a reconnecting peer send the call
+        again. Raises what the other end answered (`RpcError` and its subclasses),
+        `CallTimeoutError`, `BusyError`, `TransportError` and `InvalidResultError`.
+        """
+        if not self._writable.is_set():
+            timeout = await self._wait_writable(method, timeout)
+        call = self.begin(method, params, timeout=timeout, idempotent=idempotent)
+        return decode_result(await call.answer(), into, method)
+
+    def begin(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        longest: float | None = None,
+        idempotent: bool = False,
+    ) -> Call:
+        """Send a call now and return it to be awaited; its id is known at once.
+
+        `call.extend()` gives it its full time again, up to `longest` seconds in all.
+        """
+        call, data = self.prepare(
+            method, params, timeout=timeout, longest=longest, idempotent=idempotent
+        )
+        self._channel.send(data)
+        return call
+
+    def prepare(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        longest: float | None = None,
+        idempotent: bool = False,
+    ) -> tuple[Call, bytes]:
+        """A call whose time already runs, and the message to send for it."""
+        self._check_open()
+        future: asyncio.Future[Any] = self._loop.create_future()
+        pending, data = self._session.call(
+            method,
+            _checked(params),
+            future,
+            now=self._loop.time(),
+            timeout=self._timeout if timeout is UNSET else timeout,
+            longest=longest,
+            idempotent=idempotent,
+        )
+        if pending.deadline is not None:
+            self._arm(pending.deadline)
+        return Call(self, pending, future), data
+
+    async def notify(self, method: str, params: Any = UNSET) -> None:
+        """Tell the other end something; returns when it is on its way."""
+        await self.send(self.prepare_notification(method, params))
+
+    def prepare_notification(self, method: str, params: Any = UNSET) -> bytes:
+        return self._session.notification(method, _checked(params))
+
+    async def send(self, data: bytes) -> None:
+        """Send one encoded message or batch as soon as the other end takes it."""
+        if not self._writable.is_set():
+            await self._wait_writable("the message", UNSET)
+        self._check_open()
+        self._channel.send(data)
+
+    def batch(self) -> OutgoingBatch:
+        """Collect calls and notifications to be sent as one batch."""
+        return OutgoingBatch(self)
+
+    def call_threadsafe(
+        self, method: str, params: Any = UNSET, **options: Any
+    ) -> ThreadFuture[Any]:
+        """`call` from another thread; takes the same options."""
+        return asyncio.run_coroutine_threadsafe(self.call(method, params, **options), self._loop)
+
+    def abandon(self, call: Pending) -> None:
+        """Nobody waits for this call any more."""
+        if self._session.abandon(call.id) and self.on_abandoned is not None:
+            self.on_abandoned(call.id, call.method)
+
+    def extend(self, call: Pending) -> None:
+        deadline = self._session.extend(call.id, now=self._loop.time())
+        if deadline is not None:
+            self._arm(deadline)
+
+    def _check_open(self) -> None:
+        if self._session.state in (State.CLOSING, State.CLOSED):
+            raise ConnectionClosedError(
+                f"the connection to {self._channel.info.address or 'the peer'} is "
+                f"{self._session.state.value}"
+            ) from self._error
+
+    async def _wait_writable(
+        self, method: str, timeout: float | None | UnsetType
+    ) -> float | None:
+        """Wait until the other end takes messages again; the time that is left afterwards."""
+        self._check_open()
+        seconds = self._timeout if timeout is UNSET else timeout
+        started = self._loop.time()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._writable.wait()
+        except TimeoutError:
+            raise own_error("timeout", f"{method} could not be sent within {seconds:g} s") from None
+        if seconds is None:
+            return None
+        return max(0.0, seconds - (self._loop.time() - started))
+
+    # Deadlines: one timer for all pending calls
+
+    def _arm(self, deadline: float) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_at(deadline, self._sweep)
+        elif self._timer.when() > deadline:
+            self._timer.cancel()
+            self._timer = self._loop.call_at(deadline, self._sweep)
+
+    def _sweep(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        for pending in self._session.expire(now):
+            log.warning("no answer to %s within %g s", pending.method, pending.timeout)
+            error = own_error("timeout", f"no answer to {pending.method} within {pending.timeout:g} s")
+            _fail(pending, error)
+            if self.on_abandoned is not None:
+                self.on_abandoned(pending.id, pending.method)
+        deadline = self._session.next_deadline()
+        if deadline is not None:
+            self._arm(max(deadline, now + 0.01))  # at most a hundred sweeps a second
+
+    # Receiving: the channel's callbacks
+
+    def message_received(self, data: bytes) -> None:
+        answer = self._handle(data, self)
+        if isinstance(answer, bytes):
+            self._channel.send(answer)
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        """Hand a response to the call that waits for it."""
+        match response:
+            case Success(id=id, result=result):
+                pending = self._session.settle(id)
+                if pending is not None and not pending.token.done():
+                    pending.token.set_result(result)
+            case Failure(id=id, error=error):
+                self._fail_call(id, from_wire(error.code, error.message, decode_data(error.data)))
+            case Invalid(id=id, error=fault):
+                self._session.statistics.answers_broken += 1
+                log.warning("broken response dropped: %s", fault.message)
+                self._fail_call(id, fault)
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        info = self._channel.info
+        return Context(
+            method,
+            id,
+            peer=self if info.duplex else None,
+            channel=info,
+            headers=info.details.get("headers"),
+            state=self.call_state,
+        )
+
+    def answer(self, data: bytes | None) -> None:
+        """Send the answer to a call that took its time."""
+        if data is not None:
+            self._channel.send(data)
+
+    def _fail_call(self, id: Id, error: RpcError) -> None:
+        error.remote = True
+        if id is None:
+            log.warning("the other end reports an error without an id: %s", error)
+            self._session.statistics.answers_unknown += 1
+            return
+        pending = self._session.settle(id)
+        if pending is not None:
+            _fail(pending, error)
+
+    def message_refused(self, error: RpcError) -> None:
+        self._session.statistics.messages_refused += 1
+        log.warning("message refused: %s", error.message)
+        self._channel.send(encode_failure(None, error))
+
+    def reply_received(self, sent: bytes, data: bytes) -> None:
+        """All the answers to one message: a call in it that they leave out has failed."""
+        message = decode(data, self._max_depth)
+        if isinstance(message, Failure) and message.id is None:
+            error = from_wire(
+                message.error.code, message.error.message, decode_data(message.error.data)
+            )
+            error.remote = True
+            self._fail_sent(sent, error)
+            return
+        self.message_received(data)
+        self._fail_sent(sent, own_error("transport_error", "the reply left this call out"))
+
+    def send_failed(self, data: bytes, error: TransportError) -> None:
+        self._fail_sent(data, error)
+
+    def _fail_sent(self, data: bytes, error: RpcError) -> None:
+        """Fail the calls in an outgoing message that are still pending."""
+        message = decode(data)
+        for item in message if isinstance(message, list) else [message]:
+            if isinstance(item, Request) and item.id in self._session.pending:
+                pending = self._session.settle(item.id)
+                if pending is not None:
+                    _fail(pending, error)
+
+    def writable_changed(self, writable: bool) -> None:
+        if writable:
+            self._writable.set()
+        else:
+            self._writable.clear()
+
+    def input_ended(self) -> None:
+        """The other end sends nothing more, but may still read: finish what it asked for."""
+        self._lose_calls(lambda: ConnectionLostError("the other end will send no more answers"))
+        self.close_soon()
+
+    def connection_interrupted(self, error: TransportError) -> None:
+        """The connection is gone and a new one is being made."""
+        self._dispatcher.cancel_all()
+        self._lose_calls(lambda: _lost(error), keep_resendable=True)
+        self._move(State.CONNECTING, error)
+
+    def connection_restored(self) -> None:
+        self._dispatcher.draining = False
+        self._move(State.CONNECTED, None)
+        for data in self._session.resendable():
+            self._channel.send(data)
+
+    def connection_lost(self, error: TransportError | None) -> None:
+        self._error = error
+        self._dispatcher.cancel_all()
+        local = self._session.state is State.CLOSING and error is None
+        self._lose_calls(lambda: ConnectionClosedError() if local else _lost(error))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._move(State.CLOSED, error)
+        self._writable.set()  # whoever waits to send finds the connection closed
+        self._closed.set()
+
+    def _lose_calls(
+        self, error: Callable[[], TransportError], *, keep_resendable: bool = False
+    ) -> None:
+        for pending in self._session.lose(keep_resendable=keep_resendable):
+            _fail(pending, error())  # one each: an exception gathers the traceback of its raiser
+
+    def _move(self, state: State, error: TransportError | None) -> None:
+        if not self._session.move(state):
+            return
+        for observer in list(self._observers):
+            try:
+                observer(state, error)
+            except Exception:
+                log.exception("a state observer failed")
+
+    # Closing
+
+    async def close(self, *, drain: float | None = None) -> None:
+        """End the connection: let running handlers finish for up to `drain` seconds and
+        their answers leave, fail what still waits for an answer."""
+        self.close_soon(drain=drain)
+        await self._closed.wait()
+
+    def close_soon(self, *, drain: float | None = None) -> None:
+        """Begin to close; `wait_closed` tells when it is done."""
+        if self._closing is None and self._session.state is not State.CLOSED:
+            self._move(State.CLOSING, None)
+            self._closing = self._loop.create_task(
+                self._close(self._drain if drain is None else drain)
+            )
+
+    async def _close(self, drain: float) -> None:
+        self._lose_calls(ConnectionClosedError)
+        await self._dispatcher.drain(drain)
+        self._channel.close()
+
+    def abort(self) -> None:
+        """End the connection at once; nothing more is sent."""
+        self._channel.abort()
+
+    async def wait_closed(self) -> None:
+        """Wait until the connection has ended, by whichever side."""
+        await self._closed.wait()
+
+    async def __aenter__(self) -> Peer:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def _checked(params: Any) -> Any:
+    """`params` as it may stand in a message. Raises TypeError for what is no array or object."""
+    if params is None:
+        return UNSET
+    if isinstance(params, str | bytes | int | float):
+        raise TypeError(
+            f"params must be a list, a tuple, a dict or an object with fields, "
+            f"got {type(params).__name__}"
+        )
+    return params
+
+
+def _fail(pending: Pending, error: BaseException) -> None:
+    if not pending.token.done():
+        pending.token.set_exception(error)
+
+
+def _lost(error: TransportError | None) -> TransportError:
+    """A fresh error for the calls that were under way, with the first one as its cause."""
+    lost = ConnectionLostError(
+        "the connection was closed by the other end" if error is None else error.message
+    )
+    if error is not None:
+        lost.recoverable = error.recoverable
+        lost.advice = error.advice
+        lost.data = error.data
+    lost.__cause__ = error
+    return lost

@@ -1,0 +1,136 @@
+"""`connect`: a URL becomes a peer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Generator, Sequence
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.ids import IdKind
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
+from accord.jsonrpc.router import Router
+from accord.jsonrpc.threads import ThreadPool
+from accord.transports.options import Options
+from accord.transports.reconnect import Backoff, open_reconnecting
+
+SCHEMES = ("stdio", "tcp", "tls", "unix", "ws", "wss", "http", "https", "memory")
+
+
+class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url) as peer`
+    """Connect to `target` and get a `Peer`: use it as `async with connect(…) as peer`, or await it.
+
+    `target` is a URL (`tcp://host:port`, `tls://…`, `unix:///path`, `ws://…`, `wss://…`,
+    `http://…`, `https://…`, `memory:name`), `stdio:` for this process's own stdin and stdout,
+    `stdio:command args` or a list of strings for a program to start and talk to.
+
+    The other end can call the methods of `router`. With `reconnect`, a connection that is
+    lost is made anew. `options` are those of `Options`: `framing`, `limits`, `tls`,
+    `headers` and so on. Raises `ConnectError`.
+    """
+
+    def __init__(
+        self,
+        target: str | Sequence[str],
+        router: Router | None = None,
+        *,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        ids: IdKind = "counter",
+        reconnect: Backoff | None = None,
+        threads: ThreadPool | None = None,
+        drain: float = DEFAULT_DRAIN,
+        strict_codes: bool = False,
+        debug: bool = False,
+        **options: Any,
+    ) -> None:
+        self._target = target
+        self._router = router
+        self._options = Options(**options)
+        self._reconnect = reconnect
+        self._peer: Peer | None = None
+        self._peer_options: dict[str, Any] = {
+            "timeout": timeout,
+            "ids": ids,
+            "threads": threads,
+            "drain": drain,
+            "strict_codes": strict_codes,
+            "debug": debug,
+        }
+
+    def __await__(self) -> Generator[Any, None, Peer]:
+        return self._connect().__await__()
+
+    async def _connect(self) -> Peer:
+        if self._reconnect is None:
+            channel = await open_channel(self._target, self._options)
+        else:
+            channel = await open_reconnecting(
+                lambda: open_channel(self._target, self._options), self._reconnect
+            )
+        return Peer(channel, self._router, limits=self._options.limits, **self._peer_options)
+
+    async def __aenter__(self) -> Peer:
+        self._peer = await self._connect()
+        return self._peer
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._peer is not None
+        await self._peer.close()
+
+
+async def open_channel(target: str | Sequence[str], options: Options) -> Channel:
+    """The channel for a URL or a command. Imports only the transport that is used."""
+    if not isinstance(target, str):
+        return await _open_process(list(target), options)
+    match scheme_of(target):
+        case "memory":
+            from accord.transports.memory import open_memory
+
+            return await open_memory(target, options)
+        case "tcp" | "tls" | "unix":
+            from accord.transports.stream import open_stream
+
+            return await open_stream(target, options)
+        case "ws" | "wss":
+            from accord.transports.websocket import open_websocket
+
+            return await open_websocket(target, options)
+        case "http" | "https":
+            from accord.transports.http import open_http
+
+            return await open_http(target, options)
+        case _:
+            command = shlex.split(target.removeprefix("stdio:").removeprefix("//"))
+            if command:
+                return await _open_process(command, options)
+            from accord.transports.stdio import open_stdio
+
+            return await open_stdio(options)
+
+
+async def _open_process(command: list[str], options: Options) -> Channel:
+    from accord.transports.process import open_process
+
+    return await open_process(command, options)
+
+
+def scheme_of(url: str) -> str:
+    """The URL's scheme. Raises `ConnectError` that names the ones there are."""
+    scheme = urlsplit(url).scheme
+    if scheme not in SCHEMES:
+        known = ", ".join(SCHEMES)
+        raise ConnectError(
+            f"{url!r} has no scheme that Accord knows ({known})",
+            recoverable=False,
+            advice="Write the URL with its scheme, for example tcp://127.0.0.1:7000.",
+        )
+    return scheme

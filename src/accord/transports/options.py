@@ -1,0 +1,36 @@
+"""The settings of a connection or a listener that its transport reads."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from accord.jsonrpc.limits import Limits, ServerLimits
+
+Framing = Literal["newline", "content-length"]
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """How a URL is connected to or listened on. Each transport reads what concerns it."""
+
+    framing: Framing = "newline"
+    """Byte streams: how messages are told apart."""
+    limits: Limits = Limits()
+    server_limits: ServerLimits = ServerLimits()
+    tls: ssl.SSLContext | None = None
+    """Certificates; a client without one uses the system's, a TLS server needs one."""
+    connect_seconds: float = 10.0
+    """Clients: how long connecting may take, handshakes included."""
+    headers: Mapping[str, str] = {}
+    """HTTP and WebSocket clients: headers to send with every request or handshake."""
+    origins: tuple[str, ...] | None = None
+    """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
+    without one and those whose origin is the server's own host; `("*",)` lets in all."""
+    reuse_port: bool = False
+    """TCP-based servers: let several processes listen on the same port (SO_REUSEPORT)."""
+    backlog: int = 1024
+    pool_size: int = 16
+    """HTTP clients: most connections open at once."""

@@ -1,0 +1,236 @@
+"""`serve`: a router becomes a server at a URL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any
+
+from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.ids import IdKind
+from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
+from accord.jsonrpc.router import Router
+from accord.jsonrpc.states import State
+from accord.jsonrpc.threads import ThreadPool
+from accord.transports.connect import scheme_of
+from accord.transports.listener import Listener
+from accord.transports.options import Options
+
+log = logging.getLogger("accord.transports")
+
+
+class Server:
+    """A router being served. Get one by `async with serve(router, url) as server`."""
+
+    def __init__(
+        self,
+        router: Router,
+        options: Options,
+        *,
+        drain: float,
+        on_connect: Callable[[Peer], None] | None,
+        peer_options: dict[str, Any],
+    ) -> None:
+        self._router = router
+        self._options = options
+        self._drain = drain
+        self._on_connect = on_connect
+        self._peer_options = peer_options
+        self._listener: Listener | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._closed = asyncio.Event()
+        self._closing: asyncio.Task[None] | None = None
+        self.url = ""
+        """Where to connect: the real port stands in it, also when 0 was asked for."""
+        self.peers: set[Peer] = set()
+        """The connections there are now; over HTTP there are none to keep."""
+
+    @property
+    def connections(self) -> int:
+        return len(self.peers) if self._listener is None else self._listener.connections
+
+    async def _start(self, url: str) -> None:
+        match scheme_of(url):
+            case "http" | "https":
+                await self._start_http(url)
+            case "stdio":
+                await self._start_stdio(url)
+            case scheme:
+                self._listener = await _listen(scheme, url, self._accept, self._options)
+                self.url = self._listener.url
+
+    async def _start_http(self, url: str) -> None:
+        from accord.transports.http import listen_http
+
+        options = {key: self._peer_options[key] for key in ("threads", "strict_codes", "debug")}
+        self._dispatcher = Dispatcher(self._router, limits=self._options.limits, **options)
+        self._listener = await listen_http(url, self._dispatcher, self._options)
+        self.url = self._listener.url
+
+    async def _start_stdio(self, url: str) -> None:
+        """There is one connection only, and the server ends with it."""
+        from accord.transports.stdio import open_stdio
+
+        self.url = url
+        self._accept(await open_stdio(self._options))
+        for peer in self.peers:
+            peer.observe(lambda state, error: self._ended() if state is State.CLOSED else None)
+
+    def _ended(self) -> None:
+        if self._closing is None:
+            self._closed.set()
+
+    def _accept(self, channel: Channel) -> None:
+        peer = Peer(
+            channel,
+            self._router,
+            limits=self._options.limits,
+            drain=self._drain,
+            **self._peer_options,
+        )
+        self.peers.add(peer)
+
+        def forget(state: State, error: TransportError | None) -> None:
+            if state is State.CLOSED:
+                self.peers.discard(peer)
+
+        peer.observe(forget)
+        if self._on_connect is not None:
+            try:
+                self._on_connect(peer)
+            except Exception:
+                log.exception("on_connect failed; the connection is closed")
+                peer.abort()
+
+    async def close(self, *, drain: float | None = None) -> None:
+        """Stop listening, let running handlers finish for up to `drain` seconds, end all."""
+        if self._closing is None:
+            seconds = self._drain if drain is None else drain
+            self._closing = asyncio.get_running_loop().create_task(self._close(seconds))
+        await asyncio.shield(self._closing)
+
+    async def _close(self, drain: float) -> None:
+        try:
+            if self._dispatcher is not None:
+                await self._dispatcher.drain(drain)
+            if self._listener is not None:
+                await self._listener.close()
+            await asyncio.gather(*(peer.close(drain=drain) for peer in list(self.peers)))
+        finally:
+            self._closed.set()
+
+    async def wait_closed(self) -> None:
+        """Wait until the server has ended; over stdio it ends when stdin does."""
+        await self._closed.wait()
+
+
+class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, url) as server`
+    """Serve `router` at `url`: use it as `async with serve(…) as server`, or await it.
+
+    URLs as in `connect`; port 0 picks a free one, `server.url` tells which. `on_connect` is
+    given each new peer, so that the server can call its clients. `options` are those of
+    `Options`. Raises `ConnectError` when it cannot listen.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        url: str,
+        *,
+        timeout: float | None = DEFAULT_TIMEOUT,
+        ids: IdKind = "counter",
+        threads: ThreadPool | None = None,
+        drain: float = DEFAULT_DRAIN,
+        strict_codes: bool = False,
+        debug: bool = False,
+        on_connect: Callable[[Peer], None] | None = None,
+        **options: Any,
+    ) -> None:
+        self._url = url
+        self._make = lambda: Server(
+            router,
+            Options(**options),
+            drain=drain,
+            on_connect=on_connect,
+            peer_options={
+                "timeout": timeout,
+                "ids": ids,
+                "threads": threads,
+                "strict_codes": strict_codes,
+                "debug": debug,
+            },
+        )
+        self._server: Server | None = None
+
+    def __await__(self) -> Generator[Any, None, Server]:
+        return self._serve().__await__()
+
+    async def _serve(self) -> Server:
+        server = self._make()
+        await server._start(self._url)
+        return server
+
+    async def __aenter__(self) -> Server:
+        self._server = await self._serve()
+        return self._server
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._server is not None
+        await self._server.close()
+
+
+async def _listen(
+    scheme: str, url: str, accept: Callable[[Channel], None], options: Options
+) -> Listener:
+    if scheme == "memory":
+        from accord.transports.memory import listen_memory
+
+        return await listen_memory(url, accept, options)
+    if scheme in ("ws", "wss"):
+        from accord.transports.websocket import listen_websocket
+
+        return await listen_websocket(url, accept, options)
+    from accord.transports.stream import listen_stream
+
+    return await listen_stream(url, accept, options)
+
+
+def run(
+    router: Router,
+    url: str,
+    *,
+    on_listen: Callable[[Server], None] | None = None,
+    **options: Any,
+) -> None:
+    """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        async with serve(router, url, **options) as server:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, server._ended)
+            if on_listen is not None:
+                on_listen(server)
+            await server.wait_closed()
+
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(main())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        return uvloop.new_event_loop  # type: ignore[no-any-return]
+    return None
