@@ -214,6 +214,9 @@ class Dispatcher:
             context = source.context(method.name, id) if method.wants_context else None
             work: Awaitable[Any]
             if method.mode == "thread":
+                malformed = self._malformed(id, params)
+                if malformed is not None:
+                    return malformed
                 pool = self._threads or shared_pool()
                 work = pool.submit(lambda: method.invoke(params, context))
             else:
@@ -325,11 +328,12 @@ class Dispatcher:
     def _malformed(self, id: Id | UnsetType, params: Any) -> Refused | None:
         """The answer to a request whose params are a bare value, None to any other.
 
-        JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid.
+        JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; and what
+        is not valid is no notification either, but is answered with a null id (section 7).
         """
-        if id is UNSET or params is UNSET or is_structured(bytes(params)):
+        if params is UNSET or is_structured(bytes(params)):
             return None
-        return self._refuse_invalid(invalid_params_type(bytes(params), id))
+        return self._refuse_invalid(invalid_params_type(bytes(params), None if id is UNSET else id))
 
     def _refuse_invalid(self, message: Invalid) -> Refused:
         self._statistics.invalid_received += 1

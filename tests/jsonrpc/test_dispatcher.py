@@ -1,0 +1,114 @@
+"""The dispatcher's two ways of serving a message, and what it makes of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import UnsetType
+
+from accord import Context, Limits, Router, RpcError
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.codec import decode
+from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+
+router = Router()
+
+
+@router.method
+def add(a: int, b: int = 0) -> int:
+    return a + b
+
+
+@router.method
+def nothing() -> None:
+    pass
+
+
+@router.method
+def where(context: Context) -> str:
+    return context.channel.scheme
+
+
+@router.method
+def fail() -> None:
+    raise RpcError("no", code=7)
+
+
+class Source:
+    def __init__(self) -> None:
+        self.settled: list[Success | Failure | Invalid] = []
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        return Context(method, id, channel=ChannelInfo(scheme="test"))
+
+    def answer(self, data: bytes | None) -> None:
+        raise AssertionError("nothing here takes its time")
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        self.settled.append(response)
+
+
+def request(method: Any, params: str | None = None, id: str | None = "1") -> bytes:
+    parts = ['"jsonrpc":"2.0"', f'"method":{method}']
+    if id is not None:
+        parts.append(f'"id":{id}')
+    if params is not None:
+        parts.append(f'"params":{params}')
+    return ("{" + ",".join(parts) + "}").encode()
+
+
+EVERYTHING = [
+    request(method, params, id)
+    for method in ('"add"', '"nothing"', '"where"', '"fail"', '"unknown"', '""', "5")
+    for params in (None, "null", "[]", "[1]", "[1,2]", "[1,2,3]", '{"a":1}', '{"x":1}', "5", '"x"')
+    for id in ("1", '"a"', "1.5", "null", None, "true")
+] + [
+    b'{"jsonrpc":"2.0","id":1,"result":1}',
+    b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}',
+    b'{"jsonrpc":"2.0","result":1}',
+    b'{"jsonrpc":"2.0"}',
+    b"nonsense",
+]
+
+
+@pytest.mark.req("F-01", "F-05", "F-06", "F-07", "RPC-3a", "RPC-4c")
+async def test_reading_and_sorting_a_message_first_gives_the_same_answer_as_serving_it_at_once() -> (
+    None
+):
+    dispatcher = Dispatcher(router, limits=Limits())
+    for data in EVERYTHING:
+        at_once, sorted_first = Source(), Source()
+        message = decode(data)
+        assert not isinstance(message, list)
+        expected = dispatcher._serve_other(message, sorted_first)
+        assert dispatcher.handle(data, at_once) == expected, data
+        assert [type(each) for each in at_once.settled] == [
+            type(each) for each in sorted_first.settled
+        ]
+
+
+@pytest.mark.req("RPC-3a")
+async def test_method_and_member_names_match_in_the_same_letter_case_only() -> None:
+    dispatcher = Dispatcher(router, limits=Limits())
+    answer = dispatcher.handle(request('"Add"', "[1]"), Source())
+    assert isinstance(answer, bytes)
+    assert msgspec.json.decode(answer)["error"]["code"] == -32601
+    answer = dispatcher.handle(b'{"jsonrpc":"2.0","ID":1,"Method":"add"}', Source())
+    assert isinstance(answer, bytes)
+    assert msgspec.json.decode(answer)["error"]["message"] == "Invalid Request: 'method' is missing"
+
+
+@pytest.mark.req("F-05")
+@pytest.mark.parametrize("data", [b"nonsense", b"[]", b"{}", request('"add"', "5"), request('"x"', "5")])
+async def test_an_answer_to_what_is_no_message_says_so_by_its_type(data: bytes) -> None:
+    assert type(Dispatcher(router, limits=Limits()).handle(data, Source())) is Refused
+
+
+async def test_an_answer_to_a_message_is_plain_bytes_even_if_it_is_an_error() -> None:
+    dispatcher = Dispatcher(router, limits=Limits())
+    for data in (request('"fail"'), request('"add"', '["x"]'), b"[1]"):
+        assert type(dispatcher.handle(data, Source())) is bytes
