@@ -10,12 +10,15 @@ from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any
 
+from msgspec.structs import astuple
+
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.ids import IdKind
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
+from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.states import State
 from accord.jsonrpc.threads import ThreadPool
 from accord.transports.connect import scheme_of
@@ -46,6 +49,8 @@ class Server:
         self._dispatcher: Dispatcher | None = None
         self._closed = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
+        self._past = Statistics()
+        """What happened on connections that have ended; over HTTP all that happened."""
         self.url = ""
         """Where to connect: the real port stands in it, also when 0 was asked for."""
         self.peers: set[Peer] = set()
@@ -54,6 +59,18 @@ class Server:
     @property
     def connections(self) -> int:
         return len(self.peers) if self._listener is None else self._listener.connections
+
+    @property
+    def in_flight(self) -> int:
+        """How many incoming calls are being handled, on all connections."""
+        if self._dispatcher is not None:
+            return self._dispatcher.in_flight
+        return sum(peer.in_flight for peer in self.peers)
+
+    @property
+    def statistics(self) -> Statistics:
+        """What happened on all connections together, those that have ended included."""
+        return _total(self._past, *(peer.statistics for peer in self.peers))
 
     async def _start(self, url: str) -> None:
         match scheme_of(url):
@@ -69,7 +86,9 @@ class Server:
         from accord.transports.http import listen_http
 
         options = {key: self._peer_options[key] for key in ("threads", "strict_codes", "debug")}
-        self._dispatcher = Dispatcher(self._router, limits=self._options.limits, **options)
+        self._dispatcher = Dispatcher(
+            self._router, limits=self._options.limits, statistics=self._past, **options
+        )
         self._listener = await listen_http(url, self._dispatcher, self._options)
         self.url = self._listener.url
 
@@ -99,6 +118,7 @@ class Server:
         def forget(state: State, error: TransportError | None) -> None:
             if state is State.CLOSED:
                 self.peers.discard(peer)
+                self._past = _total(self._past, peer.statistics)
 
         peer.observe(forget)
         if self._on_connect is not None:
@@ -188,6 +208,10 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
     ) -> None:
         assert self._server is not None
         await self._server.close()
+
+
+def _total(*statistics: Statistics) -> Statistics:
+    return Statistics(*map(sum, zip(*map(astuple, statistics), strict=True)))
 
 
 async def _listen(
