@@ -1,0 +1,190 @@
+"""How a method's function is called: the steps from raw params to the call, chosen once.
+
+Common signatures get a plan that decodes all params in one pass of msgspec. Whatever such
+a plan cannot take, wrong params above all, goes to the `Binder`, which knows every rule and
+names every fault; a plan is only ever a faster way to the same call. The function itself is
+called outside of every `try`: an error in it is never mistaken for an error in the params.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from functools import partial
+from types import GenericAlias
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, defstruct, field
+from msgspec.structs import asdict, astuple
+
+from accord.jsonrpc.binding import Binder, Params
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.parameters import ContextPlace, Parameter, Signature
+
+Plan: TypeAlias = Callable[[Params, Context | None], Any]
+"""Decodes the params and calls. Raises `InvalidParamsError`, or what the function raises."""
+
+Decode: TypeAlias = Callable[[Any], Any]
+
+_PLAIN = frozenset({"positional_or_keyword", "keyword_only"})
+_CONSTANTS = (type(None), bool, int, float, str, bytes)
+
+
+def plan_call(signature: Signature, binder: Binder, function: Callable[..., Any]) -> Plan:
+    """The fastest plan that fits the signature."""
+    slow = _any_signature(binder, function)
+    kinds = {parameter.kind for parameter in signature.parameters}
+    context = signature.context
+    if not kinds and context is None:
+        return _no_parameters(slow, function)
+    if not binder.by_msgspec or not _named_plainly(signature):
+        return slow
+    if kinds == {"var_positional"} and context is None:
+        values = GenericAlias(list, (signature.parameters[0].annotation,))
+        return _values_only(msgspec.json.Decoder(values).decode, None, (), slow, function)
+    if not kinds <= _PLAIN:
+        return slow
+    forms = _Forms(signature.parameters)
+    if "keyword_only" not in kinds:
+        if context is None:
+            return _values_only(forms.decode, forms.by_name, forms.absent, slow, function)
+        if context.index == 0:
+            return _context_first(forms, slow, function)
+    return _arranged(forms, context, slow, function)
+
+
+def _named_plainly(signature: Signature) -> bool:
+    """Whether every name, the context's too, can be a struct's field and be passed by name."""
+    context = signature.context
+    if context is not None and not context.hidden:
+        return False
+    return not any(parameter.name.startswith("__") for parameter in signature.parameters)
+
+
+def _any_signature(binder: Binder, function: Callable[..., Any]) -> Plan:
+    bind = binder.bind
+
+    def call(params: Params, context: Context | None) -> Any:
+        args, kwargs = bind(params, context)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _no_parameters(slow: Plan, function: Callable[..., Any]) -> Plan:
+    def call(params: Params, context: Context | None) -> Any:
+        return function() if params is UNSET else slow(params, context)
+
+    return call
+
+
+def _values_only(
+    decode: Decode, by_name: Any, absent: Any, slow: Plan, function: Callable[..., Any]
+) -> Plan:
+    # `_Forms.read` is written out here: a call less where calls are most frequent.
+    def call(params: Params, context: Context | None) -> Any:
+        try:
+            values = absent if params is UNSET else decode(params)
+        except REFUSALS:
+            values = None
+        if values is None:
+            return slow(params, context)
+        if values.__class__ is by_name:
+            values = astuple(values)
+        return function(*values)
+
+    return call
+
+
+def _context_first(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
+    read, by_name = forms.read, forms.by_name
+
+    def call(params: Params, context: Context | None) -> Any:
+        values = read(params)
+        if values is None:
+            return slow(params, context)
+        if values.__class__ is by_name:
+            values = astuple(values)
+        return function(context, *values)
+
+    return call
+
+
+def _arranged(
+    forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
+) -> Plan:
+    """For keyword-only parameters, and for a context that is not the first."""
+    read, by_name = forms.read, forms.by_name
+    name = place.name if place is not None else ""
+    index = place.index if place is not None else None
+
+    def call(params: Params, context: Context | None) -> Any:
+        values = read(params)
+        if values is None:
+            return slow(params, context)
+        if values.__class__ is by_name:
+            kwargs = asdict(values)
+            if name:
+                kwargs[name] = context
+            return function(**kwargs)
+        if index is not None:
+            return function(*values[:index], context, *values[index:])
+        return function(*values, **{name: context}) if name else function(*values)
+
+    return call
+
+
+class _Forms:
+    """The two forms in which params come, as types that msgspec decodes in one pass."""
+
+    def __init__(self, parameters: tuple[Parameter, ...]) -> None:
+        positional = [each for each in parameters if each.by_position]
+        self.by_name = _struct(parameters)
+        self.absent: Any = None
+        """The values by position when there are no params; None when some are required."""
+        form: Any = self.by_name
+        if all(each.by_position or not each.required for each in parameters):
+            by_position = _array(positional)
+            form |= by_position
+            if not any(each.required for each in parameters):
+                self.absent = by_position()
+        self.decode: Decode = msgspec.json.Decoder(form).decode
+
+    def read(self, params: Params) -> Any:
+        """A `by_name`, or the values of what has a position; None if it takes the slow way."""
+        try:
+            return self.absent if params is UNSET else self.decode(params)
+        except REFUSALS:
+            return None
+
+
+def _struct(parameters: tuple[Parameter, ...]) -> Any:
+    """Params by name."""
+    fields = [(each.name, each.annotation, _field(each)) for each in parameters]
+    return defstruct("ByName", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
+
+
+def _field(parameter: Parameter) -> Any:
+    if parameter.required:
+        return field()
+    if isinstance(parameter.default, _CONSTANTS):
+        return field(default=parameter.default)
+    # msgspec copies a default that can change; Python passes the very object.
+    return field(default_factory=partial(_itself, parameter.default))
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _array(parameters: list[Parameter]) -> Any:
+    """Params by position; a tuple is the fastest, a named one can have defaults."""
+    if all(each.required for each in parameters):
+        return GenericAlias(tuple, tuple(each.annotation for each in parameters))
+    names = [f"f{index}" for index in range(len(parameters))]
+    defaults = [each.default for each in parameters if not each.required]
+    form = namedtuple("ByPosition", names, defaults=defaults)  # type: ignore[misc]
+    form.__annotations__ = dict(zip(names, (each.annotation for each in parameters), strict=True))
+    return form

@@ -1,0 +1,139 @@
+"""A function that can be called by name: what is known about it, and how to call it.
+
+Everything is worked out when the method is made. Does not know the router it is in.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from math import isfinite
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.jsonrpc.binding import Binder
+from accord.jsonrpc.call_plan import Plan, plan_call
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.interceptors import Interceptor, Mode, intercept, is_async
+from accord.jsonrpc.parameters import Parameter, innermost, read_signature
+
+
+class Method(Struct, frozen=True, kw_only=True, eq=False):
+    """One method as a router serves it."""
+
+    name: str
+    function: Callable[..., Any]
+    mode: Mode
+    """How to run it; a method with interceptors is always `async`."""
+    deadline: float | None
+    """Seconds after which a call is given up."""
+    wants_context: bool
+    """Whether `invoke` needs the context; else it may be None."""
+    parameters: tuple[Parameter, ...]
+    """What callers can give, the context not among it."""
+    returns: Any
+    doc: str
+    protocol: bool
+    """Whether it belongs to the protocol, and may therefore be called `rpc.…`."""
+    invoke: Plan
+    """Decodes params and calls. Gives the result, or the coroutine of an async method.
+    Wrong params are raised at once, as `InvalidParamsError`."""
+    bind: Plan
+    """Decodes params and gives a function of no arguments that makes the call."""
+    interceptors: tuple[Interceptor, ...] = ()
+    function_mode: Mode
+    """How the function itself runs, whatever stands around it."""
+
+    def __repr__(self) -> str:
+        return f"<Method {self.name!r}: {self.mode} {where(self.function)}>"
+
+    def placed(self, name: str, interceptors: tuple[Interceptor, ...]) -> Method:
+        """This method under another name, with further interceptors around it."""
+        if not interceptors:
+            return self if name == self.name else replace(self, name=name)
+        around = interceptors + self.interceptors
+        return replace(
+            self,
+            name=name,
+            mode="async",
+            wants_context=True,
+            interceptors=around,
+            invoke=intercept(self.bind, self.function_mode, around),
+        )
+
+
+def make_method(
+    function: Callable[..., Any],
+    name: str,
+    *,
+    thread: bool = False,
+    deadline: float | None = None,
+    protocol: bool = False,
+) -> Method:
+    """The method that serves `function`. Raises `RegistrationError` when it cannot be served."""
+    try:
+        mode = _mode(function, thread)
+        _check_deadline(deadline, mode)
+        signature = read_signature(function)
+        binder = Binder(signature)
+    except RegistrationError as error:
+        raise RegistrationError(f"method '{name}' ({where(function)}): {error}") from error
+    return Method(
+        name=name,
+        function=function,
+        mode=mode,
+        deadline=deadline,
+        wants_context=signature.context is not None,
+        parameters=signature.parameters,
+        returns=signature.returns,
+        doc=inspect.getdoc(innermost(function)) or "",
+        protocol=protocol,
+        invoke=plan_call(signature, binder, function),
+        bind=plan_call(signature, binder, partial(partial, function)),
+        function_mode=mode,
+    )
+
+
+def where(function: Callable[..., Any]) -> str:
+    """How messages call a function: its module and name."""
+    name = getattr(function, "__qualname__", None)
+    return repr(function) if name is None else f"{function.__module__}.{name}"
+
+
+def _mode(function: Callable[..., Any], thread: bool) -> Mode:
+    if isinstance(function, type):
+        raise RegistrationError("it is a class, and a method must be a function")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise RegistrationError("it is a generator, and a call has one result")
+    if _lacks_instance(function):
+        raise RegistrationError(
+            "it is defined in a class and takes self: mark it with accord.method and register "
+            "an instance of the class"
+        )
+    if not is_async(function):
+        return "thread" if thread else "inline"
+    if thread:
+        raise RegistrationError("it is async, and thread=True is for functions that block")
+    return "async"
+
+
+def _lacks_instance(function: Callable[..., Any]) -> bool:
+    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+    if not inspect.isfunction(function) or not owner or owner.endswith("<locals>"):
+        return False
+    return next(iter(inspect.signature(function).parameters), None) == "self"
+
+
+def _check_deadline(deadline: float | None, mode: Mode) -> None:
+    if deadline is None:
+        return
+    if not isfinite(deadline) or deadline <= 0:
+        raise RegistrationError(f"its deadline of {deadline} s is not a number above 0")
+    if mode == "inline":
+        raise RegistrationError(
+            "it runs inline, where nothing can stop it at a deadline: "
+            "make it async, or let it run in a thread with thread=True"
+        )
