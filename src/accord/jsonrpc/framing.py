@@ -137,8 +137,12 @@ class ContentLengthFramer:
             if self._missing:
                 position = self._read_body(data, position, pieces)
             elif not self._head and (usual := _USUAL_HEAD.match(data, position)):
-                position = usual.end()
-                self._expect(int(usual[1]), pieces)
+                length, position = int(usual[1]), usual.end()
+                if length <= self._max_bytes and position + length <= len(data):
+                    pieces.append(data[position : position + length])
+                    position += length
+                else:
+                    self._expect(length, pieces)
             else:
                 position = self._read_head(data, position, pieces)
         return pieces

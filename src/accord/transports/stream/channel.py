@@ -1,0 +1,463 @@
+"""A channel over a stream of bytes, whatever transport of asyncio's interface carries it.
+
+The channel cuts what arrives into messages, gathers what leaves into few writes, and sees
+to it that neither a lazy reader nor a slow writer at the other end costs more than the
+limits allow. It does not know what a message says, nor how the connection was made.
+
+What may wait where:
+
+    incoming   one message that is half there (the framer), and where this end serves the
+               rest of one read, while the other end takes no answers
+    outgoing   `max_queued_bytes`, then the connection is cut
+
+A serving end stops reading while its writes are stuck: a client that does not read its
+answers gets no new ones made. A calling end goes on reading, or two ends that both write
+much would wait for each other for ever; its own queue is bounded all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol, cast
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.errors import ConnectionLostError, FramingError, TransportError
+from accord.jsonrpc.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
+from accord.jsonrpc.limits import Limits
+from accord.transports.options import Framing
+
+log = logging.getLogger("accord.transports")
+
+CHUNK = 64 * 1024
+"""Most bytes read or written at once, and how many may wait in a transport before it says stop."""
+
+_FRAMERS: dict[Framing, Callable[[int | None], Framer]] = {
+    "newline": NewlineFramer,
+    "content-length": ContentLengthFramer,
+}
+_CHECKS_PER_LIMIT = 4
+"""How often a time limit is looked at while it runs: it is exceeded by a quarter at most."""
+
+
+class StreamSettings(Struct, frozen=True, kw_only=True):
+    """What the channels of one listener, or one client's channel, go by."""
+
+    framing: Framing = "newline"
+    limits: Limits = Limits()
+    serving: bool = False
+    """Whether this end serves: it stops reading while its writes are stuck, and when the
+    other end has nothing more to say it may still finish its answers."""
+    message_seconds: float | None = None
+    """How long one message may take to arrive once its first byte did."""
+    linger_seconds: float = 0.0
+    """How long `close` waits for the other end to close too. A socket that is closed while
+    the other end still sends destroys what was written last but not yet received."""
+
+    @property
+    def check_seconds(self) -> float:
+        stall = self.limits.write_stall_seconds
+        shortest = stall if self.message_seconds is None else min(stall, self.message_seconds)
+        return shortest / _CHECKS_PER_LIMIT
+
+
+class Owner(Protocol):
+    """Who made a channel and wants to know when it opens and ends."""
+
+    def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None: ...
+
+    def ended(self, channel: StreamChannel) -> None: ...
+
+
+class StreamChannel(asyncio.BufferedProtocol):
+    """One connection over a byte stream; implements `Channel`."""
+
+    __slots__ = (
+        "_arriving_since",
+        "_backlog",
+        "_buffer",
+        "_close_by",
+        "_close_timer",
+        "_ending",
+        "_eof",
+        "_error",
+        "_flush_due",
+        "_framer",
+        "_handed",
+        "_held",
+        "_loop",
+        "_lost",
+        "_outgoing",
+        "_outgoing_bytes",
+        "_owner",
+        "_paused",
+        "_receiver",
+        "_settings",
+        "_stalled_since",
+        "_taken",
+        "_transport",
+        "_unsent",
+        "_watch_timer",
+        "info",
+        "writable",
+    )
+
+    def __init__(
+        self, info: ChannelInfo, settings: StreamSettings, owner: Owner | None = None
+    ) -> None:
+        self.info = info
+        self.writable = True
+        self._settings = settings
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._buffer = _receive_buffer(self._loop)
+        self._framer = _FRAMERS[settings.framing](settings.limits.max_message_bytes)
+        self._transport: asyncio.Transport
+        self._receiver: Receiver | None = None
+        self._error: TransportError | None = None
+        # Incoming
+        self._held = True  # nothing is delivered: not started yet, or the answers are stuck
+        self._backlog: list[Piece] = []
+        self._eof = False
+        self._arriving_since: float | None = None
+        # Outgoing
+        self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
+        self._flush_due = False  # a flush is coming: at the end of this callback or loop turn
+        self._unsent = memoryview(b"")
+        self._paused = False  # the transport has taken as much as it will for now
+        self._handed = 0  # bytes given to the transport so far
+        self._taken = 0  # bytes that had left the transport when last looked at
+        self._stalled_since = 0.0
+        self._watch_timer: asyncio.TimerHandle | None = None
+        # Ending
+        self._ending = False
+        self._lost = False
+        self._close_by = 0.0
+        self._close_timer: asyncio.TimerHandle | None = None
+
+    # Channel
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        if self._lost:
+            self._loop.call_soon(receiver.connection_lost, self._error)
+        else:
+            self._release()
+
+    def send(self, data: bytes) -> None:
+        if self._ending:
+            return
+        if self._paused and self._queued() > self._settings.limits.max_queued_bytes:
+            self._fail(
+                f"{self._queued():,} bytes wait to be written, over the limit of "
+                f"{self._settings.limits.max_queued_bytes:,}"
+            )
+            return
+        self._outgoing.append(data)
+        self._outgoing_bytes += len(data)
+        if self._outgoing_bytes >= CHUNK:
+            self._flush()
+        elif not self._flush_due:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def close(self) -> None:
+        if self._ending:
+            return
+        self._flush()
+        self._ending = True
+        self._backlog.clear()
+        self._close_by = self._loop.time() + self._settings.limits.write_stall_seconds
+        self._close_timer = self._loop.call_at(self._close_by, self._close_overdue)
+        self._close_if_written()
+
+    def abort(self) -> None:
+        self._ending = True
+        if not self._lost:
+            self._transport.abort()
+
+    # What the transport says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=CHUNK)
+        self._transport.pause_reading()  # until `start`; uvloop needs it said again, see _deliver
+        if self._owner is not None:
+            self._owner.opened(self, self._transport)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        # The buffer is shared by all channels of the loop: take out what came, then go on.
+        self.data_received(self._buffer[:nbytes].tobytes())
+
+    def data_received(self, data: bytes) -> None:
+        if self._ending:
+            return
+        pieces = self._framer.feed(data)
+        if pieces:
+            self._deliver(pieces)
+        if self._framer.pending:
+            self._await_rest(is_new=bool(pieces))
+        else:
+            self._arriving_since = None
+
+    def eof_received(self) -> bool:
+        """True keeps the connection open for writing."""
+        self._eof = True
+        if self._ending:
+            return False
+        if self._framer.pending:
+            self._error = _cut_short()
+        elif self._settings.serving and self._transport.can_write_eof():
+            if not self._held:
+                self._tell_input_ended()
+            return True
+        self.close()
+        return False
+
+    def pause_writing(self) -> None:
+        self._paused = True
+        self._taken = self._handed - self._transport.get_write_buffer_size()
+        self._stalled_since = self._loop.time()
+        self._watch()
+        if self._settings.serving:
+            self._hold()
+        if self.writable:
+            self._tell_writable(False)
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._write_unsent()
+        self._flush()
+        if self._ending:
+            self._close_if_written()
+        elif not self._paused:
+            self._tell_writable(True)
+            if self._held:
+                self._release()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._error = self._reason(exc)
+        self._lost = self._ending = True
+        for timer in (self._watch_timer, self._close_timer):
+            if timer is not None:
+                timer.cancel()
+        self._outgoing.clear()
+        self._backlog.clear()
+        self._unsent = memoryview(b"")
+        if self._owner is not None:
+            self._owner.ended(self)
+        if self._receiver is not None:
+            try:
+                self._receiver.connection_lost(self._error)
+            except Exception:
+                log.exception("a receiver failed in connection_lost")
+
+    def _reason(self, exc: Exception | None) -> TransportError | None:
+        if isinstance(exc, TransportError):
+            return exc
+        if self._error is not None:
+            return self._error
+        if exc is None:
+            return _cut_short() if self._framer.pending and not self._ending else None
+        if self._close_timer is not None and not self._queued():
+            return None  # everything had left: how the other end goes is its own affair
+        where = f" to {self.info.address}" if self.info.address else ""
+        error = ConnectionLostError(f"the connection{where} was lost: {exc}")
+        error.__cause__ = exc
+        return error
+
+    # Incoming
+
+    def _deliver(self, pieces: list[Piece]) -> None:
+        """Hand over what arrived; what is sent meanwhile leaves in one write at the end."""
+        if self._held:
+            self._backlog += pieces
+            self._transport.pause_reading()
+            return
+        receiver = cast(Receiver, self._receiver)
+        self._flush_due = True
+        taken = 0
+        try:
+            for piece in pieces:
+                if self._ending or self._held:
+                    break
+                taken += 1
+                if isinstance(piece, bytes):
+                    receiver.message_received(piece)
+                elif isinstance(piece, FramingError):
+                    self._cut(piece)
+                else:
+                    receiver.message_refused(piece)
+        except Exception as error:
+            self._receiver_failed(error)
+        if taken < len(pieces) and not self._ending:
+            self._backlog = pieces[taken:]
+        self._flush()
+
+    def _hold(self) -> None:
+        """Deliver and read nothing until `_release`."""
+        self._held = True
+        self._transport.pause_reading()
+
+    def _release(self) -> None:
+        self._held = False
+        if self._arriving_since is not None:
+            self._arriving_since = self._loop.time()  # the pause was not the sender's fault
+        backlog, self._backlog = self._backlog, []
+        if backlog:
+            self._deliver(backlog)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if self._held or self._ending:
+            return
+        if self._eof:
+            self._tell_input_ended()
+        elif not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def _await_rest(self, *, is_new: bool) -> None:
+        if self._settings.message_seconds is not None and (is_new or self._arriving_since is None):
+            self._arriving_since = self._loop.time()
+            self._watch()
+
+    def _tell_input_ended(self) -> None:
+        try:
+            cast(Receiver, self._receiver).input_ended()
+        except Exception as error:
+            self._receiver_failed(error)
+
+    def _tell_writable(self, writable: bool) -> None:
+        self.writable = writable
+        if self._receiver is None:
+            return
+        try:
+            self._receiver.writable_changed(writable)
+        except Exception as error:
+            self._receiver_failed(error)
+
+    def _receiver_failed(self, error: Exception) -> None:
+        log.error("a receiver failed, its connection is cut", exc_info=error)
+        self._fail("what receives the messages of this connection failed")
+
+    # Outgoing
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._paused or not self._outgoing or self._lost:
+            return
+        data = self._framer.frame(self._outgoing)
+        self._outgoing.clear()
+        self._outgoing_bytes = 0
+        if len(data) <= CHUNK:
+            self._handed += len(data)
+            self._transport.write(data)
+        else:
+            self._unsent = memoryview(data)
+            self._write_unsent()
+
+    def _write_unsent(self) -> None:
+        """Write a long run in chunks, so that it can be seen whether any of it is taken: under
+        TLS a transport hides how much of one write has left."""
+        while self._unsent and not self._paused:
+            chunk, self._unsent = self._unsent[:CHUNK], self._unsent[CHUNK:]
+            self._handed += len(chunk)
+            self._transport.write(chunk)
+
+    def _queued(self) -> int:
+        waiting = self._transport.get_write_buffer_size()
+        return self._outgoing_bytes + len(self._unsent) + waiting
+
+    # Time: one timer while a message is half there or writing is stuck
+
+    def _watch(self) -> None:
+        if self._watch_timer is None:
+            self._watch_timer = self._loop.call_later(self._settings.check_seconds, self._check)
+
+    def _check(self) -> None:
+        self._watch_timer = None
+        now = self._loop.time()
+        if self._paused and self._is_stuck(now):
+            seconds = self._settings.limits.write_stall_seconds
+            self._fail(f"the other end has taken nothing for {seconds:g} s")
+        elif self._is_overdue(now):
+            seconds = cast(float, self._settings.message_seconds)
+            self._fail(f"a message did not arrive whole within {seconds:g} s")
+        elif self._paused or self._arriving_since is not None:
+            self._watch()
+
+    def _is_overdue(self, now: float) -> bool:
+        """Whether the message that is half there has had its time; only asked where it has one."""
+        since, seconds = self._arriving_since, self._settings.message_seconds
+        if since is None or seconds is None or self._held:
+            return False
+        return now - since >= seconds
+
+    def _is_stuck(self, now: float) -> bool:
+        taken = self._handed - self._transport.get_write_buffer_size()
+        if taken != self._taken:
+            self._taken, self._stalled_since = taken, now
+        return now - self._stalled_since >= self._settings.limits.write_stall_seconds
+
+    # Ending
+
+    def _fail(self, why: str) -> None:
+        self._cut(ConnectionLostError(f"connection cut: {why}"))
+
+    def _cut(self, error: TransportError) -> None:
+        if self._error is None:
+            self._error = error
+        self.abort()
+
+    def _close_if_written(self) -> None:
+        if self._outgoing or self._unsent:
+            return
+        if self._eof or not self._settings.linger_seconds or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        self._transport.write_eof()
+        self._transport.resume_reading()  # to see the other end close
+        self._linger()
+
+    def _linger(self) -> None:
+        cast(asyncio.TimerHandle, self._close_timer).cancel()
+        until = min(self._close_by, self._loop.time() + self._settings.linger_seconds)
+        self._close_timer = self._loop.call_at(until, self._linger_over)
+
+    def _linger_over(self) -> None:
+        if not self._queued():
+            self._transport.close()
+        elif self._loop.time() >= self._close_by:
+            self._close_overdue()
+        else:
+            self._linger()
+
+    def _close_overdue(self) -> None:
+        if queued := self._queued():
+            seconds = self._settings.limits.write_stall_seconds
+            self._fail(f"{queued:,} bytes were not taken within {seconds:g} s of closing")
+        else:
+            self._transport.abort()
+
+
+def _cut_short() -> ConnectionLostError:
+    return ConnectionLostError("the connection ended in the middle of a message")
+
+
+_buffers: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
+
+
+def _receive_buffer(loop: asyncio.AbstractEventLoop) -> memoryview:
+    """The one buffer that all channels of a loop receive into: an idle channel holds none."""
+    buffer = _buffers.get(loop)
+    if buffer is None:
+        buffer = _buffers[loop] = memoryview(bytearray(CHUNK))
+    return buffer

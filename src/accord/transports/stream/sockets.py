@@ -1,0 +1,104 @@
+"""Sockets: bound to where a server listens, and told once what they need to know."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import stat
+from typing import Any
+
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+"""A silent connection is probed after a minute and given up after another."""
+
+
+def tune(transport: asyncio.BaseTransport) -> None:
+    """Have a TCP connection send small writes at once, and notice when its peer is gone."""
+    connection: socket.socket = transport.get_extra_info("socket")
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEPALIVE.items():
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+async def bind_inet(host: str, port: int, *, reuse_port: bool) -> list[socket.socket]:
+    """A socket for each address that `host` stands for; only the first where the port is
+    free to choose, since each would get another one. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )
+    addresses = list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+    bound: list[socket.socket] = []
+    try:
+        for family, address in addresses[:1] if port == 0 else addresses:
+            bound.append(socket.socket(family, socket.SOCK_STREAM))
+            _bind(bound[-1], address, reuse_port=reuse_port)
+    except BaseException:
+        for opened in bound:
+            opened.close()
+        raise
+    return bound
+
+
+def _bind(unbound: socket.socket, address: Any, *, reuse_port: bool) -> None:
+    unbound.setblocking(False)
+    unbound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if reuse_port:
+        unbound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if unbound.family == socket.AF_INET6:
+        # One socket per address family, or `::` would take IPv4's port as well.
+        unbound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    unbound.bind(address)
+
+
+def bind_unix(path: str, backlog: int) -> socket.socket:
+    """A listening socket at `path`, in place of one that nobody listens on. Raises OSError."""
+    _remove_stale(path)
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        bound.setblocking(False)
+        bound.bind(path)
+        bound.listen(backlog)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def _remove_stale(path: str) -> None:
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            raise OSError(errno.EEXIST, "there is a file, and it is no socket")
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+        except BlockingIOError:
+            pass  # somebody listens, and is busy
+    raise OSError(errno.EADDRINUSE, "another process listens there")
+
+
+class UnixSocketFile:
+    """The file of a listening Unix socket: removed at the end, unless it is another's by then."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._identity = self._look()
+
+    def remove(self) -> None:
+        if self._identity is not None and self._look() == self._identity:
+            os.unlink(self._path)
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
