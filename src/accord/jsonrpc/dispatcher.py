@@ -115,7 +115,7 @@ class Dispatcher:
         self._find = router.methods.get
         self._limits = limits
         self._max_depth = limits.max_depth
-        self._statistics = Statistics() if statistics is None else statistics
+        self.statistics = Statistics() if statistics is None else statistics
         self._threads = threads
         self._strict = strict_codes
         self._debug = debug
@@ -143,7 +143,7 @@ class Dispatcher:
             if method is None or method.mode != "inline" or id is UNSET or id is None:
                 return self._serve(id, what.method, what.params, source)
             # The common case, written out: `_serve` would do the same.
-            self._statistics.requests_received += 1
+            self.statistics.requests_received += 1
             try:
                 context = source.context(what.method, id) if method.wants_context else None
                 return encode(Success(id, method.invoke(what.params, context)))
@@ -158,9 +158,9 @@ class Dispatcher:
     ) -> bytes | None | Running:
         """Serve a request, or a notification if `id` is UNSET."""
         if id is UNSET:
-            self._statistics.notifications_received += 1
+            self.statistics.notifications_received += 1
         else:
-            self._statistics.requests_received += 1
+            self.statistics.requests_received += 1
             if id is None:
                 self._note_null_id(name)
         method = self._find(name)
@@ -180,7 +180,7 @@ class Dispatcher:
             return self._serve_other(batch, source)
         most = self._limits.max_batch_items
         if len(batch) > most:
-            self._statistics.requests_refused += 1
+            self.statistics.requests_refused += 1
             return encode_failure(None, _batch_too_large(len(batch), most))
         return _BatchRun(self, self._limits, source).start(batch)
 
@@ -198,9 +198,9 @@ class Dispatcher:
 
     def _note_null_id(self, method: str) -> None:
         # JSON-RPC 2.0, section 4: null as an id is discouraged, yet it is answered (D-10).
-        if self._statistics.null_ids_received == 0:
+        if self.statistics.null_ids_received == 0:
             log.warning("%s was called with a null id; said once per connection", method)
-        self._statistics.null_ids_received += 1
+        self.statistics.null_ids_received += 1
 
     # Handlers that take their time
 
@@ -298,7 +298,7 @@ class Dispatcher:
         running.deadline = None
         seconds = running.method.deadline
         error = own_error("timeout", f"{running.method.name} took longer than {seconds:g} s")
-        self._statistics.handlers_timed_out += 1
+        self.statistics.handlers_timed_out += 1
         log.warning("handler of %s passed its deadline of %g s", running.method.name, seconds)
         answer = self._refuse(running.id, error)
         running.cancel()
@@ -336,12 +336,12 @@ class Dispatcher:
         return self._refuse_invalid(invalid_params_type(bytes(params), None if id is UNSET else id))
 
     def _refuse_invalid(self, message: Invalid) -> Refused:
-        self._statistics.invalid_received += 1
+        self.statistics.invalid_received += 1
         return Refused(encode_failure(message.id, message.error))
 
     def _failed(self, id: Id | UnsetType, method: str, error: Exception) -> bytes | None:
         """The answer for a handler that raised, or whose result cannot be encoded."""
-        self._statistics.handlers_failed += 1
+        self.statistics.handlers_failed += 1
         correlation_id = ""
         if not is_foreseen(error, strict=self._strict):
             correlation_id = secrets.token_hex(8)
@@ -357,7 +357,7 @@ class Dispatcher:
         return encode_failure(id, told)
 
     def _refuse(self, id: Id | UnsetType, error: RpcError) -> bytes | None:
-        self._statistics.requests_refused += 1
+        self.statistics.requests_refused += 1
         if id is UNSET:
             log.warning("notification dropped: %s", error.message)
             return None
