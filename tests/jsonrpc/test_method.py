@@ -308,6 +308,25 @@ def test_a_caller_can_neither_see_nor_give_the_context() -> None:
     assert refusal(open_ended, {"x": 1, "c": 2}).startswith("parameter 'c': no such parameter")
 
 
+def test_a_caller_cannot_give_what_is_given_already() -> None:
+    class Service:
+        def collect(self, **others: int) -> Any:
+            return others
+
+        def __call__(self, **others: int) -> Any:
+            return others
+
+    def labelled(a: int, b: int, /, c: int, **others: int) -> Any:
+        return a, b, c, others
+
+    for function in (Service().collect, Service()):
+        assert call(function, {"x": 1}) == {"x": 1}
+        assert refusal(function, {"self": 1}).startswith("parameter 'self': no such parameter")
+    partly = functools.partial(labelled, 1, 2, 3)
+    assert call(partly, {"a": 7, "d": 8}) == (1, 2, 3, {"a": 7, "d": 8})
+    assert refusal(partly, {"c": 9}).startswith("parameter 'c': no such parameter")
+
+
 def test_a_context_that_was_not_made_is_not_needed() -> None:
     method = make_method(subtract, "it")
     assert not method.wants_context

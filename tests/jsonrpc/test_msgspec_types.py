@@ -456,9 +456,10 @@ def test_an_unexpected_name_is_told_what_is_allowed() -> None:
         "allowed": ["width", "height"],
         "suggestion": "width",
     }
-    with pytest.raises(InvalidParamsError) as caught:
-        method.invoke(b'{"colour": 3}', None)
-    assert "suggestion" not in caught.value.data
+    for strange in (b'{"colour": 3}', b'{"widht": 3, "hieght": 4}'):
+        with pytest.raises(InvalidParamsError) as caught:
+            method.invoke(strange, None)
+        assert "suggestion" not in caught.value.data
 
 
 @pytest.mark.req("F-30")

@@ -48,8 +48,9 @@ class Binder:
         self._rest = _only(signature, "var_positional")
         self._others = _only(signature, "var_keyword")
         self._names = [each.name for each in signature.parameters if each.by_name]
+        self._named = frozenset(self._names)
         self._context = signature.context
-        self._hidden = self._context.name if self._context and self._context.hidden else None
+        self._reserved = signature.reserved
 
     @property
     def by_msgspec(self) -> bool:
@@ -81,10 +82,12 @@ class Binder:
     ) -> tuple[dict[str, Raw], list[Raw], dict[str, Raw]]:
         """What came for the parameters by name, for `*args` and for `**kwargs`."""
         if isinstance(form, dict):
-            given = {name: raw for name, raw in form.items() if name in self._names}
+            given = {name: raw for name, raw in form.items() if name in self._named}
             others = {name: raw for name, raw in form.items() if name not in given}
-            refused = [name for name in others if not self._others or name == self._hidden]
-            faults.extend(self._unexpected(name) for name in refused)
+            refused = [name for name in others if not self._others or name in self._reserved]
+            # Comparing names takes long, so it is done for one name and not for thousands.
+            suggest = len(refused) == 1
+            faults.extend(self._unexpected(name, suggest=suggest) for name in refused)
             return given, [], {} if refused else others
         places = len(self._positional)
         rest = form[places:]
@@ -94,10 +97,10 @@ class Binder:
         given = {each.name: raw for each, raw in zip(self._positional, form, strict=False)}
         return given, rest, {}
 
-    def _unexpected(self, name: str) -> Problem:
+    def _unexpected(self, name: str, *, suggest: bool) -> Problem:
         if any(each.name == name for each in self._positional):
             return by_position_only(name)
-        return unexpected(name, self._names)
+        return unexpected(name, self._names, suggest=suggest)
 
     def _value(self, parameter: Parameter, given: dict[str, Raw], faults: _Faults) -> Any:
         name = parameter.name

@@ -58,8 +58,8 @@ def plan_call(signature: Signature, binder: Binder, function: Callable[..., Any]
 def _named_plainly(signature: Signature) -> bool:
     """Whether every name, the context's too, can be a struct's field and be passed by name."""
     context = signature.context
-    if context is not None and not context.hidden:
-        return False
+    if context is not None and context.name not in signature.reserved:
+        return False  # it is positional-only
     return not any(parameter.name.startswith("__") for parameter in signature.parameters)
 
 

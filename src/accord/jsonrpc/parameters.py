@@ -59,8 +59,6 @@ class ContextPlace(Struct, frozen=True):
 
     name: str
     index: int | None
-    hidden: bool
-    """Whether no caller may use the name; only a positional-only one leaves it free."""
 
 
 class Signature(Struct, frozen=True):
@@ -69,6 +67,8 @@ class Signature(Struct, frozen=True):
     parameters: tuple[Parameter, ...]
     context: ContextPlace | None
     returns: Any
+    reserved: frozenset[str]
+    """Names that are given without the caller: the context's, `self`, what a partial has."""
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
@@ -96,7 +96,8 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         else:
             context = _context_place(parameter.name, kind, parameters)
     returns = annotations.resolve("the result", found.return_annotation)
-    return Signature(tuple(parameters), context, returns)
+    reserved = _declared_names(function) - {parameter.name for parameter in parameters}
+    return Signature(tuple(parameters), context, returns, reserved)
 
 
 def _describe(parameter: inspect.Parameter, kind: Kind, annotation: Any) -> Parameter:
@@ -110,9 +111,8 @@ def _context_place(name: str, kind: Kind, before: list[Parameter]) -> ContextPla
     if kind in ("var_positional", "var_keyword"):
         raise RegistrationError(f"parameter '{name}' asks for many contexts; there is one")
     if kind == "keyword_only":
-        return ContextPlace(name, None, hidden=True)
-    index = sum(parameter.by_position for parameter in before)
-    return ContextPlace(name, index, hidden=kind != "positional_only")
+        return ContextPlace(name, None)
+    return ContextPlace(name, sum(parameter.by_position for parameter in before))
 
 
 def _is_context(annotation: Any) -> bool:
@@ -145,6 +145,13 @@ class _Annotations:
                 "what it names must exist at run time at the top level of its module, "
                 "not under TYPE_CHECKING and not inside a function"
             ) from error
+
+
+def _declared_names(function: Callable[..., Any]) -> frozenset[str]:
+    """Every name that an argument of the plain function can be given by."""
+    inner = innermost(function)
+    declared = inspect.signature(getattr(inner, "__func__", inner)).parameters.values()
+    return frozenset(each.name for each in declared if _KINDS[each.kind] in _BY_NAME)
 
 
 def innermost(function: Callable[..., Any]) -> Any:

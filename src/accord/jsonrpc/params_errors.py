@@ -79,10 +79,10 @@ def missing(name: str, expected: str) -> Problem:
     return Problem(name, name, expected, "nothing")
 
 
-def unexpected(name: str, allowed: Sequence[str]) -> Problem:
+def unexpected(name: str, allowed: Sequence[str], *, suggest: bool) -> Problem:
     """A named parameter that the method does not take."""
     members: dict[str, Any] = {"allowed": list(allowed)}
-    close = _closest(name, allowed)
+    close = _closest(name, allowed) if suggest else None
     hint = ""
     if close:
         hint = f", did you mean '{close}'?"
