@@ -46,4 +46,4 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     idle_seconds: float = 75.0
     """HTTP: how long a kept-alive connection may stay silent."""
     message_seconds: float = 30.0
-    """Streams: how long one message may take to arrive once its first byte did."""
+    """Streams and WebSocket: how long one message may take to arrive once its first byte did."""

@@ -29,6 +29,9 @@ class Options(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None
     """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
     without one and those whose origin is the server's own host; `("*",)` lets in all."""
+    ping_seconds: float | None = 20.0
+    """WebSocket: how often the other end is pinged; silent for as long again, it is cut off.
+    None never pings."""
     reuse_port: bool = False
     """TCP-based servers: let several processes listen on the same port (SO_REUSEPORT)."""
     backlog: int = 1024

@@ -85,10 +85,11 @@ def describe(transport: asyncio.BaseTransport, address: InetAddress | UnixAddres
     there = host_and_port(*peer[:2]) if peer else str(address)
     if address.scheme == "tcp":
         return ChannelInfo(scheme="tcp", address=there)
-    return ChannelInfo(scheme="tls", address=there, details={"tls": _tls_details(transport)})
+    return ChannelInfo(scheme="tls", address=there, details={"tls": tls_details(transport)})
 
 
-def _tls_details(transport: asyncio.BaseTransport) -> dict[str, Any]:
+def tls_details(transport: asyncio.BaseTransport) -> dict[str, Any]:
+    """What is known of a connection's TLS."""
     connection: ssl.SSLObject = transport.get_extra_info("ssl_object")
     return {
         "version": connection.version(),

@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectionLostError, FramingError, TransportError
+from accord.jsonrpc.errors import ConnectionLostError, FramingError, RpcError, TransportError
 from accord.jsonrpc.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
 from accord.jsonrpc.limits import Limits
 from accord.transports.options import Framing
@@ -57,6 +57,10 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
     linger_seconds: float = 0.0
     """How long `close` waits for the other end to close too. A socket that is closed while
     the other end still sends destroys what was written last but not yet received."""
+
+    def framer(self) -> Framer:
+        """The framer of a new connection."""
+        return _FRAMERS[self.framing](self.limits.max_message_bytes)
 
     @property
     def check_seconds(self) -> float:
@@ -115,7 +119,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._owner = owner
         self._loop = asyncio.get_running_loop()
         self._buffer = _receive_buffer(self._loop)
-        self._framer = _FRAMERS[settings.framing](settings.limits.max_message_bytes)
+        self._framer = settings.framer()
         self._transport: asyncio.Transport
         self._receiver: Receiver | None = None
         self._error: TransportError | None = None
@@ -292,15 +296,20 @@ class StreamChannel(asyncio.BufferedProtocol):
                 taken += 1
                 if isinstance(piece, bytes):
                     receiver.message_received(piece)
-                elif isinstance(piece, FramingError):
-                    self._cut(piece)
                 else:
-                    receiver.message_refused(piece)
+                    self._handle(piece)
         except Exception as error:
             self._receiver_failed(error)
         if taken < len(pieces) and not self._ending:
             self._backlog = pieces[taken:]
         self._flush()
+
+    def _handle(self, piece: RpcError) -> None:
+        """Something arrived that is no message."""
+        if isinstance(piece, FramingError):
+            self._cut(piece)
+        else:
+            cast(Receiver, self._receiver).message_refused(piece)
 
     def _hold(self) -> None:
         """Deliver and read nothing until `_release`."""

@@ -23,7 +23,7 @@ async def open_stream(url: str, options: Options) -> StreamChannel:
         async with asyncio.timeout(options.connect_seconds):
             transport = await _connect(channel, address, options)
     except (OSError, ValueError) as error:
-        raise _connect_error(address, error, options) from error
+        raise connect_error(address, error, options) from error
     channel.info = describe(transport, address)
     if address.scheme != "unix":
         tune(transport)
@@ -46,9 +46,8 @@ async def _connect(
     return transport
 
 
-def _connect_error(
-    address: InetAddress | UnixAddress, error: OSError | ValueError, options: Options
-) -> ConnectError:
+def connect_error(address: object, error: OSError | ValueError, options: Options) -> ConnectError:
+    """What to raise when no connection to `address` could be made."""
     match error:
         case TimeoutError():
             return ConnectError(f"no connection to {address} within {options.connect_seconds:g} s")

@@ -8,6 +8,7 @@ import socket
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import TransportError
+from accord.transports.arrivals import Arrivals
 from accord.transports.listener import Accept
 from accord.transports.options import Options
 from accord.transports.stream.address import InetAddress, UnixAddress, describe, parse
@@ -18,8 +19,6 @@ log = logging.getLogger("accord.transports")
 
 LINGER_SECONDS = 1.0
 """How long a connection that this end closes waits for the client to close it too."""
-ACCEPT_PAUSE_SECONDS = 1.0
-"""How long to wait when the system has no room for a further connection."""
 
 
 async def listen_stream(url: str, accept: Accept, options: Options) -> StreamListener:
@@ -81,45 +80,28 @@ class StreamListener:
         self._info = ChannelInfo(scheme=address.scheme)
         self._file = UnixSocketFile(address.path) if isinstance(address, UnixAddress) else None
         self._channels: set[StreamChannel] = set()
-        self._handshakes: set[asyncio.Task[None]] = set()
-        self._accepting: list[asyncio.Task[None]] = []
-        self._servers: list[asyncio.AbstractServer] = []
-        self._sockets: list[socket.socket] = []
+        self._arrivals = Arrivals(
+            self.url,
+            lambda: StreamChannel(self._info, self._settings, self),
+            options,
+            tls=options.tls if address.scheme == "tls" else None,
+            has_room=lambda: not self._is_full(),
+        )
 
     @property
     def connections(self) -> int:
-        return len(self._channels) + len(self._handshakes)
+        return len(self._channels) + self._arrivals.under_way
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Begin to accept; the sockets belong to the listener from here on."""
-        self._sockets = sockets
-        loop = asyncio.get_running_loop()
-        for bound in sockets:
-            bound.listen(self._options.backlog)
-            if self._address.scheme == "tls":
-                self._accepting.append(loop.create_task(self._accept_tls(bound)))
-            else:
-                create = loop.create_server if self._file is None else loop.create_unix_server
-                server = await create(self._channel, sock=bound, backlog=self._options.backlog)
-                self._servers.append(server)
+        await self._arrivals.start(sockets)
 
     async def close(self) -> None:
-        for server in self._servers:
-            server.close()
-        tasks = [*self._accepting, *self._handshakes]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        for bound in self._sockets:
-            bound.close()
+        await self._arrivals.close()
         if self._file is not None:
             self._file.remove()
 
-    # Arrivals
-
-    def _channel(self) -> StreamChannel:
-        return StreamChannel(self._info, self._settings, self)
+    # What channels say
 
     def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None:
         if self._address.scheme != "tls" and self._is_full():
@@ -144,33 +126,3 @@ class StreamListener:
             return False
         log.warning("connection refused: %s has %d connections, its limit", self.url, limit)
         return True
-
-    # TLS. asyncio's own server does not tell of handshakes that are under way or have failed,
-    # and they must count: a client that never finishes one holds a socket too.
-
-    async def _accept_tls(self, bound: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(bound)
-            except OSError as error:
-                log.error("%s cannot accept connections now: %s", self.url, error)
-                await asyncio.sleep(ACCEPT_PAUSE_SECONDS)
-                continue
-            if self._is_full():
-                connection.close()
-                continue
-            handshake = loop.create_task(self._handshake(connection))
-            self._handshakes.add(handshake)
-            handshake.add_done_callback(self._handshakes.discard)
-
-    async def _handshake(self, connection: socket.socket) -> None:
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(
-                self._channel,
-                connection,
-                ssl=self._options.tls,
-                ssl_handshake_timeout=self._options.server_limits.header_seconds,
-            )
-        except OSError as error:
-            log.info("TLS handshake at %s failed: %s", self.url, error)
