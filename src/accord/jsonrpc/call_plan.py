@@ -32,27 +32,36 @@ _PLAIN = frozenset({"positional_or_keyword", "keyword_only"})
 _CONSTANTS = (type(None), bool, int, float, str, bytes)
 
 
-def plan_call(signature: Signature, binder: Binder, function: Callable[..., Any]) -> Plan:
-    """The fastest plan that fits the signature."""
-    slow = _any_signature(binder, function)
-    kinds = {parameter.kind for parameter in signature.parameters}
-    context = signature.context
-    if not kinds and context is None:
-        return _no_parameters(slow, function)
-    if not binder.by_msgspec or not _named_plainly(signature):
-        return slow
-    if kinds == {"var_positional"} and context is None:
-        values = GenericAlias(list, (signature.parameters[0].annotation,))
-        return _values_only(msgspec.json.Decoder(values).decode, None, (), slow, function)
-    if not kinds <= _PLAIN:
-        return slow
-    forms = _Forms(signature.parameters)
-    if "keyword_only" not in kinds:
-        if context is None:
-            return _values_only(forms.decode, forms.by_name, forms.absent, slow, function)
-        if context.index == 0:
-            return _context_first(forms, slow, function)
-    return _arranged(forms, context, slow, function)
+class Planner:
+    """Makes plans for one signature. Raises `RegistrationError` for types without a decoder."""
+
+    def __init__(self, signature: Signature) -> None:
+        self._signature = signature
+        self._binder = Binder(signature)
+        self._kinds = {parameter.kind for parameter in signature.parameters}
+        self._forms = _Forms(signature.parameters) if self._fits_one_pass() else None
+
+    def plan(self, function: Callable[..., Any]) -> Plan:
+        """The fastest plan that calls `function` with what the signature says."""
+        slow = _any_signature(self._binder, function)
+        context, forms = self._signature.context, self._forms
+        if not self._kinds and context is None:
+            return _no_parameters(slow, function)
+        if forms is None:
+            return slow
+        if "keyword_only" not in self._kinds:
+            if context is None:
+                return _values_only(forms, slow, function)
+            if context.index == 0:
+                return _context_first(forms, slow, function)
+        return _arranged(forms, context, slow, function)
+
+    def _fits_one_pass(self) -> bool:
+        if not self._binder.by_msgspec or not _named_plainly(self._signature):
+            return False
+        return self._kinds <= _PLAIN or (
+            self._kinds == {"var_positional"} and self._signature.context is None
+        )
 
 
 def _named_plainly(signature: Signature) -> bool:
@@ -80,10 +89,10 @@ def _no_parameters(slow: Plan, function: Callable[..., Any]) -> Plan:
     return call
 
 
-def _values_only(
-    decode: Decode, by_name: Any, absent: Any, slow: Plan, function: Callable[..., Any]
-) -> Plan:
+def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
     # `_Forms.read` is written out here: a call less where calls are most frequent.
+    decode, by_name, absent = forms.decode, forms.by_name, forms.absent
+
     def call(params: Params, context: Context | None) -> Any:
         try:
             values = absent if params is UNSET else decode(params)
@@ -140,13 +149,12 @@ class _Forms:
     """The two forms in which params come, as types that msgspec decodes in one pass."""
 
     def __init__(self, parameters: tuple[Parameter, ...]) -> None:
-        positional = [each for each in parameters if each.by_position]
-        self.by_name = _struct(parameters)
+        self.by_name = _struct([each for each in parameters if each.by_name])
         self.absent: Any = None
         """The values by position when there are no params; None when some are required."""
         form: Any = self.by_name
         if all(each.by_position or not each.required for each in parameters):
-            by_position = _array(positional)
+            by_position = _array([each for each in parameters if each.kind != "keyword_only"])
             form |= by_position
             if not any(each.required for each in parameters):
                 self.absent = by_position()
@@ -160,7 +168,7 @@ class _Forms:
             return None
 
 
-def _struct(parameters: tuple[Parameter, ...]) -> Any:
+def _struct(parameters: list[Parameter]) -> Any:
     """Params by name."""
     fields = [(each.name, each.annotation, _field(each)) for each in parameters]
     return defstruct("ByName", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
@@ -181,6 +189,8 @@ def _itself(value: Any) -> Any:
 
 def _array(parameters: list[Parameter]) -> Any:
     """Params by position; a tuple is the fastest, a named one can have defaults."""
+    if parameters and parameters[0].kind == "var_positional":
+        return GenericAlias(list, (parameters[0].annotation,))
     if all(each.required for each in parameters):
         return GenericAlias(tuple, tuple(each.annotation for each in parameters))
     names = [f"f{index}" for index in range(len(parameters))]

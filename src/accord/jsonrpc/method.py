@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.jsonrpc.binding import Binder
-from accord.jsonrpc.call_plan import Plan, plan_call
+from accord.jsonrpc.call_plan import Plan, Planner
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.interceptors import Interceptor, Mode, intercept, is_async
 from accord.jsonrpc.parameters import Parameter, innermost, read_signature
@@ -78,7 +77,7 @@ def make_method(
         mode = _mode(function, thread)
         _check_deadline(deadline, mode)
         signature = read_signature(function)
-        binder = Binder(signature)
+        planner = Planner(signature)
     except RegistrationError as error:
         raise RegistrationError(f"method '{name}' ({where(function)}): {error}") from error
     return Method(
@@ -91,8 +90,8 @@ def make_method(
         returns=signature.returns,
         doc=inspect.getdoc(innermost(function)) or "",
         protocol=protocol,
-        invoke=plan_call(signature, binder, function),
-        bind=plan_call(signature, binder, partial(partial, function)),
+        invoke=planner.plan(function),
+        bind=planner.plan(partial(partial, function)),
         function_mode=mode,
     )
 
