@@ -9,13 +9,39 @@ import pytest
 
 import accord
 
-SURFACE = """
-    AccordError Backoff BusyError CallTimeoutError ConnectError ConnectionClosedError
-    ConnectionLostError Context IdsExhaustedError InternalError InvalidParamsError
-    InvalidRequestError InvalidResultError Limits MessageTooLargeError MethodNotFoundError
-    ParseError Peer RegistrationError Router RpcError ServerError ServerLimits State ThreadPool
-    TransportError __version__ connect method run serve
-""".split()
+SURFACE = [
+    "AccordError",
+    "Backoff",
+    "BusyError",
+    "CallTimeoutError",
+    "ConnectError",
+    "ConnectionClosedError",
+    "ConnectionLostError",
+    "Context",
+    "IdsExhaustedError",
+    "InternalError",
+    "InvalidParamsError",
+    "InvalidRequestError",
+    "InvalidResultError",
+    "Limits",
+    "MessageTooLargeError",
+    "MethodNotFoundError",
+    "ParseError",
+    "Peer",
+    "RegistrationError",
+    "Router",
+    "RpcError",
+    "ServerError",
+    "ServerLimits",
+    "State",
+    "ThreadPool",
+    "TransportError",
+    "__version__",
+    "connect",
+    "method",
+    "run",
+    "serve",
+]
 
 
 def test_the_public_names_are_these() -> None:

@@ -75,9 +75,7 @@ class SyncPeer:
         self.close()
 
 
-def connect(
-    target: str | Sequence[str], router: Router | None = None, **options: Any
-) -> SyncPeer:
+def connect(target: str | Sequence[str], router: Router | None = None, **options: Any) -> SyncPeer:
     """Connect as `accord.connect` does, with the same options, and block until it is done."""
 
     async def open_peer() -> Peer:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec import UNSET, Raw
 
 from accord.jsonrpc.codec import decode, encode, encode_failure
@@ -58,7 +57,21 @@ def test_requests_and_notifications_are_told_apart_by_the_presence_of_an_id(
 
 @pytest.mark.req("F-01", "F-02")
 @pytest.mark.parametrize(
-    "id", ["1", "0", "-1", "1.0", "1.5", "null", '"1"', '"é"', '""', str(2**53 + 1), str(2**64), str(10**300)]
+    "id",
+    [
+        "1",
+        "0",
+        "-1",
+        "1.0",
+        "1.5",
+        "null",
+        '"1"',
+        '"é"',
+        '""',
+        str(2**53 + 1),
+        str(2**64),
+        str(10**300),
+    ],
 )
 def test_an_id_is_mirrored_with_its_type_and_value(id: str) -> None:
     message = decode(b'{"jsonrpc":"2.0","id":%b,"method":"m"}' % id.encode())
@@ -129,26 +142,58 @@ def test_what_is_not_json_is_a_parse_error(data: bytes, why: str) -> None:
         ("{}", "'jsonrpc' is missing, must be \"2.0\"", None),
         ('{"id":7,"method":"m"}', "'jsonrpc' is missing, must be \"2.0\"", 7),
         ('{"jsonrpc":2.0,"id":7,"method":"m"}', "'jsonrpc' must be \"2.0\", got 2.0", 7),
-        ('{"jsonrpc":"1.0","id":7,"method":"m"}', "'jsonrpc' must be \"2.0\", got \"1.0\"", 7),
+        ('{"jsonrpc":"1.0","id":7,"method":"m"}', '\'jsonrpc\' must be "2.0", got "1.0"', 7),
         (
             '{"jsonrpc":"' + "9" * 99 + '","id":7,"method":"m"}',
-            "'jsonrpc' must be \"2.0\", got \"" + "9" * 39 + "…",
+            '\'jsonrpc\' must be "2.0", got "' + "9" * 39 + "…",
             7,
         ),
         ('{"jsonrpc":"2.0","id":7}', "'method' is missing", 7),
         ('{"jsonrpc":"2.0"}', "'method' is missing", None),
         ('{"jsonrpc":"2.0","id":"a","method":1}', "'method' must be a string, got a number", "a"),
-        ('{"jsonrpc":"2.0","method":1,"params":"bar"}', "'method' must be a string, got a number", None),
+        (
+            '{"jsonrpc":"2.0","method":1,"params":"bar"}',
+            "'method' must be a string, got a number",
+            None,
+        ),
         ('{"jsonrpc":"2.0","id":7,"method":null}', "'method' must be a string, got null", 7),
         ('{"jsonrpc":"2.0","id":7,"method":""}', "'method' must not be empty", 7),
-        ('{"jsonrpc":"2.0","id":7,"method":"m","params":"x"}', "'params' must be an array or an object, got a string", 7),
-        ('{"jsonrpc":"2.0","method":"m","params":-1}', "'params' must be an array or an object, got a number", None),
-        ('{"jsonrpc":"2.0","id":true,"method":"m"}', "'id' must be a string, a number or null, got true", None),
-        ('{"jsonrpc":"2.0","id":{},"method":"m"}', "'id' must be a string, a number or null, got an object", None),
-        ('{"jsonrpc":"2.0","id":[1],"method":"m"}', "'id' must be a string, a number or null, got an array", None),
+        (
+            '{"jsonrpc":"2.0","id":7,"method":"m","params":"x"}',
+            "'params' must be an array or an object, got a string",
+            7,
+        ),
+        (
+            '{"jsonrpc":"2.0","method":"m","params":-1}',
+            "'params' must be an array or an object, got a number",
+            None,
+        ),
+        (
+            '{"jsonrpc":"2.0","id":true,"method":"m"}',
+            "'id' must be a string, a number or null, got true",
+            None,
+        ),
+        (
+            '{"jsonrpc":"2.0","id":{},"method":"m"}',
+            "'id' must be a string, a number or null, got an object",
+            None,
+        ),
+        (
+            '{"jsonrpc":"2.0","id":[1],"method":"m"}',
+            "'id' must be a string, a number or null, got an array",
+            None,
+        ),
         ('{"jsonrpc":"2.0","id":1e999,"method":"m"}', "'id' is a number out of range", None),
-        ('{"jsonrpc":"2.0","id":' + "9" * 5000 + ',"method":"m"}', "'id' is a number out of range", None),
-        ('{"jsonrpc":"2.0","id":[],"method":"m","params":3}', "'id' must be a string, a number or null, got an array", None),
+        (
+            '{"jsonrpc":"2.0","id":' + "9" * 5000 + ',"method":"m"}',
+            "'id' is a number out of range",
+            None,
+        ),
+        (
+            '{"jsonrpc":"2.0","id":[],"method":"m","params":3}',
+            "'id' must be a string, a number or null, got an array",
+            None,
+        ),
     ],
 )
 def test_json_that_is_no_message_is_an_invalid_request_that_names_the_field(
@@ -162,12 +207,28 @@ def test_json_that_is_no_message_is_an_invalid_request_that_names_the_field(
     ("text", "why", "id"),
     [
         ('{"jsonrpc":"2.0","result":1}', "a response needs an 'id'", None),
-        ('{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"x"}}', "a response has either 'result' or 'error', not both", 1),
-        ('{"jsonrpc":"2.0","id":1,"result":1,"error":null}', "'error' is no error object: Expected `object`, got `null`", 1),
-        ('{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"x"}}', "'error' is no error object: Expected `int`, got `str` - at `$.code`", 1),
-        ('{"jsonrpc":"1.0","id":1,"result":1}', "'jsonrpc' must be \"2.0\", got \"1.0\"", 1),
+        (
+            '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"x"}}',
+            "a response has either 'result' or 'error', not both",
+            1,
+        ),
+        (
+            '{"jsonrpc":"2.0","id":1,"result":1,"error":null}',
+            "'error' is no error object: Expected `object`, got `null`",
+            1,
+        ),
+        (
+            '{"jsonrpc":"2.0","id":1,"error":{"code":"x","message":"x"}}',
+            "'error' is no error object: Expected `int`, got `str` - at `$.code`",
+            1,
+        ),
+        ('{"jsonrpc":"1.0","id":1,"result":1}', '\'jsonrpc\' must be "2.0", got "1.0"', 1),
         ('{"id":1,"result":1}', "'jsonrpc' is missing, must be \"2.0\"", 1),
-        ('{"jsonrpc":"2.0","id":{},"result":1}', "'id' must be a string, a number or null, got an object", None),
+        (
+            '{"jsonrpc":"2.0","id":{},"result":1}',
+            "'id' must be a string, a number or null, got an object",
+            None,
+        ),
     ],
 )
 def test_a_broken_response_is_marked_so_that_it_is_never_answered(
@@ -258,7 +319,11 @@ def test_params_do_not_keep_the_buffer_they_came_in_alive() -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda children: st.lists(children) | st.dictionaries(st.text(), children),
     max_leaves=20,
 )
@@ -284,7 +349,9 @@ def test_no_json_makes_decode_raise_or_say_parse_error(value: Any) -> None:
         assert item.error.code == -32600
 
 
-@given(ids, st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.lists(texts) | st.none())
+@given(
+    ids, st.text(st.characters(exclude_categories=["Cs"]), min_size=1), st.lists(texts) | st.none()
+)
 def test_requests_survive_the_way_there_and_back(id: Id, method: str, params: Any) -> None:
     message = decode(encode(Request(id, method, UNSET if params is None else params)))
     assert isinstance(message, Request)
@@ -301,7 +368,9 @@ class Point:
 @pytest.mark.req("F-02", "RPC-5a", "RPC-5b")
 def test_messages_are_encoded_with_the_version_first_and_absent_members_left_out() -> None:
     assert encode(Request(1, "m")) == b'{"jsonrpc":"2.0","id":1,"method":"m"}'
-    assert encode(Request(None, "m", [1])) == b'{"jsonrpc":"2.0","id":null,"method":"m","params":[1]}'
+    assert (
+        encode(Request(None, "m", [1])) == b'{"jsonrpc":"2.0","id":null,"method":"m","params":[1]}'
+    )
     assert encode(Notification("m", {"a": Point(1, 2)})) == (
         b'{"jsonrpc":"2.0","method":"m","params":{"a":{"x":1,"y":2}}}'
     )
@@ -334,5 +403,5 @@ def test_what_has_no_json_form_is_refused_by_name() -> None:
 
 def test_pydantic_models_are_encoded_by_alias() -> None:
     pydantic = pytest.importorskip("pydantic")
-    Model = pydantic.create_model("Model", size=(int, pydantic.Field(alias="theSize")))
-    assert encode(Model(theSize=3)) == b'{"theSize":3}'
+    model = pydantic.create_model("Model", size=(int, pydantic.Field(alias="theSize")))
+    assert encode(model(theSize=3)) == b'{"theSize":3}'

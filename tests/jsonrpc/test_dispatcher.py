@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -103,7 +106,9 @@ async def test_method_and_member_names_match_in_the_same_letter_case_only() -> N
 
 
 @pytest.mark.req("F-05")
-@pytest.mark.parametrize("data", [b"nonsense", b"[]", b"{}", request('"add"', "5"), request('"x"', "5")])
+@pytest.mark.parametrize(
+    "data", [b"nonsense", b"[]", b"{}", request('"add"', "5"), request('"x"', "5")]
+)
 async def test_an_answer_to_what_is_no_message_says_so_by_its_type(data: bytes) -> None:
     assert type(Dispatcher(router, limits=Limits()).handle(data, Source())) is Refused
 
@@ -112,3 +117,33 @@ async def test_an_answer_to_a_message_is_plain_bytes_even_if_it_is_an_error() ->
     dispatcher = Dispatcher(router, limits=Limits())
     for data in (request('"fail"'), request('"add"', '["x"]'), b"[1]"):
         assert type(dispatcher.handle(data, Source())) is bytes
+
+
+@pytest.mark.req("F-11")
+async def test_a_threaded_method_with_an_interceptor_runs_in_a_thread() -> None:
+    intercepted = Router()
+    seen: list[str] = []
+
+    @intercepted.intercept
+    async def watch(context: Context, proceed: Callable[[], Awaitable[Any]]) -> Any:
+        seen.append(context.method)
+        return await proceed()
+
+    intercepted.add(lambda: threading.get_ident(), name="thread", thread=True)  # noqa: PLW0108
+    source = Waiting()
+    dispatcher = Dispatcher(intercepted, limits=Limits())
+    dispatcher.handle(request('"thread"'), source)
+    answer = msgspec.json.decode(await source.answered)
+    assert answer["result"] != threading.get_ident()
+    assert seen == ["thread"]
+
+
+class Waiting(Source):
+    """A source whose answer can be awaited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    def answer(self, data: bytes | None) -> None:
+        self.answered.set_result(data)

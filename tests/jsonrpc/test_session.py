@@ -207,7 +207,11 @@ class SessionModel(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, 6))
     def wait(self, seconds: float) -> None:
         self.now += seconds
-        due = {id for id, deadline in self.model.items() if deadline is not None and deadline <= self.now}
+        due = {
+            id
+            for id, deadline in self.model.items()
+            if deadline is not None and deadline <= self.now
+        }
         assert {call.id for call in self.session.expire(self.now)} == due
         for id in due:
             del self.model[id]
@@ -225,9 +229,13 @@ class SessionModel(RuleBasedStateMachine):
         counts = self.session.statistics
         assert counts.calls_sent == self.issued
         assert len(self.model) == self.issued - (
-            counts.answers_received + counts.calls_abandoned + counts.calls_timed_out + counts.calls_lost
+            counts.answers_received
+            + counts.calls_abandoned
+            + counts.calls_timed_out
+            + counts.calls_lost
         )
 
 
-TestSessionModel = SessionModel.TestCase
-TestSessionModel.pytestmark = [pytest.mark.req("F-10", "F-13", "F-24")]
+@pytest.mark.req("F-10", "F-13", "F-24")
+class TestSessionModel(SessionModel.TestCase):  # type: ignore[misc, valid-type]
+    """Runs the model."""

@@ -96,6 +96,7 @@ def test_a_result_for_a_loop_that_is_closed_is_dropped() -> None:
     release.set()
 
     async def again() -> str:
-        return await pool.submit(lambda: "still works")
+        result: str = await pool.submit(lambda: "still works")
+        return result
 
     assert asyncio.run(again()) == "still works"

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from accord import Limits
+from accord import Limits, ServerLimits
+from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError
 from accord.transports.memory import HIGH_WATER, listen_memory, memory_pair, open_memory
 from accord.transports.options import Options
@@ -79,7 +80,7 @@ async def test_a_limit_of_none_lets_everything_through() -> None:
 
 @pytest.mark.req("F-19")
 async def test_a_listener_is_found_by_its_name_until_it_closes() -> None:
-    accepted: list[object] = []
+    accepted: list[Channel] = []
     listener = await listen_memory("memory:here", accepted.append, Options())
     with pytest.raises(ConnectError, match="memory:here is taken"):
         await listen_memory("memory:here", accepted.append, Options())
@@ -94,9 +95,7 @@ async def test_a_listener_is_found_by_its_name_until_it_closes() -> None:
 
 @pytest.mark.req("F-28")
 async def test_a_listener_refuses_more_connections_than_its_limit() -> None:
-    from accord import ServerLimits
-
-    accepted = []
+    accepted: list[Channel] = []
     options = Options(server_limits=ServerLimits(max_connections=1))
     listener = await listen_memory("memory:one", accepted.append, options)
     channel = await open_memory("memory:one", options)

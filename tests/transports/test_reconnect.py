@@ -6,7 +6,15 @@ import asyncio
 
 import pytest
 
-from accord import Backoff, ConnectError, ConnectionClosedError, ConnectionLostError, Peer, Router, State
+from accord import (
+    Backoff,
+    ConnectError,
+    ConnectionClosedError,
+    ConnectionLostError,
+    Peer,
+    Router,
+    State,
+)
 from accord.jsonrpc.channel import Channel
 from accord.transports.memory import MemoryChannel, memory_pair
 from accord.transports.reconnect import open_reconnecting
@@ -136,8 +144,9 @@ async def test_closing_while_reconnecting_ends_at_once() -> None:
     server = Server()
     peer = Peer(await open_reconnecting(server.open, Backoff(initial=60.0, jitter=False)))
     await peer.call("add", [1, 1])
+    interrupted = asyncio.Event()
+    peer.observe(lambda state, error: interrupted.set())
     server.drop()
-    while peer.state is not State.CONNECTING:
-        await asyncio.sleep(0)
+    await interrupted.wait()
     await asyncio.wait_for(peer.close(), 5)
-    assert peer.state is State.CLOSED
+    assert peer.state.value == "closed"

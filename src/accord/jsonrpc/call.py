@@ -66,7 +66,9 @@ def decode_result(raw: Any, into: Any, method: str) -> Any:
     try:
         return _decoder(into).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidResultError(f"the result of {method} is not what was asked for: {error}") from error
+        raise InvalidResultError(
+            f"the result of {method} is not what was asked for: {error}"
+        ) from error
 
 
 def decode_data(raw: Any) -> Any:

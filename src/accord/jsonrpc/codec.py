@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Final, Literal
 
@@ -56,7 +57,9 @@ class Envelope(Struct, gc=False):
     error: WireError | UnsetType = UNSET
 
 
-_decode_envelope = msgspec.json.Decoder(Envelope | list[Envelope]).decode
+_decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
+    Envelope | list[Envelope]
+).decode
 _decode_syntax = msgspec.json.Decoder(Raw).decode
 _decode_shape = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
 _decode_id = msgspec.json.Decoder(int | str | float | None).decode
@@ -65,7 +68,6 @@ _decode_string = msgspec.json.Decoder(str).decode
 
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """All that msgspec raises on hostile input (ValidationError is a DecodeError)."""
-
 
 
 def read(

@@ -50,6 +50,7 @@ from accord.jsonrpc.threads import ThreadPool, shared_pool
 
 log = logging.getLogger("accord.jsonrpc")
 
+
 class Cancellable(Protocol):
     """Something that runs for a caller who may go away."""
 
@@ -72,7 +73,17 @@ class Source(Protocol):
 class Running:
     """A request whose handler has not finished."""
 
-    __slots__ = ("_among", "answer", "answered", "deadline", "id", "method", "source", "task", "work")
+    __slots__ = (
+        "_among",
+        "answer",
+        "answered",
+        "deadline",
+        "id",
+        "method",
+        "source",
+        "task",
+        "work",
+    )
 
     def __init__(
         self, method: Method, id: Id | UnsetType, source: Source, among: set[Running]
@@ -211,14 +222,14 @@ class Dispatcher:
         if refusal is not None:
             return self._refuse(id, refusal)
         try:
-            context = source.context(method.name, id) if method.wants_context else None
+            pool = self._threads or shared_pool()
+            context = None
+            if method.wants_context:
+                context = source.context(method.name, id)
+                context.in_thread = pool.submit
             work: Awaitable[Any]
             if method.mode == "thread":
-                malformed = self._malformed(id, params)
-                if malformed is not None:
-                    return malformed
-                pool = self._threads or shared_pool()
-                work = pool.submit(lambda: method.invoke(params, context))
+                work = pool.submit(method.bind(params, context))
             else:
                 work = method.invoke(params, context)
         except Exception as error:
@@ -351,9 +362,7 @@ class Dispatcher:
             log.warning("notification %s failed: %s", method, error)
         if id is UNSET:
             return None
-        told = to_wire(
-            error, correlation_id=correlation_id, strict=self._strict, debug=self._debug
-        )
+        told = to_wire(error, correlation_id=correlation_id, strict=self._strict, debug=self._debug)
         return encode_failure(id, told)
 
     def _refuse(self, id: Id | UnsetType, error: RpcError) -> bytes | None:

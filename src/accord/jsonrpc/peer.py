@@ -275,9 +275,7 @@ class Peer:
                 f"{self._session.state.value}"
             ) from self._error
 
-    async def _wait_writable(
-        self, method: str, timeout: float | None | UnsetType
-    ) -> float | None:
+    async def _wait_writable(self, method: str, timeout: float | None | UnsetType) -> float | None:
         """Wait until the other end takes messages again; the time that is left afterwards."""
         self._check_open()
         seconds = self._timeout if timeout is UNSET else timeout
@@ -305,7 +303,9 @@ class Peer:
         now = self._loop.time()
         for pending in self._session.expire(now):
             log.warning("no answer to %s within %g s", pending.method, pending.timeout)
-            error = own_error("timeout", f"no answer to {pending.method} within {pending.timeout:g} s")
+            error = own_error(
+                "timeout", f"no answer to {pending.method} within {pending.timeout:g} s"
+            )
             _fail(pending, error)
             if self.on_abandoned is not None:
                 self.on_abandoned(pending.id, pending.method)

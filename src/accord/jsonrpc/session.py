@@ -183,9 +183,7 @@ class Session:
     def lose(self, *, keep_resendable: bool = False) -> list[Pending]:
         """The connection is gone: take out the pending calls, but those that can be sent again."""
         lost = [
-            call
-            for call in self.pending.values()
-            if call.resend is None or not keep_resendable
+            call for call in self.pending.values() if call.resend is None or not keep_resendable
         ]
         for call in lost:
             del self.pending[call.id]

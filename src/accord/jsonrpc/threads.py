@@ -17,7 +17,9 @@ from accord.jsonrpc.errors import own_error
 DEFAULT_THREADS: Final = 16
 DEFAULT_QUEUED: Final = 1_000
 
-_Job = tuple[Callable[[], Any], contextvars.Context, asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+_Job = tuple[
+    Callable[[], Any], contextvars.Context, asyncio.AbstractEventLoop, "asyncio.Future[Any]"
+]
 
 
 class ThreadPool:
@@ -47,7 +49,7 @@ class ThreadPool:
             if len(self._jobs) >= self._most_queued:
                 raise own_error(
                     "busy",
-                    f"{self._threads} threads are busy and {self._most_queued:,} calls wait for one",
+                    f"{self._threads} threads are busy and {self._most_queued:,} calls wait",
                     limit=self._most_queued,
                 )
             self._jobs.append((job, contextvars.copy_context(), loop, future))
@@ -83,7 +85,9 @@ def _run(
         result = context.run(job)
     except BaseException as raised:
         # A StopIteration cannot be set on a future; nor may a handler's exit end the thread.
-        error = raised if isinstance(raised, Exception) else RuntimeError(f"handler raised {raised!r}")
+        error = (
+            raised if isinstance(raised, Exception) else RuntimeError(f"handler raised {raised!r}")
+        )
         if isinstance(raised, StopIteration):
             error = RuntimeError("handler raised StopIteration")
             error.__cause__ = raised

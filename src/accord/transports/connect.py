@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.ids import IdKind
-from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool

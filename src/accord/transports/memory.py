@@ -143,9 +143,7 @@ async def listen_memory(url: str, accept: Accept, options: Options) -> MemoryLis
     """Make `url` (`memory:` and any name) known in this process."""
     if url in _listeners:
         raise ConnectError(f"{url} is taken", recoverable=False, advice="Choose another name.")
-    listener = MemoryListener(
-        url, accept, options.limits, options.server_limits.max_connections
-    )
+    listener = MemoryListener(url, accept, options.limits, options.server_limits.max_connections)
     _listeners[url] = listener
     return listener
 

@@ -173,7 +173,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
         **options: Any,
     ) -> None:
         self._url = url
-        self._make = lambda: Server(
+        self._make: Callable[[], Server] = lambda: Server(
             router,
             Options(**options),
             drain=drain,
@@ -256,5 +256,5 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     with contextlib.suppress(ImportError):
         import uvloop
 
-        return uvloop.new_event_loop  # type: ignore[no-any-return]
+        return uvloop.new_event_loop
     return None
