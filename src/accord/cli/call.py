@@ -1,0 +1,291 @@
+"""`accord call`: one call, notification or batch to any URL."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from accord.cli import exits, schemes
+from accord.cli.batch import Item, read_batch
+from accord.cli.certificates import client_tls
+from accord.cli.exits import UsageError
+from accord.cli.flags import duration, size
+from accord.cli.output import (
+    describe,
+    error_object,
+    paint,
+    pretty,
+    print_error_line,
+    print_line,
+    printable,
+)
+from accord.cli.params import read_params, value
+from accord.cli.parser import Parser
+from accord.cli.watched import WatchedChannel
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.limits import MIB, Limits
+from accord.jsonrpc.messages import Failure, Success
+from accord.jsonrpc.peer import DEFAULT_TIMEOUT, Peer
+from accord.jsonrpc.router import Router
+from accord.transports.connect import open_channel
+from accord.transports.options import Options
+
+T = TypeVar("T")
+
+LARGEST_ANSWER: Final = 64 * MIB
+
+USAGE: Final = """\
+accord call [options] URL METHOD [PARAMS …]
+       accord call [options] URL --batch FILE"""
+
+DESCRIPTION: Final = """\
+Call a method and print its result.
+
+PARAMS are one JSON array or object, or values by position, or name=value pairs; a value
+that is not JSON is a string. A single - reads them, as JSON, from stdin.
+
+URL is tcp://HOST:PORT, tls://…, unix:///PATH, ws://…, wss://…, http://…, https://…, or
+stdio: followed by a command to start and to talk to.
+
+examples:
+  accord call tcp://127.0.0.1:7000 subtract 42 23
+  accord call tcp://127.0.0.1:7000 subtract subtrahend=23 minuend=42
+  accord call http://127.0.0.1:8000/rpc echo '[{"any": ["JSON", 1.10]}]' --json
+  accord call 'stdio:accord demo stdio:' add 1 2
+"""
+
+
+def configure(parser: Parser) -> None:
+    add = parser.add_argument
+    add("url", metavar="URL", nargs="?", help="where the method is")
+    add("method", metavar="METHOD", nargs="?", help="its name")
+    add("params", metavar="PARAMS", nargs="*", help="its parameters")
+    add("--notify", action="store_true", help="send a notification, which has no answer")
+    add(
+        "--batch",
+        metavar="FILE",
+        help="send the messages of a file (- for stdin) together: a JSON array of messages, "
+        "or lines of METHOD PARAMS; print the answers in that order",
+    )
+    add(
+        "--timeout",
+        metavar="SECONDS",
+        type=duration,
+        default=DEFAULT_TIMEOUT,
+        help=f"how long to wait, or none (default: {DEFAULT_TIMEOUT:g})",
+    )
+    add("--json", action="store_true", help="print the exact JSON of the result, or of the error")
+    add(
+        "--framing",
+        choices=("newline", "content-length"),
+        help="how messages are told apart on a byte stream (default: newline)",
+    )
+    add(
+        "--header",
+        metavar="'NAME: VALUE'",
+        action="append",
+        default=[],
+        help="send this header (ws, wss, http, https); can be repeated",
+    )
+    add("--ca", metavar="FILE", type=Path, help="trust the certificates in this file")
+    add("--insecure", action="store_true", help="trust any certificate")
+    add(
+        "--answer",
+        metavar="METHOD=JSON",
+        action="append",
+        default=[],
+        help="answer so when the other end calls METHOD here; can be repeated",
+    )
+    add(
+        "--max-message-bytes",
+        metavar="N",
+        type=size,
+        default=LARGEST_ANSWER,
+        help=f"largest answer to take, or unlimited (default: {LARGEST_ANSWER:,})",
+    )
+    add("-v", "--verbose", action="store_true", help="show the messages themselves on stderr")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    level = logging.DEBUG if arguments.debug else logging.CRITICAL
+    logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        return asyncio.run(_Call(arguments).run())
+    except RpcError as error:
+        if not arguments.json or arguments.debug:
+            raise
+        print_line(msgspec.json.encode({"error": error_object(error)}))
+        return exits.exit_code(error)
+
+
+class _Call:
+    """The command line, understood: wrong usage is raised before anything is sent."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._url: str = arguments.url
+        self._method: str = arguments.method
+        self._notify: bool = arguments.notify
+        self._timeout: float | None = arguments.timeout
+        self._json: bool = arguments.json
+        self._verbose: bool = arguments.verbose
+        self._options = _options(arguments)
+        self._router = _router(arguments.answer)
+        self._items: list[Item] | None = None
+        if arguments.batch is not None:
+            if arguments.method is not None:
+                raise UsageError("with --batch the methods stand in the file")
+            self._items = _read_items(arguments.batch)
+        elif arguments.method is None:
+            raise UsageError("a METHOD is missing")
+        else:
+            self._params = read_params(arguments.params, sys.stdin.buffer.read)
+
+    async def run(self) -> int:
+        channel = WatchedChannel(
+            await open_channel(self._url, self._options), _show if self._verbose else None
+        )
+        peer = Peer(channel, self._router, limits=self._options.limits, timeout=self._timeout)
+        async with peer:
+            code = await _unless(channel.trouble, self._talk(peer))
+        if channel.trouble.done() and not self._awaits_answer:
+            raise channel.trouble.result()
+        return code
+
+    @property
+    def _awaits_answer(self) -> bool:
+        if self._notify or self._items is None:
+            return not self._notify
+        return any(item.id is not UNSET for item in self._items)
+
+    async def _talk(self, peer: Peer) -> int:
+        if self._items is not None:
+            return await self._send_batch(peer, self._items)
+        if self._notify:
+            await peer.notify(self._method, self._params)
+            return exits.OK
+        result = await peer.call(self._method, self._params, into=Raw)
+        print_line(bytes(result) if self._json else pretty(bytes(result), sys.stdout))
+        return exits.OK
+
+    async def _send_batch(self, peer: Peer, items: list[Item]) -> int:
+        calls = []
+        async with peer.batch() as batch:
+            for item in items:
+                if self._notify or item.id is UNSET:
+                    batch.notify(item.method, item.params)
+                else:
+                    calls.append((item, batch.call(item.method, item.params)))
+        outcomes: list[tuple[Item, Raw | RpcError]] = []
+        for item, call in calls:
+            try:
+                outcomes.append((item, await call.result(Raw)))
+            except RpcError as error:
+                outcomes.append((item, error))
+        self._print_outcomes(outcomes)
+        errors = [outcome for _, outcome in outcomes if isinstance(outcome, RpcError)]
+        return max(map(exits.exit_code, errors), default=exits.OK)
+
+    def _print_outcomes(self, outcomes: list[tuple[Item, Raw | RpcError]]) -> None:
+        if self._json and outcomes:
+            print_line(msgspec.json.encode([_answer(*outcome) for outcome in outcomes]))
+        elif not self._json:
+            for item, outcome in outcomes:
+                print_line(f"{printable(item.method)}: {_shown(outcome)}")
+
+
+def _answer(item: Item, outcome: Raw | RpcError) -> Success | Failure:
+    """An answer as JSON-RPC writes it, with the id that the file gave."""
+    id: Any = item.id
+    if isinstance(outcome, RpcError):
+        return Failure(id, error_object(outcome))
+    return Success(id, outcome)
+
+
+def _shown(outcome: Raw | RpcError) -> str:
+    if isinstance(outcome, RpcError):
+        return f"{paint('error', 'error', sys.stdout)} {describe(outcome)}"
+    return pretty(bytes(outcome), sys.stdout)
+
+
+def _show(direction: str, data: bytes) -> None:
+    arrow = paint(direction, "faint", sys.stderr)
+    print_error_line(f"{arrow} {printable(data.decode(errors='backslashreplace'))}")
+
+
+async def _unless(trouble: asyncio.Future[RpcError], work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns or raises; the error in `trouble` if that comes first."""
+    task = asyncio.get_running_loop().create_task(work)
+    either: set[asyncio.Future[Any]] = {task, trouble}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise trouble.result()
+    finally:
+        task.cancel()
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    scheme = schemes.read_scheme(arguments.url)
+    if scheme == "stdio" and not arguments.url.removeprefix("stdio:").strip("/ "):
+        raise UsageError("stdio: needs a command to start, such as 'stdio:python server.py'")
+    for flag, given, fits in (
+        ("--framing", arguments.framing is not None, schemes.STREAMS),
+        ("--header", bool(arguments.header), schemes.WEB),
+        ("--ca", arguments.ca is not None, schemes.SECURE),
+        ("--insecure", arguments.insecure, schemes.SECURE),
+    ):
+        schemes.check_flag(flag, given=given, scheme=scheme, fits=fits)
+    options: dict[str, Any] = {}
+    if arguments.framing is not None:
+        options["framing"] = arguments.framing
+    if arguments.timeout is not None:
+        options["connect_seconds"] = min(arguments.timeout, Options().connect_seconds)
+    return Options(
+        limits=Limits(max_message_bytes=arguments.max_message_bytes),
+        tls=client_tls(ca=arguments.ca, insecure=arguments.insecure),
+        headers=dict(map(_header, arguments.header)),
+        **options,
+    )
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, content = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"--header {text!r} is not of the form 'Name: value'")
+    return name.strip(), content.strip()
+
+
+def _router(answers: list[str]) -> Router:
+    """Methods that answer whatever they are called with by a fixed value."""
+    router = Router()
+    for text in answers:
+        name, equals, written = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--answer {text!r} is not of the form METHOD=JSON")
+        router.add(_constant(value(written)), name)
+    return router
+
+
+def _constant(result: Raw) -> Any:
+    def answer(*args: Any, **kwargs: Any) -> Raw:
+        return result
+
+    return answer
+
+
+def _read_items(file: str) -> list[Item]:
+    if file == "-":
+        return read_batch(sys.stdin.buffer.read())
+    try:
+        return read_batch(Path(file).read_bytes())
+    except OSError as error:
+        raise UsageError(f"--batch {file}: {error.strerror}") from None

@@ -1,0 +1,50 @@
+"""What the exit codes of `accord` mean, and which one an exception leads to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OK: Final = 0
+ANSWERED_WITH_ERROR: Final = 1
+WRONG_USAGE: Final = 2
+NO_CONNECTION: Final = 3
+TIMED_OUT: Final = 4
+BUG: Final = 70
+INTERRUPTED: Final = 130
+OUTPUT_CLOSED: Final = 141
+
+MEANINGS: Final = {
+    OK: "all went well",
+    ANSWERED_WITH_ERROR: "the call was answered with an error",
+    WRONG_USAGE: "wrong usage",
+    NO_CONNECTION: "could not connect or listen, or the connection was lost",
+    TIMED_OUT: "no answer in time",
+    BUG: "a fault of accord itself",
+    INTERRUPTED: "interrupted by Ctrl-C",
+    OUTPUT_CLOSED: "whoever read the output went away",
+}
+
+
+class UsageError(Exception):
+    """The command line, or a file it names, cannot be understood."""
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code that tells a script what kind of failure `error` is."""
+    if isinstance(error, UsageError):
+        return WRONG_USAGE
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return OUTPUT_CLOSED
+    return _exit_code_of_call(error)
+
+
+def _exit_code_of_call(error: BaseException) -> int:
+    from accord.jsonrpc.errors import AccordError, CallTimeoutError, TransportError
+
+    if isinstance(error, TransportError):
+        return NO_CONNECTION
+    if isinstance(error, CallTimeoutError) and not error.remote:
+        return TIMED_OUT
+    return ANSWERED_WITH_ERROR if isinstance(error, AccordError) else BUG

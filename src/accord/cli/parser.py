@@ -1,0 +1,85 @@
+"""The command line as argparse trees: one for `accord`, one for each command.
+
+Only the tree of the command that runs is built, so that none pays for another's imports.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, NoReturn
+
+from accord.cli.exits import MEANINGS, UsageError
+
+COMMANDS: Final = {
+    "call": "call a method, anywhere",
+    "demo": "serve a few methods to try things out with",
+    "completion": "print a completion script for your shell",
+}
+"""Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`."""
+
+_DESCRIPTION = """\
+Accord speaks JSON-RPC 2.0 over stdio, TCP, TLS, Unix sockets, WebSocket and HTTP.
+This command calls methods, and serves some to try it out.
+
+examples:
+  accord demo tcp://127.0.0.1:7000                   serve, in one terminal
+  accord call tcp://127.0.0.1:7000 add 1 2           call, in another
+  accord call http://127.0.0.1:8000/rpc add a=1 b=2  params by name
+  accord call 'stdio:accord demo stdio:' echo hi     start a program and call it
+"""
+
+Run = Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line."""
+
+    def __init__(self, prog: str, **options: str) -> None:
+        super().__init__(
+            prog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            add_help=False,
+            **options,  # type: ignore[arg-type]  # usage, description and epilog are strings
+        )
+        self.add_argument("-h", "--help", action="help", help="show this help and exit")
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def top_parser() -> Parser:
+    """The parser of `accord` itself; it is asked only when no command is named."""
+    commands = "\n".join(f"  {name:<12} {what}" for name, what in COMMANDS.items())
+    parser = Parser(
+        "accord",
+        usage="accord [-h] [--version] COMMAND …",
+        description=_DESCRIPTION,
+        epilog=f"commands (accord COMMAND --help tells more):\n{commands}\n\n{_exit_codes()}",
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    return parser
+
+
+def command_parser(name: str) -> tuple[Parser, Run]:
+    """The parser of one command, and the function that runs it."""
+    module = import_module(f"accord.cli.{name}")
+    parser = Parser(
+        f"accord {name}",
+        usage=module.USAGE,
+        description=module.DESCRIPTION,
+        epilog=_exit_codes(),
+    )
+    module.configure(parser)
+    parser.add_argument(
+        "--debug", action="store_true", help="show log messages, and the traceback of an error"
+    )
+    return parser, module.run
+
+
+def _exit_codes() -> str:
+    codes = "\n".join(f"  {code:<4} {meaning}" for code, meaning in MEANINGS.items())
+    return f"exit codes:\n{codes}"

@@ -1,0 +1,34 @@
+"""Which URLs a command takes, and which flags go with which of them."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from accord.cli.exits import UsageError
+
+STREAMS: Final = frozenset({"stdio", "tcp", "tls", "unix"})
+"""Byte streams, which need framing."""
+WEB: Final = frozenset({"ws", "wss", "http", "https"})
+"""What begins with an HTTP request."""
+SECURE: Final = frozenset({"tls", "wss", "https"})
+TCP_BASED: Final = frozenset({"tcp", "tls"}) | WEB
+ALL: Final = STREAMS | WEB
+
+
+def read_scheme(url: str | None) -> str:
+    """The scheme of a URL that can be reached from another process. Raises `UsageError`."""
+    if url is None:
+        raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
+    scheme = urlsplit(url).scheme
+    if scheme not in ALL:
+        known = ", ".join(sorted(ALL))
+        raise UsageError(f"{url!r} does not begin with a scheme that accord knows ({known})")
+    return scheme
+
+
+def check_flag(flag: str, *, given: bool, scheme: str, fits: frozenset[str]) -> None:
+    """Raise `UsageError` for a flag that would be ignored."""
+    if given and scheme not in fits:
+        known = ", ".join(sorted(fits))
+        raise UsageError(f"{flag} has no meaning for {scheme} (it is for {known})")
