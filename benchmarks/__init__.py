@@ -1,0 +1,1 @@
+"""Accord measured against others: `python -m benchmarks`."""

@@ -1,0 +1,88 @@
+"""`python -m benchmarks`: measures everything, shows a table, and stores it in docs/.
+
+Ends with status 1 when a row that must reach something misses it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from types import ModuleType
+
+from benchmarks import (
+    codec,
+    dispatch,
+    http,
+    imports,
+    latency,
+    memory,
+    report,
+    stream,
+    throughput,
+    websocket,
+    workers,
+)
+from benchmarks.harness import FULL, QUICK, say
+
+MODULES: tuple[ModuleType, ...] = (
+    codec,
+    dispatch,
+    stream,
+    http,
+    websocket,
+    workers,
+    throughput,
+    latency,
+    memory,
+    imports,
+)
+GROUPS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+
+
+def main() -> int:
+    given = _arguments()
+    if given.list:
+        for name, module in GROUPS.items():
+            print(f"{name:10} {module.TITLE}")
+        return 0
+    names = given.only or list(GROUPS)
+    rows: list[report.Row] = []
+    failed = []
+    for name in names:
+        say(f"{name} …")
+        started = time.monotonic()
+        try:
+            rows += GROUPS[name].rows(QUICK if given.quick else FULL)
+            say(f"{name}: {time.monotonic() - started:.0f} s")
+        except Exception:
+            failed.append(name)
+            say(f"{name} failed\n{traceback.format_exc()}")
+    titles = {name: GROUPS[name].TITLE for name in names}
+    sys.stdout.write(report.table(rows, titles))
+    if given.quick or given.only or failed:
+        say("not stored: only a complete run is")
+    else:
+        report.write(report.complete(rows), titles)
+    return _judge(rows, failed)
+
+
+def _judge(rows: list[report.Row], failed: list[str]) -> int:
+    missed = report.missed(rows)
+    for row in missed:
+        say(f"missed: {row.group}: {row.what} {row.against}".rstrip())
+    for name in failed:
+        say(f"failed: {name}")
+    return 1 if missed or failed else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="measure less, in a minute or two")
+    parser.add_argument("--only", action="append", choices=GROUPS, metavar="NAME")
+    parser.add_argument("--list", action="store_true", help="name the groups there are")
+    return parser.parse_args()
+
+
+sys.exit(main())

@@ -1,0 +1,124 @@
+"""The memory that is held while nothing happens, and what is left of it afterwards."""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.framings import Framing, Http, Newline, WebSocket
+from benchmarks.harness import Plan
+from benchmarks.load import Load, open_socket
+from benchmarks.processes import Process, figures, running
+from benchmarks.report import Row, at_most
+from benchmarks.work import echo, padded
+
+TITLE = "Memory"
+SIZE = 150
+
+OURS: dict[str, tuple[str, Framing]] = {
+    "TCP": ("tcp://127.0.0.1:0", Newline()),
+    "HTTP": ("http://127.0.0.1:0/rpc", Http()),
+    "WebSocket": ("ws://127.0.0.1:0/rpc", WebSocket()),
+}
+PEERS = {
+    "HTTP": ("uvicorn", "benchmarks.peers.asgi_http"),
+    "WebSocket": ("websockets", "benchmarks.peers.websockets_server"),
+}
+
+
+def rows(plan: Plan) -> list[Row]:
+    return [*_idle(plan), _pending(), *_flat(plan)]
+
+
+def _idle(plan: Plan) -> list[Row]:
+    found = []
+    for name, (url, framing) in OURS.items():
+        process = Process("benchmarks.ours.server", url)
+        with running(process):
+            ours = _per_connection(process, framing, plan)
+        peer, theirs = "", None
+        if name in PEERS:
+            peer, module = PEERS[name]
+            other = Process(module, peer=peer)
+            with running(other):
+                theirs = _per_connection(other, framing, plan) / 1024
+        found.append(
+            Row(
+                group="memory",
+                what=f"an idle connection that was used once, {name}",
+                ours=ours / 1024,
+                unit="KB",
+                against=peer,
+                theirs=theirs,
+            )
+        )
+    return found
+
+
+def _per_connection(process: Process, framing: Framing, plan: Plan) -> float:
+    """Bytes of the server's memory, from the growth over many connections."""
+    port = int(process.line())
+    wires = [open_socket(port, framing) for _ in range(100)]
+    work = padded(echo, SIZE)
+    Load(wires, framing, work).send(1_000)
+    before = process.memory()
+    more = [open_socket(port, framing) for _ in range(plan.connections)]
+    Load(more, framing, work).send(plan.connections)
+    grown = process.memory() - before
+    for wire in (*wires, *more):
+        wire.close()
+    return grown / plan.connections
+
+
+def _pending() -> Row:
+    held = figures("benchmarks.ours.pending", "5000")["bytes"]
+    return Row(
+        group="memory",
+        what="a call that waits for its answer, at the caller",
+        ours=held / 1024,
+        unit="KB",
+    )
+
+
+def _flat(plan: Plan) -> list[Row]:
+    """What stays when everything is released: nothing to speak of."""
+    found = []
+    for name, (url, framing) in OURS.items():
+        process = Process("benchmarks.ours.server", url)
+        with running(process):
+            port = int(process.line())
+            _visit(port, framing, plan)
+            _visit(port, framing, plan)
+            before = _settled(process)
+            for _ in range(3):
+                _visit(port, framing, plan)
+            grown = _settled(process) - before
+        found.append(
+            Row(
+                group="memory",
+                what=f"{name}: growth over {3 * plan.connections:,} connections and "
+                f"{3 * plan.samples:,} calls",
+                ours=grown / 1024,
+                unit="KB",
+                bound=at_most(1024),
+                proves=("F-24",),
+            )
+        )
+    return found
+
+
+def _visit(port: int, framing: Framing, plan: Plan) -> None:
+    """Open many connections, use them, close them."""
+    wires = [open_socket(port, framing) for _ in range(plan.connections)]
+    load = Load(wires, framing, padded(echo, SIZE))
+    load.send(plan.samples)
+    load.close()
+
+
+def _settled(process: Process) -> int:
+    """Its memory when it has noticed that the connections are closed."""
+    busy = True
+    while busy:
+        before = process.cpu()
+        time.sleep(0.2)
+        busy = process.cpu() - before > 0.002
+    return process.memory()

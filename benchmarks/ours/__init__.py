@@ -1,0 +1,1 @@
+"""What Accord makes of the same work. Each module is a process that the benchmark starts."""
