@@ -1,0 +1,318 @@
+"""A channel over HTTP: every message is a POST, its response brings the answer.
+
+Requests go out over a pool of kept-alive connections, one at a time on each; when all are
+busy, messages wait in a queue. The server cannot call back: the channel is not duplex.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections import deque
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.errors import ConnectError, TransportError
+from accord.jsonrpc.messages import Id
+from accord.transports.http.answers import answer_in, calls_in
+from accord.transports.http.exchange import ClientConnection
+from accord.transports.http.responses import Response
+from accord.transports.options import Options
+
+MAX_READY_MESSAGES: Final = 1_000
+MAX_READY_BYTES: Final = 1024 * 1024
+"""Beyond either of these in the queue the channel says that it is not writable."""
+CLOSE_SECONDS: Final = 5.0
+"""How long `close` waits for responses that are under way."""
+
+_PORTS: Final = {"http": 80, "https": 443}
+_TARGET = re.compile(r"/[\x21\x22\x24-\x7e]*")
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_OURS: Final = frozenset(
+    ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
+)
+"""Header fields that are not the user's to set."""
+
+
+async def open_http(url: str, options: Options) -> HttpChannel:
+    """A channel to the JSON-RPC endpoint at `url`, with one connection made already.
+
+    Raises ConnectError when that cannot be made, and ValueError for a URL or header that
+    cannot be used.
+    """
+    channel = HttpChannel(_split(url), options)
+    await channel.connect()
+    return channel
+
+
+class HttpChannel:
+    """A channel to one endpoint. See `Channel` for its methods."""
+
+    def __init__(self, url: SplitResult, options: Options) -> None:
+        secure = url.scheme == "https"
+        self._host = url.hostname or ""
+        self._port = url.port or _PORTS[url.scheme]
+        self._tls = (options.tls or _default_tls()) if secure else None
+        self._head = _request_head(url, options.headers)
+        self._options = options
+        self._info = ChannelInfo(scheme=url.scheme, address=_address(url), duplex=False)
+        self._loop = asyncio.get_running_loop()
+        self._receiver: Receiver
+        self._connections: set[ClientConnection] = set()
+        self._idle: list[ClientConnection] = []
+        self._connecting: set[asyncio.Task[None]] = set()
+        self._queue: deque[bytes] = deque()
+        self._queued_bytes = 0
+        self._abandoned: set[Id] = set()
+        """Calls in the queue that nobody waits for."""
+        self._writable = True
+        self._closing = False
+        self._lost = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._info
+
+    @property
+    def writable(self) -> bool:
+        return self._writable
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def send(self, data: bytes) -> None:
+        if self._closing:
+            return
+        connection = self._take_idle()
+        if connection is not None:
+            connection.ask(self._head, data)
+        elif self._queued_bytes + len(data) > self._options.limits.max_queued_bytes:
+            self._loop.call_soon(self.failed, data, self._queue_full())
+        else:
+            self._queue.append(data)
+            self._queued_bytes += len(data)
+            self._grow()
+            self._tell_writable()
+
+    def abandon(self, id: Id) -> None:
+        """Nobody waits for the call `id` any more.
+
+        If it still waits in the queue it is not sent; if it is under way its connection is
+        ended, which tells the server and makes room for others. Batches go on.
+        """
+        for connection in self._connections:
+            if connection.sent is not None and calls_in(connection.sent) == [id]:
+                connection.abort()
+                return
+        if self._queue:
+            self._abandoned.add(id)
+
+    def close(self) -> None:
+        if not self._closing:
+            self._closing = True
+            self._timer = self._loop.call_later(CLOSE_SECONDS, self.abort)
+            self._loop.call_soon(self._end_if_done)
+
+    def abort(self) -> None:
+        self._closing = True
+        self._queue.clear()
+        for connection in tuple(self._connections):
+            connection.abort()
+        self._loop.call_soon(self._end_if_done)
+
+    # Connections
+
+    async def connect(self) -> None:
+        """Add one connection to the pool. Raises ConnectError."""
+        try:
+            async with asyncio.timeout(self._options.connect_seconds):
+                await self._loop.create_connection(
+                    self._new_connection, self._host, self._port, ssl=self._tls
+                )
+        except (OSError, UnicodeError) as error:  # TimeoutError and ssl.SSLError are OSErrors
+            raise _connect_error(self._info.address, error, self._options) from error
+
+    def _new_connection(self) -> ClientConnection:
+        return ClientConnection(self, max_body=self._options.limits.max_message_bytes)
+
+    def _grow(self) -> None:
+        """Open a further connection if there are messages for it and room in the pool."""
+        opening = len(self._connecting)
+        room = self._options.pool_size - len(self._connections) - opening
+        if room > 0 and opening < len(self._queue):
+            task = self._loop.create_task(self.connect())
+            self._connecting.add(task)
+            task.add_done_callback(self._connecting_done)
+
+    def _connecting_done(self, task: asyncio.Task[None]) -> None:
+        self._connecting.discard(task)
+        try:
+            task.result()
+        except asyncio.CancelledError:
+            pass
+        except ConnectError as error:
+            # Connections that there are will serve the queue; without any, nobody would.
+            if not self._connections and not self._connecting:
+                self._fail_queue(error)
+        self._end_if_done()
+
+    def _take_idle(self) -> ClientConnection | None:
+        while self._idle:
+            connection = self._idle.pop()  # the one used last is the likeliest to be alive
+            if connection.usable:
+                return connection
+            connection.abort()
+        return None
+
+    def _next_queued(self) -> bytes | None:
+        while self._queue:
+            data = self._queue.popleft()
+            self._queued_bytes -= len(data)
+            self._tell_writable()
+            if not self._abandoned or self._abandoned.isdisjoint(calls_in(data)[:1]):
+                return data
+        self._abandoned.clear()
+        return None
+
+    # What connections tell: see `Owner`
+
+    def began(self, connection: ClientConnection) -> None:
+        self._connections.add(connection)
+        self._release(connection)
+
+    def answered(self, connection: ClientConnection, sent: bytes, response: Response) -> None:
+        if response.keep_alive:
+            self._release(connection)  # before the answer: whoever gets it may send again
+        try:
+            answer = answer_in(response, sent)
+        except TransportError as error:
+            self.failed(sent, error)
+        else:
+            if answer is not None:
+                self._receiver.reply_received(sent, answer)
+            self._end_if_done()
+
+    def failed(self, sent: bytes, error: TransportError) -> None:
+        if not self._lost:
+            self._receiver.send_failed(sent, error)
+            self._end_if_done()
+
+    def ended(self, connection: ClientConnection) -> None:
+        self._connections.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+        self._grow()
+        self._end_if_done()
+
+    def _release(self, connection: ClientConnection) -> None:
+        """A connection is free: give it the next message."""
+        data = self._next_queued()
+        if data is None:
+            self._idle.append(connection)
+        else:
+            connection.ask(self._head, data)
+
+    # The queue
+
+    def _fail_queue(self, error: ConnectError) -> None:
+        while (data := self._next_queued()) is not None:
+            self.failed(data, error)
+
+    def _queue_full(self) -> TransportError:
+        most = self._options.limits.max_queued_bytes
+        return TransportError(
+            f"more than {most:,} bytes wait to be sent, the limit",
+            advice="Wait until the server has answered some calls, then try again.",
+        )
+
+    def _tell_writable(self) -> None:
+        share = 1.0 if self._writable else 0.5  # once full, first empty it by half
+        writable = (
+            len(self._queue) <= MAX_READY_MESSAGES * share
+            and self._queued_bytes <= MAX_READY_BYTES * share
+        )
+        if writable is not self._writable:
+            self._writable = writable
+            self._receiver.writable_changed(writable)
+
+    def _end_if_done(self) -> None:
+        """When closing and nothing is under way any more: end the connections, then say so."""
+        if not self._closing or self._lost or self._queue:
+            return
+        if any(connection.sent is not None for connection in self._connections):
+            return
+        for connection in tuple(self._connections):
+            connection.abort()
+        for task in tuple(self._connecting):
+            task.cancel()
+        if not self._connections and not self._connecting:
+            self._lost = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._receiver.connection_lost(None)
+
+
+def _split(url: str) -> SplitResult:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"{url!r} is no address of the form http://host:port/path")
+    if parts.username is not None:
+        raise ValueError("credentials belong into options.headers, not into the URL")
+    if _TARGET.fullmatch(_target(parts)) is None:
+        raise ValueError(f"{url!r} has characters that must be percent-encoded")
+    return parts
+
+
+def _target(url: SplitResult) -> str:
+    return (url.path or "/") + (f"?{url.query}" if url.query else "")
+
+
+def _address(url: SplitResult) -> str:
+    host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+    return f"{host}:{url.port or _PORTS[url.scheme]}"
+
+
+def _request_head(url: SplitResult, headers: Mapping[str, str]) -> bytes:
+    """A request up to the value of its content-length."""
+    fields = {
+        "host": _address(url).removesuffix(f":{_PORTS[url.scheme]}"),
+        "user-agent": "accord",
+        "accept": "application/json",
+        "content-type": "application/json",
+    }
+    for name, value in headers.items():
+        if _NAME.fullmatch(name) is None or name.lower() in _OURS:
+            raise ValueError(f"the header field {name!r} cannot be set")
+        if _VALUE.fullmatch(value) is None:
+            raise ValueError(f"the header field {name!r} has a value with control characters")
+        fields[name.lower()] = value
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return f"POST {_target(url)} HTTP/1.1\r\n{lines}content-length: ".encode("latin-1")
+
+
+def _default_tls() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _connect_error(address: str, error: Exception, options: Options) -> ConnectError:
+    match error:
+        case ssl.SSLCertVerificationError():
+            return ConnectError(
+                f"the certificate of {address} is not trusted: {error.verify_message}",
+                recoverable=False,
+                advice="Check the host name, or give a context that trusts it as options.tls.",
+            )
+        case TimeoutError():
+            why = f"no connection within {options.connect_seconds:g} s"
+        case OSError():
+            why = error.strerror or str(error)
+        case _:
+            why = str(error)
+    return ConnectError(f"could not connect to {address}: {why}")

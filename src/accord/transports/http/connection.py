@@ -1,0 +1,346 @@
+"""One client of the HTTP server: reads its requests, has them answered, writes the answers.
+
+Requests of one connection are served one after the other, as RFC 9112, section 9.3.2, asks
+for methods that are not safe. While one is running, what the client sends in advance is kept
+up to a limit; beyond that, and while the client does not read its answers, nothing is read.
+A client that goes away, or ends its side of the connection, cancels what runs for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Final, cast
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.errors import own_error
+from accord.transports.http.dispatch import Running
+from accord.transports.http.replies import (
+    CLOSE,
+    CONTINUE,
+    Reply,
+    encode_reply,
+    failure_reply,
+    text_reply,
+)
+from accord.transports.http.requests import RequestReader
+from accord.transports.http.rules import Head
+from accord.transports.http.site import Site
+from accord.transports.http.waits import Wait
+from accord.transports.origins import is_loopback
+
+log = logging.getLogger("accord.transports.http")
+
+MAX_READ_AHEAD: Final = 64 * 1024
+"""Most bytes kept of requests that wait until the one before them is answered."""
+MAX_UNWRITTEN: Final = 64 * 1024
+"""Answers beyond this are written before the next request is looked at."""
+MAX_DROPPED: Final = 4 * 1024 * 1024
+"""Most bytes taken from a client that was refused and goes on sending."""
+
+_BUSY: Final = failure_reply(503, own_error("busy", "too many connections"), b"retry-after: 1\r\n")
+_CRASHED: Final = failure_reply(500, own_error("internal_error"))
+
+
+class HttpConnection(asyncio.BufferedProtocol):
+    """One connection, from its acceptance to its end."""
+
+    __slots__ = (
+        "_dropped",
+        "_ending",
+        "_fresh",
+        "_head",
+        "_info",
+        "_last",
+        "_out",
+        "_out_bytes",
+        "_reader",
+        "_reading",
+        "_running",
+        "_site",
+        "_transport",
+        "_unread",
+        "_waited",
+        "_writable",
+        "since",
+    )
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._running: Running | None = None
+        self._head: Head | None = None
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._reading = True
+        self._writable = True
+        self._fresh = True
+        """Whether no request has come yet."""
+        self._last: Wait | None = None
+        """Set with the last answer of this connection: what to wait for once it is written."""
+        self._ending: Wait | None = None
+        """Set when nothing more is served: what is still waited for."""
+        self._waited = Wait.FIRST_BYTE
+        self._unread = 0
+        """How much a client that does not read had left unread when last looked at."""
+        self._dropped = 0
+        self.since = site.now
+        """When the present wait began."""
+
+    @property
+    def wait(self) -> Wait:
+        """What this connection waits for."""
+        if self._ending is not None:
+            return self._ending
+        if not self._writable:
+            return Wait.ROOM
+        if self._running is not None:
+            return Wait.ANSWER
+        wait = self._reader.wait
+        return Wait.FIRST_BYTE if self._fresh and wait is Wait.NEXT_REQUEST else wait
+
+    # The transport's callbacks
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        site = self._site
+        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self._info = ChannelInfo(
+            scheme=site.scheme,
+            address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            duplex=False,
+            details=_details(transport),
+        )
+        self._reader = RequestReader(
+            site.rules_for(loopback=is_loopback(host)),
+            max_head=site.server_limits.max_header_bytes,
+            max_body=site.limits.max_message_bytes,
+        )
+        if site.closing:
+            self._transport.abort()
+            return
+        room = site.join(self)
+        self.since = site.now
+        if not room:
+            self._turn_away()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._site.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._ending is not None:
+            self._drop(nbytes)
+            return
+        self._reader.feed(self._site.buffer[:nbytes].tobytes())
+        if self._running is None and self._writable:
+            self._serve()
+        else:
+            self._regulate()
+
+    def eof_received(self) -> None:
+        self._cancel()
+        self._begin_to_end(Wait.END)  # the transport closes itself once all is written
+
+    def pause_writing(self) -> None:
+        self._writable = False
+        self._unread = self._transport.get_write_buffer_size()
+        self._regulate()
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        if self._ending is None:
+            self._serve()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._cancel()
+        self._ending = Wait.END
+        self._site.leave(self)
+
+    # Serving
+
+    def _serve(self) -> None:
+        """Serve what can be served now, and write the answers in one go."""
+        reader = self._reader
+        progress = False
+        while self._running is None and self._writable and self._last is None:
+            found = reader.next()
+            if found is None:
+                break
+            progress = True
+            if type(found) is tuple:
+                self._handle(found[0], found[1])
+            else:
+                self._put_reply(cast(Reply, found))
+            if self._out_bytes > MAX_UNWRITTEN:
+                self._flush()
+        if reader.expected and self._running is None:
+            reader.expected = False
+            self._out.append(CONTINUE)
+        if self._out:
+            self._flush()
+        if progress:
+            self._fresh = False
+            self._waited = Wait.NEXT_REQUEST
+            self.since = self._site.now
+        if self._running is None and (self._last is not None or reader.finished):
+            self._end(self._last or Wait.LAST_WORDS)
+        elif not progress or self._running is not None or not self._reading:
+            self._regulate()
+
+    def _regulate(self) -> None:
+        """Note a new wait, and read on or not while it lasts."""
+        wait = self.wait
+        if wait is not self._waited:
+            self._waited = wait
+            self.since = self._site.now
+        reading = self._ending is not None or (
+            self._writable and (self._running is None or self._reader.buffered <= MAX_READ_AHEAD)
+        )
+        if reading is not self._reading:
+            self._reading = reading
+            if reading:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _handle(self, head: Head, body: bytes) -> None:
+        site = self._site
+        try:
+            answer = site.handle(body, self._answered, headers=head.fields, info=self._info)
+        except Exception:
+            log.exception("a request of %s could not be handled", self._info.address)
+            self._put_reply(_CRASHED)
+            return
+        if type(answer) is bytes or answer is None or type(answer) is Refused:
+            self._put(head, answer)
+        else:
+            self._head = head
+            self._running = cast(Running, answer)
+
+    def _answered(self, answer: bytes | None) -> None:
+        """Takes the answer of what was running."""
+        if self._running is None:  # the client is gone
+            return
+        self._running = None
+        assert self._head is not None
+        self._put(self._head, answer)
+        self._serve()
+
+    def _put(self, head: Head, answer: bytes | None) -> None:
+        site = self._site
+        if answer is not None and len(answer) > site.limits.max_queued_bytes:
+            self._put_reply(self._answer_too_large(len(answer)))
+            return
+        extra = head.extra
+        if head.close:
+            self._last = Wait.END
+        elif site.closing:
+            self._last = Wait.END
+            extra = head.cors + CLOSE
+        if answer is None:
+            response = b"%b%b\r\n" % (site.starts.nothing, extra)
+        else:
+            start = site.starts.refused if type(answer) is Refused else site.starts.answer
+            response = b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(answer), extra, answer)
+        self._out.append(response)
+        self._out_bytes += len(response)
+
+    def _answer_too_large(self, size: int) -> Reply:
+        most = self._site.limits.max_queued_bytes
+        why = f"the answer of {size:,} bytes is over the limit of {most:,}"
+        log.warning("%s is not answered: %s", self._info.address, why)
+        return failure_reply(500, own_error("message_too_large", why, maxSize=most, unit="bytes"))
+
+    def _put_reply(self, reply: Reply) -> None:
+        if self._reader.finished or self._site.closing:
+            self._last = Wait.LAST_WORDS
+            reply = reply.adding(CLOSE)
+        response = encode_reply(reply, self._site.starts.date)
+        self._out.append(response)
+        self._out_bytes += len(response)
+
+    def _flush(self) -> None:
+        out = self._out
+        self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+        out.clear()
+        self._out_bytes = 0
+
+    def _cancel(self) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+
+    # Ending
+
+    def waited_too_long(self) -> None:
+        """Called by the sweep when patience for `wait` is exhausted."""
+        match self.wait:
+            case Wait.FIRST_BYTE | Wait.NEXT_REQUEST:
+                self._end(Wait.END)
+            case Wait.BODY if self._reader.skipping:
+                self._end(Wait.END)  # it was answered already
+            case Wait.HEAD | Wait.BODY:
+                self._say_goodbye(text_reply(408, "The request took too long to arrive"))
+            case Wait.LAST_WORDS:
+                self._end(Wait.END)
+            case Wait.ROOM | Wait.END:
+                self._check_progress()
+            case Wait.ANSWER:
+                pass  # how long a handler may take is not decided here
+
+    def retire(self) -> None:
+        """The listener closes: end now if nothing is under way, else after the next answer."""
+        if self.wait in (Wait.FIRST_BYTE, Wait.NEXT_REQUEST):
+            self._end(Wait.END)
+
+    def abort(self) -> None:
+        """End now, whatever is under way."""
+        self._transport.abort()
+
+    def _turn_away(self) -> None:
+        if self._site.overcrowded:
+            self._transport.abort()
+        else:
+            self._say_goodbye(_BUSY)
+
+    def _say_goodbye(self, reply: Reply) -> None:
+        self._out.append(encode_reply(reply.adding(CLOSE), self._site.starts.date))
+        self._flush()
+        self._end(Wait.LAST_WORDS)
+
+    def _end(self, wait: Wait) -> None:
+        """Close, or first let a client that may still be sending read our last words.
+
+        Closing while bytes are unread makes the system send a reset, which can overtake
+        the answer (RFC 9112, section 9.6).
+        """
+        self._begin_to_end(wait)
+        if wait is Wait.END:
+            self._transport.close()
+        elif self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def _begin_to_end(self, wait: Wait) -> None:
+        self._ending = wait
+        self._unread = self._transport.get_write_buffer_size()
+        self._regulate()
+
+    def _drop(self, nbytes: int) -> None:
+        self._dropped += nbytes
+        if self._dropped > MAX_DROPPED:
+            self._transport.abort()
+
+    def _check_progress(self) -> None:
+        unread = self._transport.get_write_buffer_size()
+        if unread < self._unread:
+            self._unread = unread
+            self.since = self._site.now
+            return
+        if unread:
+            log.warning("%s is cut off: it does not read its answers", self._info.address)
+        self._transport.abort()
+
+
+def _details(transport: asyncio.BaseTransport) -> dict[str, Any]:
+    tls = transport.get_extra_info("ssl_object")
+    return {} if tls is None else {"tls": tls.version()}

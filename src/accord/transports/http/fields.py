@@ -1,0 +1,43 @@
+"""The header fields of one message, looked at only when somebody asks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+Pairs = list[tuple[bytes, bytes]]
+
+
+class Fields(Mapping[str, str]):
+    """Header fields by name, in any letter case; a repeated one is joined with commas."""
+
+    __slots__ = ("_pairs", "_values")
+
+    def __init__(self, pairs: Pairs) -> None:
+        self._pairs = pairs
+        self._values: dict[str, str] | None = None
+
+    def __call__(self) -> Fields:
+        """These fields, as whoever wants them only perhaps asks for them."""
+        return self
+
+    def __getitem__(self, name: str) -> str:
+        return self._read()[name.lower()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __repr__(self) -> str:
+        return f"Fields({self._read()!r})"
+
+    def _read(self) -> dict[str, str]:
+        if self._values is None:
+            values: dict[str, str] = {}
+            for raw_name, raw_value in self._pairs:
+                name = raw_name.decode("latin-1").lower()
+                value = raw_value.decode("latin-1").strip(" \t")
+                values[name] = f"{values[name]}, {value}" if name in values else value
+            self._values = values
+        return self._values

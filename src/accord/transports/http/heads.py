@@ -1,0 +1,225 @@
+"""Reads the head of a request or a response: the start line and the header fields.
+
+httptools tells the fields apart and refuses most of what is malformed. What decides where a
+message ends, and whom it is for, is checked here again, so that no leniency of a parser can
+make two readers of the same bytes disagree (request smuggling). Pure but for httptools.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import httptools
+from msgspec import Struct
+
+from accord.transports.http.fields import Pairs
+
+CHUNKED: Final = -1
+"""Stands for the length of a body that comes in chunks."""
+UNTIL_CLOSE: Final = -2
+"""Stands for the length of a response body that ends with the connection."""
+MAX_FIELDS: Final = 100
+
+_REQUEST_LINE = re.compile(
+    rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])\r\n"
+)
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?\r\n")
+_ABSOLUTE_TARGET = re.compile(rb"https?://([^/?#]+)(/[^?#]*)?(?:\?[^#]*)?", re.IGNORECASE)
+_ORIGIN_TARGET = re.compile(rb"(/[^?#]*)(?:\?[^#]*)?")
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+)(?::[0-9]{1,5})?")
+_LENGTH = re.compile(rb"[0-9]{1,15}")
+
+_ONCE: Final = frozenset(
+    (
+        b"host",
+        b"content-length",
+        b"content-type",
+        b"content-encoding",
+        b"transfer-encoding",
+        b"expect",
+        b"origin",
+        b"location",
+    )
+)
+"""Fields that decide something here and may stand in a head only once."""
+
+
+class MalformedError(Exception):
+    """Bytes that are not HTTP as we read it; `status` is what a server answers."""
+
+    def __init__(self, reason: str, *, status: int = 400) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.status = status
+
+
+class RequestHead(Struct, frozen=True, gc=False):
+    """The head of a request."""
+
+    method: bytes
+    path: bytes
+    minor: int
+    """The minor version: 0 or 1."""
+    length: int
+    """How long the body is, or `CHUNKED`."""
+    keep_alive: bool
+    fields: dict[bytes, bytes]
+    """The fields of `_ONCE` that are present, by their names in lower case."""
+    pairs: Pairs
+
+
+class ResponseHead(Struct, frozen=True, gc=False):
+    """The head of a response."""
+
+    status: int
+    length: int
+    """How long the body is, `CHUNKED` or `UNTIL_CLOSE`."""
+    keep_alive: bool
+    fields: dict[bytes, bytes]
+
+
+def read_request(raw: bytes) -> RequestHead:
+    """The request head `raw`, which ends with its empty line. Raises MalformedError."""
+    line = _REQUEST_LINE.match(raw)
+    if line is None:
+        raise MalformedError("the request line is malformed")
+    method, target, major, minor = line.groups()
+    if major != b"1" or minor not in b"01":
+        raise MalformedError("only HTTP/1.1 and HTTP/1.0 are spoken here", status=505)
+    pairs = _read_pairs(httptools.HttpRequestParser, raw)
+    fields, connection = _sift(pairs)
+    return RequestHead(
+        method,
+        _path(method, target, _host(fields.get(b"host"), minor)),
+        int(minor),
+        _request_length(fields, minor),
+        _keeps_alive(connection, minor),
+        fields,
+        pairs,
+    )
+
+
+def read_response(raw: bytes) -> ResponseHead:
+    """The response head `raw`, which ends with its empty line. Raises MalformedError."""
+    line = _STATUS_LINE.match(raw)
+    if line is None:
+        raise MalformedError("the status line is malformed")
+    minor, status = line[1], int(line[2])
+    fields, connection = _sift(_read_pairs(httptools.HttpResponseParser, raw))
+    length = _response_length(fields, status)
+    keep_alive = length != UNTIL_CLOSE and _keeps_alive(connection, minor)
+    return ResponseHead(status, length, keep_alive, fields)
+
+
+class _Collector:
+    """What httptools calls while it reads."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self) -> None:
+        self.pairs: Pairs = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.pairs.append((name, value))
+
+
+def _read_pairs(
+    parser: type[httptools.HttpRequestParser | httptools.HttpResponseParser], raw: bytes
+) -> Pairs:
+    collector = _Collector()
+    try:
+        parser(collector).feed_data(raw)
+    except httptools.HttpParserUpgrade:
+        pass  # RFC 9110, section 7.8: a server may ignore a received Upgrade header
+    except httptools.HttpParserInvalidMethodError:
+        raise MalformedError("the request method is not known here", status=501) from None
+    except httptools.HttpParserError as error:
+        raise MalformedError(str(error)) from None
+    if len(collector.pairs) > MAX_FIELDS:
+        raise MalformedError(
+            f"{len(collector.pairs)} header fields are over the limit of {MAX_FIELDS}", status=431
+        )
+    return collector.pairs
+
+
+def _sift(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
+    """The fields that decide something, and the `Connection` fields joined."""
+    fields: dict[bytes, bytes] = {}
+    connection = b""
+    for raw_name, value in pairs:
+        name = raw_name.lower()
+        if name in _ONCE:
+            if name in fields:
+                raise MalformedError(f"the header field {name.decode()} is given twice")
+            fields[name] = value.strip(b" \t")
+        elif name == b"connection":
+            connection = b"%b,%b" % (connection, value.lower()) if connection else value.lower()
+    return fields, connection
+
+
+def _host(host: bytes | None, minor: bytes) -> bytes | None:
+    # RFC 9112, section 3.2: 400 for an HTTP/1.1 request without Host, and for any request
+    # with an invalid one.
+    if host is None and minor == b"1":
+        raise MalformedError("the header field host is missing")
+    if host is not None and _HOST.fullmatch(host) is None:
+        raise MalformedError("the header field host is invalid")
+    return host
+
+
+def _path(method: bytes, target: bytes, host: bytes | None) -> bytes:
+    origin_form = _ORIGIN_TARGET.fullmatch(target)
+    if origin_form is not None:
+        return origin_form[1]
+    if target == b"*" and method == b"OPTIONS":
+        return target
+    # RFC 9112, section 3.2.2: a server must accept the absolute form. It must name the same
+    # host as the Host field does, or two readers could see two different requests.
+    absolute = _ABSOLUTE_TARGET.fullmatch(target)
+    if absolute is None or host is None or absolute[1].lower() != host.lower():
+        raise MalformedError("the request target is invalid")
+    return absolute[2] or b"/"
+
+
+def _request_length(fields: dict[bytes, bytes], minor: bytes) -> int:
+    coding = fields.get(b"transfer-encoding")
+    length = fields.get(b"content-length")
+    if coding is None:
+        return 0 if length is None else _content_length(length)
+    # RFC 9112, section 6.1: both fields at once, and a coding in HTTP/1.0, are signs of an
+    # attempt at request smuggling.
+    if length is not None:
+        raise MalformedError("content-length and transfer-encoding exclude each other")
+    if minor == b"0":
+        raise MalformedError("HTTP/1.0 has no transfer-encoding")
+    if coding.lower() != b"chunked":
+        raise MalformedError("the only transfer-encoding known here is chunked", status=501)
+    return CHUNKED
+
+
+def _response_length(fields: dict[bytes, bytes], status: int) -> int:
+    # RFC 9112, section 6.3: the order of the rules is the order of these lines.
+    if status < 200 or status in (204, 304):
+        return 0
+    coding = fields.get(b"transfer-encoding")
+    length = fields.get(b"content-length")
+    if coding is not None:
+        if coding.lower() != b"chunked" or length is not None:
+            raise MalformedError("the length of the response is ambiguous")
+        return CHUNKED
+    return UNTIL_CLOSE if length is None else _content_length(length)
+
+
+def _content_length(value: bytes) -> int:
+    if _LENGTH.fullmatch(value) is None:
+        raise MalformedError("the header field content-length is invalid")
+    return int(value)
+
+
+def _keeps_alive(connection: bytes, minor: bytes) -> bool:
+    # RFC 9112, section 9.3: `close` wins over everything.
+    if not connection:
+        return minor == b"1"
+    options = {option.strip(b" \t") for option in connection.split(b",")}
+    return b"close" not in options and (minor == b"1" or b"keep-alive" in options)

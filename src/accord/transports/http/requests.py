@@ -1,0 +1,183 @@
+"""Cuts what a client sends into requests: bytes in, whole requests or refusals out. Pure.
+
+head ──▶ body ──▶ (head, body)      a request that is let in
+  │
+  └────▶ Reply ──▶ its body is dropped, then the next head
+  └────▶ Reply ──▶ finished: nothing more is read
+"""
+
+from __future__ import annotations
+
+import re
+from math import inf
+
+from accord.transports.http.bodies import FixedBody
+from accord.transports.http.chunked import ChunkedBody
+from accord.transports.http.heads import CHUNKED, MalformedError
+from accord.transports.http.replies import Reply, text_reply
+from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, Rules
+from accord.transports.http.waits import Wait
+
+_STRAY = re.compile(rb"\x00|(?<!\r)\n|\r(?!\n|\Z)")
+"""What a head never contains, so that nobody waits for the end of one that cannot come."""
+
+
+class RequestReader:
+    """The requests of one connection."""
+
+    __slots__ = (
+        "_at",
+        "_body",
+        "_buffer",
+        "_head",
+        "_known",
+        "_max_body",
+        "_max_head",
+        "_rules",
+        "_scanned",
+        "expected",
+        "finished",
+    )
+
+    def __init__(self, rules: Rules, *, max_head: int, max_body: int | None) -> None:
+        self._rules = rules
+        self._known = rules.known.get
+        self._max_head = max_head
+        self._max_body = max_body
+        self._buffer = b""
+        self._at = 0
+        self._scanned = 0
+        self._head: Head | None = None
+        self._body: FixedBody | ChunkedBody | None = None
+        self.expected = False
+        """Set when the client waits for `100 Continue`; whoever sends that clears it."""
+        self.finished = False
+        """Set when no further request will come out; what still arrives is dropped."""
+
+    @property
+    def buffered(self) -> int:
+        """How many bytes wait to be read."""
+        return len(self._buffer) - self._at
+
+    @property
+    def wait(self) -> Wait:
+        """What more bytes are waited for."""
+        if self._body is not None:
+            return Wait.BODY
+        return Wait.NEXT_REQUEST if self._at == len(self._buffer) else Wait.HEAD
+
+    @property
+    def skipping(self) -> bool:
+        """Whether the body under way is that of a request which was answered already."""
+        return self._body is not None and not self._body.keep
+
+    def feed(self, data: bytes) -> None:
+        """Take what arrived."""
+        if self.finished:
+            return
+        self._buffer = data if self._at == len(self._buffer) else self._buffer[self._at :] + data
+        self._at = 0
+
+    def next(self) -> tuple[Head, bytes] | Reply | None:
+        """The next request, or what is answered in its place, or None until more arrives."""
+        if self._body is not None:
+            return self._read_body(self._body)
+        at = self._at
+        if at == len(self._buffer) or self.finished:
+            return None
+        end = self._buffer.find(b"\r\n\r\n", at + self._scanned) + 4
+        if end < 4:
+            return self._await_head()
+        self._scanned = 0
+        head = self._known(self._buffer[at:end])
+        if head is None:
+            try:
+                head = self._read_head(self._buffer[at:end])
+            except MalformedError as error:
+                return self._finish(text_reply(error.status, error.reason))
+        if head.refusal is not None:
+            return self._skip(head, head.refusal, end)
+        stop = end + head.length
+        if end <= stop <= len(self._buffer):
+            self._at = stop
+            self.finished = head.close
+            return head, self._buffer[end:stop]
+        self._at = end
+        self._begin_body(head, keep=True)
+        self.expected = head.expects and not self.buffered
+        return self.next()
+
+    def _await_head(self) -> Reply | None:
+        if self.buffered > self._max_head:
+            return self._finish(_head_too_large(self._max_head))
+        if _STRAY.search(self._buffer, self._at + self._scanned) is not None:
+            return self._finish(text_reply(400, "lines of a request's head end with CRLF"))
+        self._scanned = max(0, self.buffered - 3)
+        return None
+
+    def _read_head(self, raw: bytes) -> Head:
+        if len(raw) > self._max_head:
+            raise MalformedError(_over(self._max_head), status=431)
+        if not raw.startswith(b"\r\n"):
+            return self._rules.judge(raw)
+        # RFC 9112, section 2.2: ignore an empty line before the request line.
+        raw = raw[2:]
+        return self._known(raw) or self._rules.judge(raw)
+
+    def _begin_body(self, head: Head, *, keep: bool) -> None:
+        self._head = head
+        if head.length == CHUNKED:
+            self._body = ChunkedBody(keep=keep)
+        else:
+            self._body = FixedBody(head.length, keep=keep)
+
+    def _read_body(self, body: FixedBody | ChunkedBody) -> tuple[Head, bytes] | Reply | None:
+        assert self._head is not None
+        try:
+            self._at = body.feed(self._buffer, self._at)
+        except MalformedError as error:
+            return self._finish(text_reply(error.status, error.reason) if body.keep else None)
+        if body.size > self._most(body):
+            return self._overflow(self._head, body)
+        if not body.complete:
+            return None
+        self._body = None
+        self.finished = self._head.close
+        return (self._head, bytes(body.data)) if body.keep else self.next()
+
+    def _most(self, body: FixedBody | ChunkedBody) -> float:
+        if body.keep:
+            return inf if self._max_body is None else self._max_body
+        return (self._max_body or 0) + MAX_DRAINED_BYTES
+
+    def _overflow(self, head: Head, body: FixedBody | ChunkedBody) -> Reply | None:
+        if not body.keep:  # answered already
+            return self._finish(None)
+        if head.close:
+            return self._finish(self._rules.too_large.adding(head.cors))
+        body.keep = False
+        body.data = bytearray()
+        return self._rules.too_large.adding(head.extra)
+
+    def _skip(self, head: Head, refusal: Reply, end: int) -> Reply | None:
+        """Answer with `refusal`, and drop the body if the connection is to survive."""
+        if head.close:
+            return self._finish(refusal)
+        self._at = end
+        if head.length:
+            self._begin_body(head, keep=False)
+        return refusal
+
+    def _finish(self, reply: Reply | None) -> Reply | None:
+        self.finished = True
+        self._buffer, self._at, self._scanned = b"", 0, 0
+        self._body = None
+        return reply
+
+
+def _head_too_large(most: int) -> Reply:
+    return text_reply(431, _over(most))
+
+
+def _over(most: int) -> str:
+    return f"request line and headers are over the limit of {most:,} bytes"

@@ -1,0 +1,137 @@
+"""What the connections of one listener share: rules, limits, a coarse clock, a receive buffer.
+
+Time is kept by one sweep per listener, not by timers per request. The sweep sets `now`, which
+connections note when they begin to wait for something, and looks for those that waited too
+long. It runs only while there are connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from email.utils import formatdate
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from accord.transports.http.dispatch import Dispatch
+from accord.transports.http.replies import Starts
+from accord.transports.http.rules import Rules
+from accord.transports.http.waits import Wait
+from accord.transports.options import Options
+
+if TYPE_CHECKING:
+    from accord.transports.http.connection import HttpConnection
+
+READ_BYTES: Final = 64 * 1024
+"""Most bytes taken from a socket at once."""
+MAX_TURNED_AWAY: Final = 64
+"""How many connections over the limit are told so at a time; further ones are just cut."""
+LINGER_SECONDS: Final = 2.0
+
+
+class Site:
+    """The shared part of a listener."""
+
+    def __init__(self, scheme: str, path: str, dispatch: Dispatch, options: Options) -> None:
+        self.scheme = scheme
+        self.handle = dispatch.handle
+        self.limits = options.limits
+        self.server_limits = options.server_limits
+        self._rules = {
+            loopback: Rules(
+                path=path,
+                max_body=options.limits.max_message_bytes,
+                origins=options.origins,
+                loopback=loopback,
+            )
+            for loopback in (False, True)
+        }
+        self.buffer = memoryview(bytearray(READ_BYTES))
+        """Where every connection receives: what arrived is copied out before the next read."""
+        self.connections: set[HttpConnection] = set()
+        self._turned_away: set[HttpConnection] = set()
+        self.closing = False
+        self._patience = _patience(options)
+        self._shortest = min(self._patience.values())
+        self._loop = asyncio.get_running_loop()
+        self._interval = min(1.0, max(0.01, self._shortest / 4))
+        self._timer: asyncio.TimerHandle | None = None
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._second = 0
+        self._tick()
+
+    def rules_for(self, *, loopback: bool) -> Rules:
+        return self._rules[loopback]
+
+    def join(self, connection: HttpConnection) -> bool:
+        """Add a connection; whether there was room for it within the limit."""
+        room = len(self.connections) < self.server_limits.max_connections
+        (self.connections if room else self._turned_away).add(connection)
+        self._empty.clear()
+        if self._timer is None:
+            self._tick()
+            self._timer = self._loop.call_later(self._interval, self._sweep)
+        return room
+
+    def leave(self, connection: HttpConnection) -> None:
+        self.connections.discard(connection)
+        self._turned_away.discard(connection)
+        if not self.connections and not self._turned_away:
+            self._empty.set()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    @property
+    def overcrowded(self) -> bool:
+        """Whether too many connections are turned away even to say so."""
+        return len(self._turned_away) > MAX_TURNED_AWAY
+
+    async def close(self) -> None:
+        """Let what is under way be answered, and wait until there is no connection left.
+
+        Cancelled, it cuts those that are left.
+        """
+        self.closing = True
+        for connection in tuple(self.connections):
+            connection.retire()
+        try:
+            await self._empty.wait()
+        except asyncio.CancelledError:
+            for connection in (*self.connections, *self._turned_away):
+                connection.abort()
+            raise
+
+    def _sweep(self) -> None:
+        self._timer = self._loop.call_later(self._interval, self._sweep)
+        self._tick()
+        recent = self.now - self._shortest - self._interval
+        for connection in (*self.connections, *self._turned_away):
+            since = connection.since  # may lie up to one interval before the truth
+            if since > recent:
+                continue
+            if self.now - since >= self._patience[connection.wait] + self._interval:
+                connection.waited_too_long()
+
+    def _tick(self) -> None:
+        self.now = self._loop.time()
+        second = int(time.time())
+        if second != self._second:
+            self._second = second
+            self.starts = Starts.at(formatdate(second, usegmt=True))
+
+
+def _patience(options: Options) -> dict[Wait, float]:
+    """How long a connection may wait for each thing, in seconds."""
+    limits = options.server_limits
+    return {
+        Wait.FIRST_BYTE: limits.header_seconds,
+        Wait.NEXT_REQUEST: limits.idle_seconds,
+        Wait.HEAD: limits.header_seconds,
+        Wait.BODY: limits.body_seconds,
+        Wait.ANSWER: inf,
+        Wait.ROOM: options.limits.write_stall_seconds,
+        Wait.LAST_WORDS: LINGER_SECONDS,
+        Wait.END: options.limits.write_stall_seconds,
+    }

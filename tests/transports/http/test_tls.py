@@ -1,0 +1,94 @@
+"""HTTP over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+import pytest
+
+from accord.jsonrpc.errors import ConnectError
+from accord.transports.http import open_http
+from accord.transports.options import Options
+from tests.transports.http.service import RawClient, post, serving
+from tests.transports.http.test_client import answer, channel_to
+
+BOTH_LOOPS = True
+
+
+@pytest.mark.req("F-19")
+async def test_https(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    async with serving(url="https://127.0.0.1:0/rpc", tls=server_tls) as site:
+        assert site.listener.url.startswith("https://127.0.0.1:")
+        async with channel_to(site.listener.url, tls=client_tls, pool_size=2) as (channel, replies):
+            assert channel.info.scheme == "https"
+            messages = [answer(number) for number in range(20)]
+            for message in messages:
+                channel.send(message)
+            await replies.received(20)
+            assert sorted(replies.messages) == sorted(messages)
+            assert site.service.info is not None
+            assert site.service.info.scheme == "https"
+            assert site.service.info.details == {"tls": "TLSv1.3"}
+
+
+@pytest.mark.req("F-17", "F-19")
+async def test_a_large_message_over_tls(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    large = b'{"jsonrpc":"2.0","id":1,"result":"%b"}' % (b"x" * 1_000_000)
+    async with (
+        serving(url="https://localhost:0/rpc", tls=server_tls) as site,
+        channel_to(site.listener.url, tls=client_tls) as (channel, replies),
+    ):
+        channel.send(large)
+        assert await replies.received(1) == [large]
+
+
+@pytest.mark.req("F-19", "F-27")
+async def test_a_certificate_is_checked_unless_told_otherwise(server_tls: ssl.SSLContext) -> None:
+    async with serving(url="https://127.0.0.1:0/rpc", tls=server_tls) as site:
+        with pytest.raises(ConnectError) as caught:
+            await open_http(site.listener.url, Options())
+        assert f"the certificate of 127.0.0.1:{site.port} is not trusted" in caught.value.message
+        assert not caught.value.recoverable
+
+
+@pytest.mark.req("F-19", "F-27")
+async def test_plain_http_is_no_tls() -> None:
+    async with serving() as site:
+        with pytest.raises(ConnectError):
+            await open_http(site.listener.url.replace("http:", "https:"), Options())
+
+
+@pytest.mark.req("F-30")
+async def test_a_malformed_request_over_tls(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    async with serving(url="https://127.0.0.1:0/rpc", tls=server_tls) as site:
+        connection = await asyncio.open_connection("127.0.0.1", site.port, ssl=client_tls)
+        client = RawClient(*connection)
+        assert (await client.ask(b"nonsense\n")).status == 400
+        await client.close()
+        await site.until_connections(0)
+
+
+@pytest.mark.req("F-24")
+async def test_a_handshake_that_ends_after_the_server_did(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    async with serving(url="https://127.0.0.1:0/rpc", tls=server_tls) as site:
+        reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+        # by the time this one is served, the first one has been accepted
+        async with channel_to(site.listener.url, tls=client_tls) as (channel, replies):
+            channel.send(answer(1))
+            await replies.received(1)
+    client = RawClient(reader, writer)
+    try:
+        await writer.start_tls(client_tls, server_hostname="127.0.0.1")
+        client.send(post())
+    except OSError:
+        pass  # the end may come first
+    assert await client.rest() == b""
+    await client.close()
+    assert site.service.seen == [answer(1)]
