@@ -6,12 +6,13 @@ come and checked when all are there, which leaves more of the machine to the ser
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import socket
 import time
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from benchmarks.framings import Framing, WebSocket
 from benchmarks.processes import Process
@@ -90,6 +91,16 @@ def open_socket(port: int, framing: Framing) -> Socket:
         if not head.startswith(b"HTTP/1.1 101 "):
             raise ConnectionError(f"no WebSocket: {head[:200]!r}")
     return wire
+
+
+def ask(wire: Wire, framing: Framing, method: str) -> Any:
+    """The result of one call without params."""
+    request = {"jsonrpc": "2.0", "id": 1, "method": method}
+    wire.write(framing.frame(json.dumps(request).encode()))
+    reader = framing.reader()
+    while not (answers := reader.feed(wire.read())):
+        pass
+    return json.loads(answers[0])["result"]
 
 
 class Load:

@@ -6,7 +6,7 @@ import time
 
 from benchmarks.framings import Framing, Http, Newline, WebSocket
 from benchmarks.harness import Plan
-from benchmarks.load import Load, open_socket
+from benchmarks.load import Load, ask, open_socket
 from benchmarks.processes import Process, figures, running
 from benchmarks.report import Row, at_most
 from benchmarks.work import echo, padded
@@ -88,10 +88,10 @@ def _flat(plan: Plan) -> list[Row]:
             port = int(process.line())
             _visit(port, framing, plan)
             _visit(port, framing, plan)
-            before = _settled(process)
+            before = _settled(process, port, framing)
             for _ in range(3):
                 _visit(port, framing, plan)
-            grown = _settled(process) - before
+            grown = _settled(process, port, framing) - before
         found.append(
             Row(
                 group="memory",
@@ -114,11 +114,14 @@ def _visit(port: int, framing: Framing, plan: Plan) -> None:
     load.close()
 
 
-def _settled(process: Process) -> int:
-    """Its memory when it has noticed that the connections are closed."""
+def _settled(process: Process, port: int, framing: Framing) -> int:
+    """Its memory when it has noticed that the connections are closed, and tidied up."""
     busy = True
     while busy:
         before = process.cpu()
         time.sleep(0.2)
         busy = process.cpu() - before > 0.002
+    wire = open_socket(port, framing)
+    ask(wire, framing, "collect")
+    wire.close()
     return process.memory()

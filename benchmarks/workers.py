@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 
 from benchmarks.framings import Framing, Http, Newline
 from benchmarks.harness import Plan, compare
-from benchmarks.load import Load, Served, Socket, open_socket
+from benchmarks.load import Load, Served, ask, open_socket
 from benchmarks.processes import Process, running
 from benchmarks.report import Row, at_most
 from benchmarks.work import echo, padded
@@ -68,17 +67,8 @@ def _served(processes: Sequence[Process], port: int, framing: Framing) -> tuple[
     """The workers under load, and the share of the busiest in it."""
     wires = [open_socket(port, framing) for _ in range(CONNECTIONS)]
     # Every connection asks equally often, so that a worker's connections are its load.
-    counts = Counter(_worker(wire, framing) for wire in wires)
+    counts = Counter(ask(wire, framing, "pid") for wire in wires)
     if len(counts) != len(processes):
         raise AssertionError(f"{len(processes)} workers listen, {len(counts)} answer")
     load = Load(wires, framing, padded(echo, SIZE))
     return Served(processes, load), max(counts.values()) / CONNECTIONS
-
-
-def _worker(wire: Socket, framing: Framing) -> int:
-    """The process at the other end."""
-    wire.write(framing.frame(b'{"jsonrpc":"2.0","id":1,"method":"pid"}'))
-    reader = framing.reader()
-    while not (answers := reader.feed(wire.read())):
-        pass
-    return int(json.loads(answers[0])["result"])

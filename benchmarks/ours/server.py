@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +39,10 @@ def inline() -> accord.Router:
     @router.method
     def pid() -> int:
         return os.getpid()
+
+    @router.method
+    def collect() -> int:
+        return gc.collect()
 
     return router
 
