@@ -250,6 +250,10 @@ def test_a_broken_response_is_marked_so_that_it_is_never_answered(
             '{"jsonrpc":"2.0","id":7,"error":5,"error":{"code":1,"message":"x"}}',
             Failure(7, ErrorObject(1, "x")),
         ),
+        (
+            '{"jsonrpc":"2.0","id":7,"error":{"code":"1","message":5,"message":"x","code":1}}',
+            Failure(7, ErrorObject(1, "x")),
+        ),
     ],
 )
 def test_members_beyond_those_of_a_message_are_ignored_and_the_last_of_two_counts(

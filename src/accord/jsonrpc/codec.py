@@ -63,6 +63,7 @@ _decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.De
 _decode_syntax = msgspec.json.Decoder(Raw).decode
 _decode_shape = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
 _decode_id = msgspec.json.Decoder(int | str | float | None).decode
+_decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_error = msgspec.json.Decoder(WireError).decode
 _decode_string = msgspec.json.Decoder(str).decode
 
@@ -204,7 +205,7 @@ def _diagnose_object(members: dict[str, Raw]) -> Message:
             id if "id" in members else UNSET,
             members.get("params", UNSET),
             members.get("result", UNSET) if response else UNSET,
-            _decode_error(members["error"]) if response and "error" in members else UNSET,
+            _read_error(members["error"]) if response and "error" in members else UNSET,
         )
     )
 
@@ -220,10 +221,15 @@ def _version_fault(raw: Raw | None) -> tuple[str, str] | None:
 def _error_fault(raw: Raw | None) -> str:
     if raw is not None:
         try:
-            _decode_error(raw)
+            _read_error(raw)
         except msgspec.ValidationError as error:
             return f"'error' is no error object: {error}"
     return ""
+
+
+def _read_error(raw: Raw) -> WireError:
+    """The error object. Of a member that comes twice the last counts, as everywhere."""
+    return _decode_error(encode(_decode_members(raw)))
 
 
 def _readable_id(raw: Raw | None) -> tuple[Id, str]:
