@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,7 +11,12 @@ from msgspec import Struct
 
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.dispatcher import Source
+from accord.jsonrpc.errors import InvalidRequestError
 from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.messages import Invalid, Success
+from accord.jsonrpc.session import Statistics
 from accord.transports.http import HttpListener, listen_http
 from accord.transports.options import Options
 
@@ -22,9 +27,8 @@ PATIENCE = 20.0
 class Held:
     """A message whose answer the test gives when it likes."""
 
-    def __init__(self, data: bytes, on_done: Callable[[bytes | None], None]) -> None:
-        self.data = data
-        self.answer = on_done
+    def __init__(self, source: Source) -> None:
+        self.answer = source.answer
         self.cancelled = asyncio.Event()
 
     def cancel(self) -> None:
@@ -32,35 +36,33 @@ class Held:
 
 
 class Service:
-    """Echoes; a message that begins with one of five words is treated as the word says."""
+    """Echoes; a message that begins with one of six words is treated as the word says."""
 
     def __init__(self) -> None:
         self.seen: list[bytes] = []
-        self.headers: Mapping[str, str] = {}
-        self.info: ChannelInfo | None = None
+        self.statistics = Statistics()
+        self.context = Context("", channel=ChannelInfo(scheme=""))
+        """That of the last message."""
         self._held: asyncio.Queue[Held] = asyncio.Queue()
 
-    def handle(
-        self,
-        data: bytes,
-        on_done: Callable[[bytes | None], None],
-        *,
-        headers: Callable[[], Mapping[str, str]],
-        info: ChannelInfo,
-    ) -> bytes | None | Held:
+    def handle(self, data: bytes, source: Source) -> bytes | None | Held:
         self.seen.append(data)
-        self.headers, self.info = headers(), info
+        self.context = source.context("method", 1)
         match data[:6]:
             case b"refuse":
                 return Refused(data)
             case b"ignore":
                 return None
             case b"wait:-":
-                held = Held(data, on_done)
+                held = Held(source)
                 self._held.put_nowait(held)
                 return held
             case b"crash!":
                 raise RuntimeError("a dispatcher that breaks its promise")
+            case b"settle":
+                source.settle(Success(1, None))
+                source.settle(Invalid(InvalidRequestError(), response=True))
+                return None
             case b"expand":
                 return b"x" * int(data[6:])
         return data

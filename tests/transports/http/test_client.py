@@ -117,7 +117,7 @@ async def test_a_message_and_its_reply() -> None:
         channel.send(sent)
         await replies.received(1)
         assert replies.replies == [(sent, sent)]
-        assert dict(site.service.headers) == {
+        assert dict(site.service.context.headers) == {
             "host": f"127.0.0.1:{site.port}",
             "user-agent": "accord",
             "accept": "application/json",
@@ -159,8 +159,8 @@ async def test_headers_of_ones_own_are_sent() -> None:
         channel, replies = both
         channel.send(answer(1))
         await replies.received(1)
-        assert site.service.headers["authorization"] == "Bearer t"
-        assert site.service.headers["content-type"] == "application/json-rpc"
+        assert site.service.context.headers["authorization"] == "Bearer t"
+        assert site.service.context.headers["content-type"] == "application/json-rpc"
 
 
 @pytest.mark.req("F-30")

@@ -55,7 +55,7 @@ def test_a_request_that_is_let_in() -> None:
     assert (found.length, found.close, found.expects, found.extra, found.refusal) == (
         12, False, False, b"", None,
     )  # fmt: skip
-    assert dict(found.fields()) == {
+    assert dict(found.fields) == {
         "host": "example.com",
         "content-type": "application/json",
         "content-length": "12",

@@ -15,6 +15,7 @@ import pytest
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.session import Statistics
 from accord.transports.http import listen_http
 from accord.transports.options import Options
 from tests.transports.http.service import (
@@ -67,11 +68,18 @@ async def test_a_dispatcher_that_raises_is_answered_for(caplog: pytest.LogCaptur
 async def test_the_dispatcher_learns_who_asks() -> None:
     async with serving() as site, site.client() as client:
         await client.ask(post(b"x", b"X-Trace: 1", b"x-trace: \xe9"))
-        assert site.service.headers["X-Trace"] == "1, é"
-        info = site.service.info
-        assert info is not None
-        assert re.fullmatch(r"127\.0\.0\.1:\d+", info.address)
-        assert info == ChannelInfo(scheme="http", address=info.address, duplex=False)
+        context = site.service.context
+        assert (context.method, context.id, context.headers["X-Trace"]) == ("method", 1, "1, é")
+        address = context.channel.address
+        assert re.fullmatch(r"127\.0\.0\.1:\d+", address)
+        assert context.channel == ChannelInfo(scheme="http", address=address, duplex=False)
+
+
+@pytest.mark.req("F-30")
+async def test_responses_that_nobody_asked_for_are_counted() -> None:
+    async with serving() as site, site.client() as client:
+        assert (await client.ask(post(b"settle"))).status == 204
+        assert site.service.statistics == Statistics(answers_unknown=1, answers_broken=1)
 
 
 # Answers that take their time
@@ -380,8 +388,7 @@ async def test_ipv6() -> None:
             writer.write(post(b"six", b"Connection: close", target=b"/"))
             assert (await reader.read()).endswith(b"six")
             writer.close()
-            assert site.service.info is not None
-            assert site.service.info.address.startswith("[::1]:")
+            assert site.service.context.channel.address.startswith("[::1]:")
     except OSError as error:
         pytest.skip(f"only on machines with IPv6: {error}")
 

@@ -27,9 +27,8 @@ async def test_https(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> 
                 channel.send(message)
             await replies.received(20)
             assert sorted(replies.messages) == sorted(messages)
-            assert site.service.info is not None
-            assert site.service.info.scheme == "https"
-            assert site.service.info.details == {"tls": "TLSv1.3"}
+            assert site.service.context.channel.scheme == "https"
+            assert site.service.context.channel.details == {"tls": "TLSv1.3"}
 
 
 @pytest.mark.req("F-17", "F-19")

@@ -12,10 +12,14 @@ import asyncio
 import logging
 from typing import Any, Final, cast
 
+from msgspec import UnsetType
+
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.dispatcher import Cancellable
 from accord.jsonrpc.errors import own_error
-from accord.transports.http.dispatch import Running
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.transports.http.replies import (
     CLOSE,
     CONTINUE,
@@ -68,7 +72,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._running: Running | None = None
+        self._running: Cancellable | None = None
         self._head: Head | None = None
         self._out: list[bytes] = []
         self._out_bytes = 0
@@ -204,9 +208,9 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def _handle(self, head: Head, body: bytes) -> None:
-        site = self._site
+        self._head = head
         try:
-            answer = site.handle(body, self._answered, headers=head.fields, info=self._info)
+            answer = self._site.handle(body, self)
         except Exception:
             log.exception("a request of %s could not be handled", self._info.address)
             self._put_reply(_CRASHED)
@@ -214,17 +218,31 @@ class HttpConnection(asyncio.BufferedProtocol):
         if type(answer) is bytes or answer is None or type(answer) is Refused:
             self._put(head, answer)
         else:
-            self._head = head
-            self._running = cast(Running, answer)
+            self._running = cast(Cancellable, answer)
 
-    def _answered(self, answer: bytes | None) -> None:
-        """Takes the answer of what was running."""
+    # The dispatcher's callbacks: see `Source`
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        assert self._head is not None
+        return Context(method, id, channel=self._info, headers=self._head.fields)
+
+    def answer(self, data: bytes | None) -> None:
         if self._running is None:  # the client is gone
             return
         self._running = None
         assert self._head is not None
-        self._put(self._head, answer)
+        self._put(self._head, data)
         self._serve()
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        """Nobody here has asked anything: count it and drop it."""
+        statistics = self._site.statistics
+        if isinstance(response, Invalid):
+            statistics.answers_broken += 1
+        else:
+            statistics.answers_unknown += 1
+
+    # Writing
 
     def _put(self, head: Head, answer: bytes | None) -> None:
         site = self._site

@@ -16,10 +16,6 @@ class Fields(Mapping[str, str]):
         self._pairs = pairs
         self._values: dict[str, str] | None = None
 
-    def __call__(self) -> Fields:
-        """These fields, as whoever wants them only perhaps asks for them."""
-        return self
-
     def __getitem__(self, name: str) -> str:
         return self._read()[name.lower()]
 

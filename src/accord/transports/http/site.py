@@ -35,6 +35,7 @@ class Site:
     def __init__(self, scheme: str, path: str, dispatch: Dispatch, options: Options) -> None:
         self.scheme = scheme
         self.handle = dispatch.handle
+        self.statistics = dispatch.statistics
         self.limits = options.limits
         self.server_limits = options.server_limits
         self._rules = {
