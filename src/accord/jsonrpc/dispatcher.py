@@ -305,12 +305,17 @@ class Dispatcher:
             self._arm(max(min(ahead), now + 0.01))  # at most a hundred sweeps a second
 
     def _time_out(self, running: Running) -> None:
-        """Answer now, whatever the handler does about its cancellation."""
         running.deadline = None
         seconds = running.method.deadline
         error = own_error("timeout", f"{running.method.name} took longer than {seconds:g} s")
         self.statistics.handlers_timed_out += 1
         log.warning("handler of %s passed its deadline of %g s", running.method.name, seconds)
+        self._give_up(running, error)
+
+    def _give_up(self, running: Running, error: RpcError) -> None:
+        """Answer with `error` now, whatever the handler does about its cancellation."""
+        if running.answered:
+            return
         answer = self._refuse(running.id, error)
         running.cancel()
         running.source.answer(answer)
@@ -318,11 +323,13 @@ class Dispatcher:
     # Ending
 
     async def drain(self, seconds: float) -> None:
-        """Refuse new work, let what runs finish for so long, then cancel it."""
+        """Refuse new work, let what runs finish for so long, then cancel it and say so."""
         self.draining = True
         if self._running and seconds > 0:
             self._idle = self._loop.create_future()
             await asyncio.wait([self._idle], timeout=seconds)
+        for running in list(self._running):
+            self._give_up(running, own_error("busy", "this end closes before the call has ended"))
         self.cancel_all()
 
     def cancel_all(self) -> None:

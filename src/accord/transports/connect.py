@@ -70,7 +70,11 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
             channel = await open_reconnecting(
                 lambda: open_channel(self._target, self._options), self._reconnect
             )
-        return Peer(channel, self._router, limits=self._options.limits, **self._peer_options)
+        peer = Peer(channel, self._router, limits=self._options.limits, **self._peer_options)
+        abandon = getattr(channel, "abandon", None)
+        if abandon is not None:  # over HTTP an unwanted call can be ended by its connection
+            peer.on_abandoned = lambda id, method: abandon(id)
+        return peer
 
     async def __aenter__(self) -> Peer:
         self._peer = await self._connect()

@@ -27,6 +27,9 @@ from accord.transports.options import Options
 
 log = logging.getLogger("accord.transports")
 
+LAST_WORDS_SECONDS = 1.0
+"""HTTP: how long clients get to take their last answers when a server closes."""
+
 
 class Server:
     """A router being served. Get one by `async with serve(router, url) as server`."""
@@ -137,9 +140,9 @@ class Server:
 
     async def _close(self, drain: float) -> None:
         try:
-            if self._dispatcher is not None:
-                await self._dispatcher.drain(drain)
-            if self._listener is not None:
+            if self._dispatcher is not None and self._listener is not None:
+                await _close_http(self._listener, self._dispatcher, drain)
+            elif self._listener is not None:
                 await self._listener.close()
             await asyncio.gather(*(peer.close(drain=drain) for peer in list(self.peers)))
         finally:
@@ -208,6 +211,16 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
     ) -> None:
         assert self._server is not None
         await self._server.close()
+
+
+async def _close_http(listener: Listener, dispatcher: Dispatcher, drain: float) -> None:
+    """Stop listening, let what runs be answered for so long, then cut what is left."""
+    closing = asyncio.ensure_future(listener.close())
+    await dispatcher.drain(drain)
+    _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
+    if late:
+        closing.cancel()
+        await asyncio.wait([closing])
 
 
 def _total(*statistics: Statistics) -> Statistics:
