@@ -13,12 +13,14 @@ import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Awaitable, Coroutine
-from typing import Any, Protocol
+from collections.abc import Awaitable
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
 from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.batch_run import BatchRun
 from accord.jsonrpc.codec import (
     Envelope,
     encode,
@@ -29,13 +31,11 @@ from accord.jsonrpc.codec import (
     sort,
     sort_batch,
 )
-from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.messages import (
     Batch,
-    Failure,
     Id,
     Invalid,
     Message,
@@ -45,69 +45,11 @@ from accord.jsonrpc.messages import (
 )
 from accord.jsonrpc.method import Method
 from accord.jsonrpc.router import Router
+from accord.jsonrpc.running import Cancellable, Running, Source
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool, shared_pool
 
 log = logging.getLogger("accord.jsonrpc")
-
-
-class Cancellable(Protocol):
-    """Something that runs for a caller who may go away."""
-
-    def cancel(self) -> None: ...
-
-
-class Source(Protocol):
-    """Where requests come from."""
-
-    def context(self, method: str, id: Id | UnsetType) -> Context:
-        """What the handler of this call may know."""
-
-    def answer(self, data: bytes | None) -> None:
-        """Take an answer that was not ready at once; None when there is nothing to say."""
-
-    def settle(self, response: Success | Failure | Invalid) -> None:
-        """Take a response, or something that was meant to be one."""
-
-
-class Running:
-    """A request whose handler has not finished."""
-
-    __slots__ = (
-        "_among",
-        "answer",
-        "answered",
-        "deadline",
-        "id",
-        "method",
-        "source",
-        "task",
-        "work",
-    )
-
-    def __init__(
-        self, method: Method, id: Id | UnsetType, source: Source, among: set[Running]
-    ) -> None:
-        self.method = method
-        self.id = id
-        self.source = source
-        self.deadline: float | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.work: Awaitable[Any] | None = None
-        """What the task will await; None once it does."""
-        self.answered = False
-        self.answer: bytes | None = None
-        self._among = among
-
-    def cancel(self) -> None:
-        """Stop the handler; its caller is gone and is not answered."""
-        self.answered = True
-        if self.task is not None:
-            self.task.cancel()
-        if self.work is not None:  # a task cancelled before its first step runs no line of its own
-            self._among.discard(self)
-            if isinstance(self.work, Coroutine):
-                self.work.close()
 
 
 class Dispatcher:
@@ -132,7 +74,7 @@ class Dispatcher:
         self._debug = debug
         self._running: set[Running] = set()
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._loop, self._sweep)
         self._idle: asyncio.Future[None] | None = None
         self.draining = False
         """While set, new requests are refused and what runs may finish."""
@@ -193,7 +135,8 @@ class Dispatcher:
         if len(batch) > most:
             self.statistics.requests_refused += 1
             return encode_failure(None, _batch_too_large(len(batch), most))
-        return _BatchRun(self, self._limits, source).start(batch)
+        run = BatchRun(source, max_bytes=self._limits.max_batch_response_bytes)
+        return run.start(batch, self._serve_other)
 
     def _serve_other(self, message: Message, source: Source) -> bytes | None | Running:
         match message:
@@ -239,7 +182,7 @@ class Dispatcher:
         self._running.add(running)
         if method.deadline is not None:
             running.deadline = self._loop.time() + method.deadline
-            self._arm(running.deadline)
+            self._alarm.set(running.deadline)
         task = _start_task(self._drive(running, work), self._loop)
         if running not in self._running:  # an eager task that is done already
             return running.answer
@@ -286,15 +229,7 @@ class Dispatcher:
 
     # Deadlines
 
-    def _arm(self, deadline: float) -> None:
-        if self._timer is None:
-            self._timer = self._loop.call_at(deadline, self._sweep)
-        elif self._timer.when() > deadline:
-            self._timer.cancel()
-            self._timer = self._loop.call_at(deadline, self._sweep)
-
     def _sweep(self) -> None:
-        self._timer = None
         now = self._loop.time()
         waiting = [run for run in self._running if run.deadline is not None]
         for running in waiting:
@@ -302,7 +237,7 @@ class Dispatcher:
                 self._time_out(running)
         ahead = [run.deadline for run in waiting if run.deadline is not None and run.deadline > now]
         if ahead:
-            self._arm(max(min(ahead), now + 0.01))  # at most a hundred sweeps a second
+            self._alarm.set(max(min(ahead), now + SWEEP_SECONDS))
 
     def _time_out(self, running: Running) -> None:
         running.deadline = None
@@ -335,9 +270,7 @@ class Dispatcher:
     def cancel_all(self) -> None:
         """Stop every handler; nobody is answered."""
         self.draining = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.clear()
         for running in list(self._running):
             running.cancel()
 
@@ -378,76 +311,6 @@ class Dispatcher:
             log.warning("notification dropped: %s", error.message)
             return None
         return encode_failure(id, error)
-
-
-class _BatchRun:
-    """Collects the answers to one batch, in the order of its requests."""
-
-    def __init__(self, dispatcher: Dispatcher, limits: Limits, source: Source) -> None:
-        self._dispatcher = dispatcher
-        self._most_bytes = limits.max_batch_response_bytes
-        self._source = source
-        self._answers: list[bytes | None] = []
-        self._bytes = 0
-        self._waiting: dict[int, Running] = {}
-
-    def start(self, batch: Batch) -> bytes | None | _BatchRun:
-        for place, message in enumerate(batch):
-            id = message.id if isinstance(message, Request) else UNSET
-            self._answers.append(None)
-            slot = _Slot(self, self._source, place, id)
-            answer = self._dispatcher._serve_other(message, slot)
-            if isinstance(answer, Running):
-                self._waiting[place] = answer
-            else:
-                self._put(place, id, answer)
-        return self if self._waiting else self._joined()
-
-    def cancel(self) -> None:
-        for running in self._waiting.values():
-            running.cancel()
-
-    def finish(self, place: int, id: Id | UnsetType, answer: bytes | None) -> None:
-        del self._waiting[place]
-        self._put(place, id, answer)
-        if not self._waiting:
-            self._source.answer(self._joined())
-
-    def _put(self, place: int, id: Id | UnsetType, answer: bytes | None) -> None:
-        if answer is None:
-            return
-        most = self._most_bytes
-        if self._bytes + len(answer) > most and id is not UNSET:
-            error = own_error(
-                "message_too_large",
-                f"the answers to this batch are over the limit of {most:,} bytes",
-                maxSize=most,
-                unit="bytes",
-            )
-            answer = encode_failure(id, error)
-        self._bytes += len(answer)
-        self._answers[place] = answer
-
-    def _joined(self) -> bytes | None:
-        # JSON-RPC 2.0, section 6: nothing at all, rather than an empty array.
-        answers = [answer for answer in self._answers if answer is not None]
-        return b"[" + b",".join(answers) + b"]" if answers else None
-
-
-class _Slot:
-    """The source of one request in a batch: its answer fills a place in the batch's."""
-
-    __slots__ = ("_id", "_place", "_run", "context", "settle")
-
-    def __init__(self, run: _BatchRun, source: Source, place: int, id: Id | UnsetType) -> None:
-        self._run = run
-        self._place = place
-        self._id = id
-        self.context = source.context
-        self.settle = source.settle
-
-    def answer(self, data: bytes | None) -> None:
-        self._run.finish(self._place, self._id, data)
 
 
 def _batch_too_large(items: int, most: int) -> RpcError:

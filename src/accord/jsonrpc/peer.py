@@ -35,6 +35,7 @@ from typing import Any, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
+from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
 from accord.jsonrpc.call import Call, decode_data, decode_result
 from accord.jsonrpc.channel import Channel, ChannelInfo
 from accord.jsonrpc.codec import decode, encode_failure
@@ -104,7 +105,7 @@ class Peer:
         )
         self._handle = self._dispatcher.handle
         self._observers: list[StateObserver] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._loop, self._sweep)
         self._writable = asyncio.Event()
         self._closed = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
@@ -231,7 +232,7 @@ class Peer:
             idempotent=idempotent,
         )
         if pending.deadline is not None:
-            self._arm(pending.deadline)
+            self._alarm.set(pending.deadline)
         return Call(self, pending, future), data
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
@@ -266,7 +267,7 @@ class Peer:
     def extend(self, call: Pending) -> None:
         deadline = self._session.extend(call.id, now=self._loop.time())
         if deadline is not None:
-            self._arm(deadline)
+            self._alarm.set(deadline)
 
     def _check_open(self) -> None:
         if self._session.state in (State.CLOSING, State.CLOSED):
@@ -291,15 +292,7 @@ class Peer:
 
     # Deadlines: one timer for all pending calls
 
-    def _arm(self, deadline: float) -> None:
-        if self._timer is None:
-            self._timer = self._loop.call_at(deadline, self._sweep)
-        elif self._timer.when() > deadline:
-            self._timer.cancel()
-            self._timer = self._loop.call_at(deadline, self._sweep)
-
     def _sweep(self) -> None:
-        self._timer = None
         now = self._loop.time()
         for pending in self._session.expire(now):
             log.warning("no answer to %s within %g s", pending.method, pending.timeout)
@@ -311,7 +304,7 @@ class Peer:
                 self.on_abandoned(pending.id, pending.method)
         deadline = self._session.next_deadline()
         if deadline is not None:
-            self._arm(max(deadline, now + 0.01))  # at most a hundred sweeps a second
+            self._alarm.set(max(deadline, now + SWEEP_SECONDS))
 
     # Receiving: the channel's callbacks
 
@@ -418,9 +411,7 @@ class Peer:
         self._dispatcher.cancel_all()
         local = self._session.state is State.CLOSING and error is None
         self._lose_calls(lambda: ConnectionClosedError() if local else _lost(error))
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.clear()
         self._move(State.CLOSED, error)
         self._writable.set()  # whoever waits to send finds the connection closed
         self._closed.set()

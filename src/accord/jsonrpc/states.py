@@ -8,11 +8,11 @@ closed       the end; nothing leaves it
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Final
 
 
-class State(str, Enum):
+class State(StrEnum):
     CONNECTING = "connecting"
     CONNECTED = "connected"
     CLOSING = "closing"

@@ -1,0 +1,37 @@
+"""One timer for many deadlines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+SWEEP_SECONDS: Final = 0.01
+"""How long to wait between two looks at the deadlines at least: a hundred a second."""
+
+
+class Alarm:
+    """Rings once, at the earliest of the times it was set to."""
+
+    __slots__ = ("_loop", "_ring", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
+        self._loop = loop
+        self._ring = ring
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, when: float) -> None:
+        if self._timer is not None:
+            if self._timer.when() <= when:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._fire)
+
+    def clear(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _fire(self) -> None:
+        self._timer = None
+        self._ring()

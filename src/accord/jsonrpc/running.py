@@ -1,0 +1,72 @@
+"""A request that is being served: where it came from, and how it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from typing import Any, Protocol
+
+from msgspec import UnsetType
+
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.method import Method
+
+
+class Cancellable(Protocol):
+    """Something that runs for a caller who may go away."""
+
+    def cancel(self) -> None: ...
+
+
+class Source(Protocol):
+    """Where requests come from."""
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        """What the handler of this call may know."""
+
+    def answer(self, data: bytes | None) -> None:
+        """Take an answer that was not ready at once; None when there is nothing to say."""
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        """Take a response, or something that was meant to be one."""
+
+
+class Running:
+    """A request whose handler has not finished."""
+
+    __slots__ = (
+        "_among",
+        "answer",
+        "answered",
+        "deadline",
+        "id",
+        "method",
+        "source",
+        "task",
+        "work",
+    )
+
+    def __init__(
+        self, method: Method, id: Id | UnsetType, source: Source, among: set[Running]
+    ) -> None:
+        self.method = method
+        self.id = id
+        self.source = source
+        self.deadline: float | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.work: Awaitable[Any] | None = None
+        """What the task will await; None once it does."""
+        self.answered = False
+        self.answer: bytes | None = None
+        self._among = among
+
+    def cancel(self) -> None:
+        """Stop the handler; its caller is gone and is not answered."""
+        self.answered = True
+        if self.task is not None:
+            self.task.cancel()
+        if self.work is not None:  # a task cancelled before its first step runs no line of its own
+            self._among.discard(self)
+            if isinstance(self.work, Coroutine):
+                self.work.close()
