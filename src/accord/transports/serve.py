@@ -14,7 +14,7 @@ from msgspec.structs import astuple
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.ids import IdKind
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
@@ -92,7 +92,13 @@ class Server:
         self._dispatcher = Dispatcher(
             self._router, limits=self._options.limits, statistics=self._past, **options
         )
-        self._listener = await listen_http(url, self._dispatcher, self._options)
+        try:
+            self._listener = await listen_http(url, self._dispatcher, self._options)
+        except (OSError, ValueError) as error:
+            raise ConnectError(
+                f"cannot listen on {url}: {getattr(error, 'strerror', None) or error}",
+                advice="Choose another address (port 0 picks one), or stop what is using it.",
+            ) from error
         self.url = self._listener.url
 
     async def _start_stdio(self, url: str) -> None:
