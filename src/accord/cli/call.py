@@ -30,6 +30,7 @@ from accord.cli.output import (
 from accord.cli.params import read_params, value
 from accord.cli.parser import Parser
 from accord.cli.watched import WatchedChannel
+from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.messages import Failure, Success
@@ -149,15 +150,19 @@ class _Call:
             self._params = read_params(arguments.params, sys.stdin.buffer.read)
 
     async def run(self) -> int:
-        channel = WatchedChannel(
-            await open_channel(self._url, self._options), _show if self._verbose else None
-        )
+        channel = WatchedChannel(await self._open(), _show if self._verbose else None)
         peer = Peer(channel, self._router, limits=self._options.limits, timeout=self._timeout)
         async with peer:
             code = await _unless(channel.trouble, self._talk(peer))
         if channel.trouble.done() and not self._awaits_answer:
             raise channel.trouble.result()
         return code
+
+    async def _open(self) -> Channel:
+        try:
+            return await open_channel(self._url, self._options)
+        except ValueError as error:  # a header or URL that cannot be sent
+            raise UsageError(str(error)) from error
 
     @property
     def _awaits_answer(self) -> bool:

@@ -20,7 +20,10 @@ def read_scheme(url: str | None) -> str:
     """The scheme of a URL that can be reached from another process. Raises `UsageError`."""
     if url is None:
         raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise UsageError(f"{url!r} is no URL: {error}") from None
     if scheme not in ALL:
         known = ", ".join(sorted(ALL))
         raise UsageError(f"{url!r} does not begin with a scheme that accord knows ({known})")
