@@ -12,10 +12,10 @@ from msgspec import Struct
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
-from accord.jsonrpc.dispatcher import Source
 from accord.jsonrpc.errors import InvalidRequestError
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.jsonrpc.messages import Invalid, Success
+from accord.jsonrpc.running import Source
 from accord.jsonrpc.session import Statistics
 from accord.transports.http import HttpListener, listen_http
 from accord.transports.options import Options

@@ -17,9 +17,9 @@ from msgspec import UnsetType
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
-from accord.jsonrpc.dispatcher import Cancellable
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.running import Cancellable
 from accord.transports.http.replies import (
     CLOSE,
     CONTINUE,

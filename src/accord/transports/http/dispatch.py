@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from accord.jsonrpc.dispatcher import Cancellable, Source
+from accord.jsonrpc.running import Cancellable, Source
 from accord.jsonrpc.session import Statistics
 
 
