@@ -274,6 +274,8 @@ async def test_a_browser_of_a_listed_origin() -> None:
         )
         answer = await client.ask(post(b"x", origin))
         assert answer.headers["access-control-allow-origin"] == "https://app.example"
+        crash = await client.ask(post(b"crash!", origin))
+        assert crash.headers["access-control-allow-origin"] == "https://app.example"
         assert (await client.ask(post(b"x", b"Origin: https://other.example"))).status == 403
 
 

@@ -213,7 +213,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             answer = self._site.handle(body, self)
         except Exception:
             log.exception("a request of %s could not be handled", self._info.address)
-            self._put_reply(_CRASHED)
+            self._put_reply(_CRASHED.adding(head.cors))
             return
         if type(answer) is bytes or answer is None or type(answer) is Refused:
             self._put(head, answer)
@@ -247,7 +247,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _put(self, head: Head, answer: bytes | None) -> None:
         site = self._site
         if answer is not None and len(answer) > site.limits.max_queued_bytes:
-            self._put_reply(self._answer_too_large(len(answer)))
+            self._put_reply(self._answer_too_large(len(answer)).adding(head.cors))
             return
         extra = head.extra
         if head.close:
