@@ -40,6 +40,7 @@ _FRAMERS: dict[Framing, Callable[[int | None], Framer]] = {
     "newline": NewlineFramer,
     "content-length": ContentLengthFramer,
 }
+_NOTHING = memoryview(b"")
 _CHECKS_PER_LIMIT = 4
 """How often a time limit is looked at while it runs: it is exceeded by a quarter at most."""
 
@@ -132,7 +133,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._flush_due = False  # a flush is coming: at the end of this callback or loop turn
-        self._unsent = memoryview(b"")
+        self._unsent = _NOTHING
         self._paused = False  # the transport has taken as much as it will for now
         self._handed = 0  # bytes given to the transport so far
         self._taken = 0  # bytes that had left the transport when last looked at
@@ -255,7 +256,7 @@ class StreamChannel(asyncio.BufferedProtocol):
                 timer.cancel()
         self._outgoing.clear()
         self._backlog.clear()
-        self._unsent = memoryview(b"")
+        self._unsent = _NOTHING
         if self._owner is not None:
             self._owner.ended(self)
         if self._receiver is not None:
