@@ -1,0 +1,285 @@
+"""The opening handshake of RFC 6455, section 4: HTTP in, a decision and HTTP out.
+
+A server keeps what comes in a `HeadBuffer` until the head of a request is there, and `accept`
+says what to answer. A client sends an `upgrade_request`, keeps the answer in a `HeadBuffer`,
+and `check_response` says whether it will do. Knows no socket, clock or task: who uses it
+bounds the time.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import httptools
+from msgspec import Struct
+
+from accord.transports.http.fields import Fields, Pairs
+from accord.transports.http.heads import MalformedError, read_request
+from accord.transports.origins import origin_allowed
+
+_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_VERSION = "13"
+_END = b"\r\n\r\n"
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_OURS = frozenset(
+    (
+        "upgrade",
+        "connection",
+        "sec-websocket-key",
+        "sec-websocket-version",
+        "sec-websocket-extensions",
+        "content-length",
+        "transfer-encoding",
+    )
+)
+"""Headers that a caller may not add: the request would no longer say what it has to say."""
+_UPGRADE_REQUIRED: Mapping[str, str] = {
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": _VERSION,
+}
+
+
+class LateFields(Fields):
+    """Header fields that are read from the head when somebody asks for one.
+
+    An open connection then keeps one string instead of two for each of its headers.
+    """
+
+    __slots__ = ("_head",)
+
+    def __init__(self, head: bytes) -> None:
+        super().__init__([])
+        self._head = head
+
+    def _read(self) -> dict[str, str]:
+        if not self._pairs:
+            self._pairs = read_request(self._head).pairs
+        return super()._read()
+
+
+class Request(Struct, frozen=True):
+    """A request for a WebSocket that was accepted."""
+
+    target: str
+    """Path and query."""
+    headers: Fields
+
+
+class Response(Struct, frozen=True):
+    """The head of a server's answer."""
+
+    status: int
+    headers: Fields
+
+
+class RefusedError(Exception):
+    """The handshake fails, with the status and the text that tell the client why."""
+
+    def __init__(
+        self, status: HTTPStatus, text: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.headers = {} if headers is None else headers
+
+    def response(self) -> bytes:
+        """The whole answer, after which the connection is to be closed."""
+        body = f"{self.text}\n".encode()
+        headers = {
+            **self.headers,
+            "Content-Type": "text/plain; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+        }
+        return _head(f"HTTP/1.1 {self.status.value} {self.status.phrase}", headers) + body
+
+
+class HeadBuffer:
+    """Keeps what comes until the empty line that ends a head is there."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._data = b""
+
+    def receive(self, data: bytes) -> tuple[bytes, bytes] | None:
+        """The head and what came after it; None while it is not complete.
+
+        Raises `RefusedError` for a head of more than `max_bytes`, and at once for what cannot
+        be HTTP, such as the first bytes of TLS.
+        """
+        seen = max(0, len(self._data) - len(_END) + 1)
+        self._data += data
+        if not self._data[:1].isalpha():
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "This is not HTTP.")
+        found = self._data.find(_END, seen)
+        end = len(self._data) if found < 0 else found + len(_END)
+        if end > self._max_bytes:
+            raise RefusedError(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                f"The headers are over the limit of {self._max_bytes:,} bytes.",
+            )
+        return None if found < 0 else (self._data[:end], self._data[end:])
+
+
+def accept(
+    head: bytes, *, path: str, origins: tuple[str, ...] | None, loopback: bool
+) -> tuple[Request, bytes]:
+    """The request that `head` is, and the answer that opens a WebSocket.
+
+    No subprotocol is ever chosen, which a client that offers some takes as "none of them".
+    Raises `RefusedError`.
+    """
+    headers = _read_upgrade(head, path)
+    origin = headers.get("origin")
+    if not origin_allowed(origin, host=headers["host"], allowed=origins, loopback=loopback):
+        raise RefusedError(
+            HTTPStatus.FORBIDDEN, "The server's `origins` do not let this page connect."
+        )
+    answer = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Accept": accept_key(headers["sec-websocket-key"]),
+    }
+    request = Request(head.split(b" ", 2)[1].decode("ascii"), LateFields(head))
+    return request, _head("HTTP/1.1 101 Switching Protocols", answer)
+
+
+def _read_upgrade(raw: bytes, path: str) -> Fields:
+    """Section 4.2.1: what a server must find in a request."""
+    try:
+        head = read_request(raw)
+    except MalformedError as error:
+        raise RefusedError(HTTPStatus(error.status), f"Bad request: {error.reason}.") from None
+    headers = Fields(head.pairs)
+    if head.path != path.encode():
+        raise RefusedError(HTTPStatus.NOT_FOUND, "There is nothing at this path.")
+    if head.method != b"GET":
+        raise RefusedError(
+            HTTPStatus.METHOD_NOT_ALLOWED, "A WebSocket is opened by GET.", {"Allow": "GET"}
+        )
+    if not _upgrades(headers):
+        raise RefusedError(
+            HTTPStatus.UPGRADE_REQUIRED,
+            "This is a WebSocket: connect with ws:// or wss://.",
+            _UPGRADE_REQUIRED,
+        )
+    if head.minor != 1:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "A WebSocket is opened with HTTP/1.1.")
+    if head.length:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "A request for a WebSocket has no body.")
+    if headers.get("sec-websocket-version") != _VERSION:
+        raise RefusedError(
+            HTTPStatus.UPGRADE_REQUIRED,
+            f"Only version {_VERSION} of the WebSocket protocol is spoken here.",
+            _UPGRADE_REQUIRED,
+        )
+    if not _is_key(headers.get("sec-websocket-key", "")):
+        raise RefusedError(
+            HTTPStatus.BAD_REQUEST, "One Sec-WebSocket-Key of 16 bytes in base64 is needed."
+        )
+    return headers
+
+
+def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, str]) -> bytes:
+    """What a client sends. Raises `ValueError` for headers that cannot be sent."""
+    _check_headers(headers)
+    fields = {
+        "Host": host,
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": key,
+        "Sec-WebSocket-Version": _VERSION,
+    }
+    if any(name.lower() == "host" for name in headers):
+        del fields["Host"]
+    return _head(f"GET {target} HTTP/1.1", {**fields, **headers})
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if _TOKEN.fullmatch(name) is None:
+            raise ValueError(f"{name!r} is not the name of a header")
+        if name.lower() in _OURS:
+            raise ValueError(f"the header {name} belongs to the WebSocket protocol")
+        if _FIELD_VALUE.fullmatch(value) is None:
+            raise ValueError(f"the value of the header {name} has characters that no header has")
+
+
+def read_response(raw: bytes) -> Response:
+    """The response whose head is `raw`. Raises `ValueError` for what is not HTTP."""
+    collector = _Collector()
+    parser = httptools.HttpResponseParser(collector)
+    try:
+        parser.feed_data(raw)
+    except (httptools.HttpParserUpgrade, httptools.HttpParserError) as error:
+        # A parser that has read the whole head may still complain of what is to follow
+        if not collector.complete:
+            raise ValueError(f"the server's answer is not HTTP: {error}") from None
+    return Response(parser.get_status_code(), Fields(collector.pairs))
+
+
+def check_response(response: Response, *, key: str, offered: str = "") -> None:
+    """Section 4.1: what a client must find in the answer. Raises `ValueError`.
+
+    `offered` is the `Sec-WebSocket-Protocol` that was sent, if any.
+    """
+    headers = response.headers
+    if response.status != HTTPStatus.SWITCHING_PROTOCOLS:
+        raise ValueError(f"the server answered with status {response.status}")
+    if not _upgrades(headers):
+        raise ValueError("the server switched to something that is not a WebSocket")
+    if headers.get("sec-websocket-accept") != accept_key(key):
+        raise ValueError("the server's Sec-WebSocket-Accept does not belong to our key")
+    if "sec-websocket-extensions" in headers:
+        raise ValueError("the server uses an extension that was not offered")
+    if headers.get("sec-websocket-protocol", "") not in ("", *_items(offered)):
+        raise ValueError("the server uses a subprotocol that was not offered")
+
+
+class _Collector:
+    """What httptools calls while it reads."""
+
+    def __init__(self) -> None:
+        self.pairs: Pairs = []
+        self.complete = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.pairs.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self.complete = True
+
+
+def accept_key(key: str) -> str:
+    """Section 4.2.2: what proves that the server understood the request."""
+    digest = hashlib.sha1(f"{key}{_GUID}".encode(), usedforsecurity=False).digest()
+    return base64.b64encode(digest).decode()
+
+
+def _is_key(key: str) -> bool:
+    try:
+        return len(base64.b64decode(key.encode(), validate=True)) == 16
+    except binascii.Error:
+        return False
+
+
+def _upgrades(headers: Mapping[str, str]) -> bool:
+    upgrade = _items(headers.get("upgrade", "").lower())
+    connection = _items(headers.get("connection", "").lower())
+    return "websocket" in upgrade and "upgrade" in connection
+
+
+def _items(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",")]
+
+
+def _head(first_line: str, headers: Mapping[str, str]) -> bytes:
+    lines = [first_line, *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1")
