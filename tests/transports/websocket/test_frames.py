@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.transports.websocket.frames import (
     Close,
@@ -125,6 +125,7 @@ def test_a_message_is_unfinished_from_its_header_to_its_end() -> None:
     assert len(set(seen[5:-1])) == 1
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([Opcode.TEXT, Opcode.BINARY]), st.text(max_size=300)),
@@ -156,6 +157,7 @@ def test_messages_survive_any_fragmentation_and_any_cut(
 
 
 @pytest.mark.req("F-30")
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=40), max_size=8), st.booleans())
 def test_no_bytes_upset_the_reader(reads: list[bytes], masked: bool) -> None:
     frames = reader(100, masked=masked)
@@ -331,6 +333,7 @@ def test_the_reason_of_a_close_frame_must_be_utf8() -> None:
     assert events_of(data) == [Violation(1007, "reason of a close frame is not UTF-8")]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_a_reason_is_cut_to_fit_a_control_frame(reason: str) -> None:
     payload = close_payload(1000, reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from accord.transports.websocket.masking import mask, rotate
 
@@ -15,6 +15,7 @@ def slow_mask(payload: bytes, key: bytes) -> bytes:
     return bytes(octet ^ key[i % 4] for i, octet in enumerate(payload))
 
 
+@settings(deadline=None)
 @given(payload=st.binary(max_size=1000), key=KEYS)
 def test_masking_follows_the_formula(payload: bytes, key: bytes) -> None:
     assert mask(payload, key) == slow_mask(payload, key)
@@ -28,6 +29,7 @@ def test_both_ways_of_masking_follow_the_formula(size: int) -> None:
     )
 
 
+@settings(deadline=None)
 @given(payload=st.binary(max_size=600), key=KEYS, data=st.data())
 def test_a_payload_can_be_masked_in_pieces(payload: bytes, key: bytes, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(payload)))

@@ -138,7 +138,7 @@ class FrameReader:
         self._header = b""
         self._frame: _Frame | None = None
         self.unfinished: _Assembly | None = None
-        """The message whose header has come and whose end has not: to be told from the next."""
+        """The message whose header has come and whose end has not, to be told from the next."""
         self._closed = False
 
     def receive(self, data: Bytes) -> list[Event]:
@@ -290,6 +290,7 @@ class _Assembly:
         if self._skipped:
             return None
         data = bytes(self._data)
+        self._data.clear()
         match self.opcode:
             case Opcode.TEXT:
                 self._check_text(b"", final=True)

@@ -1,0 +1,213 @@
+"""A channel over an open WebSocket, at either end.
+
+A WebSocket is a byte stream whose framing has control frames beside the messages. So this is
+a `StreamChannel` that also answers pings, pings itself, and ends by the closing handshake
+(RFC 6455, section 7):
+
+    open      messages go both ways
+    closing   our close frame is queued: no message is sent or delivered any more. The server
+              ends the TCP connection when both close frames are through, the client waits for
+              that; neither waits longer than `CLOSE_SECONDS`
+    ended     `connection_lost` was called
+
+JSON is text, so messages leave in text frames; they may come in either kind. Compression is
+not offered: it would cost some 46 KB for each connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from typing import Final, cast
+
+from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.errors import ConnectionLostError, FramingError, RpcError, TransportError
+from accord.transports.options import Options
+from accord.transports.stream.channel import Owner, StreamChannel, StreamSettings
+from accord.transports.websocket.framer import WebSocketFramer
+from accord.transports.websocket.frames import (
+    Close,
+    CloseCode,
+    Opcode,
+    Ping,
+    close_payload,
+)
+
+CLOSE_SECONDS: Final = 5.0
+"""How long the other end may take for its part of the closing handshake."""
+_ORDERLY: Final = frozenset((CloseCode.NORMAL, CloseCode.GOING_AWAY, CloseCode.NO_STATUS))
+
+
+class WebSocketSettings(StreamSettings, frozen=True, kw_only=True):
+    """What the channels of one listener, or one client's channel, go by."""
+
+    ping_seconds: float | None = None
+    """How often the other end is pinged, and how long it may then stay silent."""
+
+    def framer(self) -> WebSocketFramer:
+        keys = None if self.serving else _masking_keys()
+        return WebSocketFramer(self.limits.max_message_bytes, keys)
+
+    @classmethod
+    def of(cls, options: Options, *, serving: bool) -> WebSocketSettings:
+        return cls(
+            limits=options.limits,
+            serving=serving,
+            message_seconds=options.server_limits.message_seconds if serving else None,
+            linger_seconds=CLOSE_SECONDS,
+            ping_seconds=options.ping_seconds,
+        )
+
+
+class WebSocketChannel(StreamChannel):
+    """One end of an open WebSocket, which it takes over by `adopt` after the handshake."""
+
+    __slots__ = ("_arriving", "_broken", "_close_came", "_frames", "_late_pong", "_ping_timer")
+    _settings: WebSocketSettings
+
+    def __init__(
+        self, info: ChannelInfo, settings: WebSocketSettings, owner: Owner | None = None
+    ) -> None:
+        super().__init__(info, settings, owner)
+        self._frames = cast(WebSocketFramer, self._framer)
+        self._late_pong: bytes | None = None
+        self._arriving: object = None
+        self._ping_timer: asyncio.TimerHandle | None = None
+        self._close_came = False
+        self._broken = False
+
+    def adopt(self, transport: asyncio.Transport, early: bytes) -> None:
+        """Take over a connection after its handshake, with what came behind the handshake."""
+        transport.set_protocol(self)
+        self.connection_made(transport)
+        if early:
+            self.data_received(early)
+
+    def start(self, receiver: Receiver) -> None:
+        super().start(receiver)
+        self._schedule_ping()
+
+    def close(self) -> None:
+        self._close(CloseCode.NORMAL)
+
+    # What the transport says
+
+    def data_received(self, data: bytes) -> None:
+        if not self._ending:
+            super().data_received(data)
+        elif any(isinstance(piece, Close | FramingError) for piece in self._frames.feed(data)):
+            self._close_came = True
+            self._close_if_written()
+
+    def eof_received(self) -> bool:
+        if not self._ending:
+            self._error = ConnectionLostError("the connection ended without a close frame")
+        self._eof = True
+        self._ending = True
+        return False
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._late_pong is not None:
+            self.send(self._late_pong)
+            self._late_pong = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._ping_timer is not None:
+            self._ping_timer.cancel()
+        super().connection_lost(exc)
+
+    def _reason(self, exc: Exception | None) -> TransportError | None:
+        error = super()._reason(exc)
+        if isinstance(error, ConnectionLostError) and error.data is None:
+            error.data = {"code": int(CloseCode.ABNORMAL), "reason": ""}
+        return error
+
+    # Incoming
+
+    def _handle(self, piece: RpcError | Ping | Close) -> None:
+        match piece:
+            case Ping():
+                self._pong(piece.data)
+            case Close():
+                self._close_came = True
+                if piece.code not in _ORDERLY:
+                    self._error = _closed_by(piece)
+                # Section 5.5.1: an endpoint that receives a close frame MUST answer with one
+                self._close(piece.code)
+            case FramingError():
+                self._error = piece
+                self._broken = True
+                # Section 7.1.7: tell the other end why, and read no more
+                self._close(piece.data["code"], piece.data["reason"])
+            case _:
+                super()._handle(piece)
+
+    def _await_rest(self, *, is_new: bool) -> None:
+        """Control frames in the middle of a message do not give it more time."""
+        arriving = self._frames.unfinished
+        super()._await_rest(is_new=arriving is not self._arriving)
+        self._arriving = arriving
+
+    # Pings
+
+    def _pong(self, data: bytes) -> None:
+        # Section 5.5.3: an endpoint MAY send a pong for only the most recent ping. It does
+        # while writing is stuck, or pings could fill the memory
+        pong = self._frames.control(Opcode.PONG, data)
+        if self._paused:
+            self._late_pong = pong
+        else:
+            self.send(pong)
+
+    def _schedule_ping(self) -> None:
+        if self._settings.ping_seconds is not None and not self._ending:
+            self._ping_timer = self._loop.call_later(self._settings.ping_seconds, self._ping)
+
+    def _ping(self) -> None:
+        if self._ending:
+            return
+        if self._held:
+            self._frames.heard = True  # nothing is read meanwhile, so nothing can be heard
+        elif not self._frames.heard:
+            self._fail(f"no answer to a ping within {self._settings.ping_seconds:g} s")
+            return
+        else:
+            self._frames.heard = False
+            self.send(self._frames.control(Opcode.PING, b""))
+        self._schedule_ping()
+
+    # Ending
+
+    def _close(self, code: int, reason: str = "") -> None:
+        if not self._ending:
+            self.send(self._frames.control(Opcode.CLOSE, close_payload(code, reason)))
+            super().close()
+
+    def _close_if_written(self) -> None:
+        if self._broken:
+            # Closing while bytes are unread resets the connection, and can lose our close
+            # frame: a stream's way of ending our side first does not
+            super()._close_if_written()
+        elif not self._outgoing and not self._unsent:
+            if self._close_came and self._settings.serving:
+                self._transport.close()
+            else:
+                self._transport.resume_reading()
+                self._linger()
+
+
+def _closed_by(close: Close) -> ConnectionLostError:
+    reason = f": {close.reason}" if close.reason else ""
+    return ConnectionLostError(
+        f"the other end closed the WebSocket with code {close.code}{reason}",
+        data={"code": close.code, "reason": close.reason},
+    )
+
+
+def _masking_keys() -> Iterator[bytes]:
+    while True:
+        pool = os.urandom(256)
+        for position in range(0, len(pool), 4):
+            yield pool[position : position + 4]

@@ -1,0 +1,123 @@
+"""WebSocket as a framing of a byte stream: messages in and out, with control frames between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+from accord.jsonrpc.errors import FramingError, RpcError, own_error
+from accord.jsonrpc.framing import Piece
+from accord.transports.websocket.frames import (
+    Close,
+    FrameReader,
+    Message,
+    Opcode,
+    Ping,
+    Pong,
+    TooLarge,
+    Violation,
+    frame_header,
+)
+from accord.transports.websocket.masking import mask
+
+
+class Binary(bytes):
+    """A message that came, or is to leave, in a binary frame; all others are text."""
+
+    __slots__ = ()
+
+
+class Framed(bytes):
+    """A frame that is ready to leave, in its turn among the messages."""
+
+    __slots__ = ()
+
+
+class WebSocketFramer:
+    """The frames of one connection. `keys` are the masking keys of a client."""
+
+    __slots__ = ("_keys", "_max_bytes", "_reader", "heard")
+
+    def __init__(self, max_bytes: int | None, keys: Iterator[bytes] | None = None) -> None:
+        self._max_bytes = max_bytes
+        self._keys = keys
+        self._reader = FrameReader(masked=keys is None, max_message_bytes=max_bytes)
+        self.heard = True
+        """Whether anything came since this was last set to False."""
+
+    @property
+    def pending(self) -> bool:
+        return self._reader.unfinished is not None
+
+    @property
+    def unfinished(self) -> object:
+        """The message that is arriving, to be told from the next one; None between messages."""
+        return self._reader.unfinished
+
+    def feed(self, data: bytes) -> list[Piece]:
+        """What these bytes complete, in order.
+
+        Beside a framing's usual pieces there are `Ping` and `Close` frames among them, which
+        `WebSocketChannel` knows how to handle.
+        """
+        self.heard = True
+        pieces: list[Any] = []
+        for event in self._reader.receive(data):
+            match event:
+                case Message(text=True):
+                    pieces.append(event.data)
+                case Message():
+                    pieces.append(Binary(event.data))
+                case Ping() | Close():
+                    pieces.append(event)
+                case TooLarge():
+                    pieces.append(self._too_large(event))
+                case Violation():
+                    pieces.append(_violation(event))
+                case Pong():
+                    pass
+                case _:
+                    assert_never(event)
+        return pieces
+
+    def frame(self, messages: Sequence[bytes]) -> bytes:
+        out: list[bytes] = []
+        for message in messages:
+            if type(message) is Framed:
+                out.append(message)
+            elif type(message) is Binary:
+                self._frame(Opcode.BINARY, message, out)
+            else:  # bytes, or a subclass that says something to other transports
+                self._frame(Opcode.TEXT, message, out)
+        return b"".join(out)
+
+    def control(self, opcode: int, payload: bytes) -> Framed:
+        """A control frame, to be put among the messages."""
+        out: list[bytes] = []
+        self._frame(opcode, payload, out)
+        return Framed(b"".join(out))
+
+    def _frame(self, opcode: int, payload: bytes, out: list[bytes]) -> None:
+        if self._keys is None:
+            out += (frame_header(opcode, len(payload)), payload)
+        else:
+            # Section 5.3: a new key for each frame, which nobody can predict
+            key = next(self._keys)
+            header = frame_header(opcode, len(payload), masked=True)
+            out += (header, key, mask(payload, key))
+
+    def _too_large(self, event: TooLarge) -> RpcError:
+        return own_error(
+            "message_too_large",
+            f"message of {event.size:,} bytes is over the limit of {self._max_bytes:,}",
+            maxSize=self._max_bytes,
+            unit="bytes",
+        )
+
+
+def _violation(event: Violation) -> FramingError:
+    return FramingError(
+        f"the other end breaks the WebSocket protocol: {event.reason}",
+        advice="Check that the other end speaks WebSocket as RFC 6455 defines it.",
+        data={"code": int(event.code), "reason": event.reason},
+    )

@@ -1,0 +1,200 @@
+"""Listens for WebSockets on one path of one address."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final, cast
+
+from accord.jsonrpc.errors import TransportError
+from accord.transports.arrivals import Arrivals
+from accord.transports.listener import Accept
+from accord.transports.options import Options
+from accord.transports.origins import is_loopback
+from accord.transports.stream.channel import StreamChannel
+from accord.transports.stream.sockets import bind_inet, tune
+from accord.transports.websocket.address import WebSocketAddress, describe, parse
+from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
+from accord.transports.websocket.handshake import HeadBuffer, RefusedError, accept
+
+log = logging.getLogger("accord.transports")
+
+LINGER_SECONDS: Final = 2.0
+"""How long a client that was refused may take to read why."""
+SPARE_CONNECTIONS: Final = 64
+"""How many connections over the limit are told so; further ones are just cut."""
+
+
+async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSocketListener:
+    """Listen at `url`, such as `ws://127.0.0.1:7000/rpc`; port 0 picks a free one.
+
+    Raises TransportError when that cannot be.
+    """
+    address = parse(url)
+    if address.query:
+        raise TransportError(
+            f"cannot listen on {address}: a query is for clients to send", recoverable=False
+        )
+    if address.secure and options.tls is None:
+        raise TransportError(
+            f"cannot listen on {address}: TLS needs a certificate",
+            recoverable=False,
+            advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
+        )
+    try:
+        sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
+    except OSError as error:
+        raise TransportError(
+            f"cannot listen on {address}: {error.strerror or error}",
+            advice="Choose another address (port 0 picks a free port), or stop what is using it.",
+        ) from error
+    if address.port == 0:
+        port = sockets[0].getsockname()[1]
+        address = WebSocketAddress(address.scheme, address.host, port, address.path)
+    listener = WebSocketListener(address, accept, options)
+    await listener.start(sockets)
+    return listener
+
+
+class WebSocketListener:
+    """A place where WebSockets are opened; implements `Listener` and `Owner`."""
+
+    def __init__(self, address: WebSocketAddress, accept: Accept, options: Options) -> None:
+        self.url = str(address)
+        self.path = address.path
+        self.options = options
+        self.settings = WebSocketSettings.of(options, serving=True)
+        self._accept = accept
+        self._arrivals = Arrivals(
+            self.url,
+            lambda: ServerHandshake(self),
+            options,
+            tls=options.tls if address.secure else None,
+            has_room=lambda: self.connections < options.server_limits.max_connections,
+        )
+        self._handshakes: set[ServerHandshake] = set()
+        self._channels: set[StreamChannel] = set()
+
+    @property
+    def connections(self) -> int:
+        return len(self._channels) + len(self._handshakes) + self._arrivals.under_way
+
+    async def start(self, sockets: list[socket.socket]) -> None:
+        """Begin to accept; the sockets belong to the listener from here on."""
+        await self._arrivals.start(sockets)
+
+    async def close(self) -> None:
+        await self._arrivals.close()
+        for handshake in tuple(self._handshakes):
+            handshake.abort()
+
+    # What handshakes and channels say
+
+    def arrived(self, handshake: ServerHandshake) -> int:
+        """Take note of a connection, and say by how many they are over the limit."""
+        self._handshakes.add(handshake)
+        connections = len(self._channels) + len(self._handshakes)
+        return connections - self.options.server_limits.max_connections
+
+    def departed(self, handshake: ServerHandshake) -> None:
+        self._handshakes.discard(handshake)
+
+    def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None:
+        self._channels.add(channel)
+        try:
+            self._accept(channel)
+        except Exception:
+            log.exception("a connection to %s could not be accepted", self.url)
+            channel.abort()
+
+    def ended(self, channel: StreamChannel) -> None:
+        self._channels.discard(channel)
+
+
+class ServerHandshake(asyncio.Protocol):
+    """A connection to the server until it is a WebSocket, or is refused."""
+
+    def __init__(self, listener: WebSocketListener) -> None:
+        self._listener = listener
+        self._limits = listener.options.server_limits
+        self._head = HeadBuffer(self._limits.max_header_bytes)
+        self._timer: asyncio.TimerHandle | None = None
+        self._refused = False
+        self._transport: asyncio.Transport
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        tune(transport)
+        over = self._listener.arrived(self)
+        if over > SPARE_CONNECTIONS:
+            self.abort()
+        elif over > 0:
+            log.warning("connection refused: %s has too many", self._listener.url)
+            self._refuse(
+                RefusedError(
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    f"There are {self._limits.max_connections:,} connections, the limit.",
+                    {"Retry-After": "1"},
+                )
+            )
+        else:
+            self._set_timer(self._limits.header_seconds, self._too_slow)
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        try:
+            received = self._head.receive(data)
+            if received is not None:
+                self._open(*received)
+        except RefusedError as error:
+            self._refuse(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def _open(self, head: bytes, rest: bytes) -> None:
+        listener = self._listener
+        peer = self._transport.get_extra_info("peername")
+        request, answer = accept(
+            head,
+            path=listener.path,
+            origins=listener.options.origins,
+            loopback=bool(peer) and is_loopback(peer[0]),
+        )
+        self._leave()
+        self._transport.write(answer)
+        details = {"headers": request.headers, "target": request.target}
+        channel = WebSocketChannel(describe(self._transport, details), listener.settings, listener)
+        channel.adopt(self._transport, rest)
+
+    def _refuse(self, error: RefusedError) -> None:
+        """Say why, and let it be read: closing with bytes unread would reset the connection."""
+        self._refused = True
+        self._set_timer(LINGER_SECONDS, self.abort)
+        self._transport.write(error.response())
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        else:
+            self._transport.close()
+
+    def _too_slow(self) -> None:
+        self._refuse(RefusedError(HTTPStatus.REQUEST_TIMEOUT, "The request took too long."))
+
+    def _set_timer(self, seconds: float, callback: Callable[[], None]) -> None:
+        self._cancel_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, callback)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _leave(self) -> None:
+        self._cancel_timer()
+        self._listener.departed(self)

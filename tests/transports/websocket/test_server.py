@@ -1,0 +1,183 @@
+"""Listening for WebSockets: addresses, requests that are refused, and how many may come."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import ssl
+
+import pytest
+
+from accord.jsonrpc.channel import Channel
+from accord.jsonrpc.errors import ConnectError, TransportError
+from accord.jsonrpc.limits import ServerLimits
+from accord.transports.options import Options
+from accord.transports.websocket import listen_websocket, open_websocket
+from accord.transports.websocket.server import SPARE_CONNECTIONS
+from tests.transports.recorder import Echo, Recorder
+from tests.transports.websocket.raw import (
+    REQUEST,
+    raw_client,
+    raw_connection,
+    recording,
+    serving,
+)
+
+BOTH_LOOPS = True
+
+
+def nobody(channel: Channel) -> None:
+    raise AssertionError("nobody was to be accepted")
+
+
+async def test_the_url_of_a_listener_has_the_real_port_and_the_path() -> None:
+    async with serving(Echo, url="ws://127.0.0.1:0/rpc/v1") as server:
+        scheme, port, path = server.url.replace("/rpc", ":/rpc").rsplit(":", 2)
+        assert (scheme, path) == ("ws://127.0.0.1", "/rpc/v1")
+        assert int(port) > 0
+        channel = await open_websocket(server.url, Options())
+        channel.abort()
+
+
+async def test_ipv6_addresses_are_in_brackets() -> None:
+    async with serving(Echo, url="ws://[::1]:0") as server:
+        assert server.url.startswith("ws://[::1]:")
+        channel = await open_websocket(server.url, Options())
+        assert channel.info.address == server.url.removeprefix("ws://").removesuffix("/")
+        channel.abort()
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ws://127.0.0.1:0/?a=1", "cannot listen on ws://127.0.0.1:0/: a query is for clients"),
+        ("wss://127.0.0.1:0/", "cannot listen on wss://127.0.0.1:0/: TLS needs a certificate"),
+        ("ws://192.0.2.1:0/", "cannot listen on ws://192.0.2.1:0/: Cannot assign requested"),
+        ("ws:///", "cannot use the address 'ws:///': it needs a scheme and a host"),
+    ],
+)
+async def test_where_nobody_can_listen_an_error_says_why(url: str, message: str) -> None:
+    with pytest.raises(TransportError) as caught:
+        await listen_websocket(url, nobody, Options())
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.req("F-30")
+@pytest.mark.parametrize(
+    ("request_bytes", "status", "text"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 426, "This is a WebSocket: connect with ws://"),
+        (REQUEST.replace(b"GET / ", b"GET /x "), 404, "There is nothing at this path."),
+        (REQUEST.replace(b": 13", b": 12"), 426, "Only version 13 of the WebSocket protocol"),
+        (REQUEST.replace(b"\r\n\r\n", b"\r\nOrigin: http://evil.example\r\n\r\n"), 403, "The ser"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 405, "A WebSocket is"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "This is not HTTP."),
+        (b"G" * 20_000, 431, "The headers are over the limit of 16,384 bytes."),
+    ],
+)
+async def test_what_opens_no_websocket_is_answered_readably(
+    request_bytes: bytes, status: int, text: str
+) -> None:
+    async with serving(recording) as server:
+        async with raw_connection(server.url) as raw:
+            raw.write(request_bytes)
+            head, _, body = (await raw.response()).decode().partition("\r\n\r\n")
+        assert head.startswith(f"HTTP/1.1 {status} ")
+        assert "Connection: close" in head
+        assert body.startswith(text)
+        assert server.channels == []
+
+
+async def test_a_page_of_the_servers_own_host_is_let_in() -> None:
+    async with serving(recording) as server:
+        origin = server.url.replace("ws://", "http://").removesuffix("/")
+        channel = await open_websocket(server.url, Options(headers={"Origin": origin}))
+        channel.abort()
+
+
+@pytest.mark.req("F-28")
+async def test_connections_over_the_limit_are_told_so_and_a_place_that_gets_free_is_given() -> None:
+    options = Options(server_limits=ServerLimits(max_connections=2))
+    async with serving(recording, options) as server:
+        async with raw_client(server.url), raw_connection(server.url):
+            with pytest.raises(ConnectError) as caught:
+                await open_websocket(server.url, Options())
+            assert caught.value.recoverable
+            assert caught.value.data == {
+                "status": 503,
+                "body": "There are 2 connections, the limit.",
+            }
+            assert server.listener.connections >= 2
+        await server.emptied()
+        channel = await open_websocket(server.url, Options())
+        channel.abort()
+
+
+@pytest.mark.req("F-28")
+async def test_a_crowd_over_the_limit_is_cut_without_a_word() -> None:
+    options = Options(server_limits=ServerLimits(max_connections=1))
+    async with serving(recording, options) as server, contextlib.AsyncExitStack() as stack:
+        crowd = [
+            await stack.enter_async_context(raw_connection(server.url))
+            for _ in range(1 + SPARE_CONNECTIONS + 1)
+        ]
+        assert await crowd[-1].response() == b""
+        assert (await crowd[-2].response()).startswith(b"HTTP/1.1 503 ")
+
+
+@pytest.mark.req("F-28")
+async def test_handshakes_of_tls_count_as_connections(server_tls: ssl.SSLContext) -> None:
+    options = Options(tls=server_tls, server_limits=ServerLimits(max_connections=1))
+    async with serving(recording, options, "wss://127.0.0.1:0/") as server:
+        async with raw_connection(server.url) as silent, raw_connection(server.url) as refused:
+            assert await refused.reader.read() == b""
+            assert server.listener.connections == 1
+            silent.writer.transport.abort()
+        await server.emptied()
+
+
+async def test_refusals_are_readable_under_tls(
+    server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+) -> None:
+    async with serving(recording, Options(tls=server_tls), "wss://127.0.0.1:0/") as server:
+        with pytest.raises(ConnectError) as caught:
+            await open_websocket(f"{server.url}elsewhere", Options(tls=client_tls))
+        assert caught.value.data == {"status": 404, "body": "There is nothing at this path."}
+
+
+async def test_closing_drops_handshakes_and_leaves_open_connections_to_their_owners() -> None:
+    async with serving(Echo) as server, raw_connection(server.url) as handshake:
+        channel = await open_websocket(server.url, Options())
+        receiver = Recorder()
+        channel.start(receiver)
+        await server.listener.close()
+        with pytest.raises(ConnectError):
+            await open_websocket(server.url, Options())
+        assert await handshake.response() == b""
+        channel.send(b"still here")
+        assert await receiver.received(1) == [b"still here"]
+        channel.close()
+        assert await receiver.ended() is None
+
+
+async def test_a_connection_that_its_owner_cannot_accept_is_cut(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    listener = await listen_websocket("ws://127.0.0.1:0/", nobody, Options())
+    with caplog.at_level(logging.ERROR, "accord.transports"):
+        channel = await open_websocket(listener.url, Options())
+        receiver = Recorder()
+        channel.start(receiver)
+        assert await receiver.ended() is not None
+    assert caplog.messages == [f"a connection to {listener.url} could not be accepted"]
+    await listener.close()
+    assert listener.connections == 0
+
+
+async def test_two_listeners_may_share_a_port() -> None:
+    first = await listen_websocket("ws://127.0.0.1:0/", nobody, Options(reuse_port=True))
+    second = await listen_websocket(first.url, nobody, Options(reuse_port=True))
+    with pytest.raises(TransportError):
+        await listen_websocket(first.url, nobody, Options())
+    await first.close()
+    await second.close()
