@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import shlex
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -38,6 +39,7 @@ from accord.jsonrpc.peer import DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.transports.connect import open_channel
 from accord.transports.options import Options
+from accord.transports.process import open_process
 
 T = TypeVar("T")
 
@@ -160,8 +162,11 @@ class _Call:
 
     async def _open(self) -> Channel:
         try:
+            if self._url.startswith("stdio:"):
+                command = shlex.split(self._url.removeprefix("stdio:").removeprefix("//"))
+                return await open_process(command, self._options, stderr="inherit")
             return await open_channel(self._url, self._options)
-        except ValueError as error:  # a header or URL that cannot be sent
+        except ValueError as error:  # a command, URL or header that cannot be used
             raise UsageError(str(error)) from error
 
     @property
