@@ -1,0 +1,1 @@
+"""Fuzzing: arbitrary bytes into everything that reads bytes from outside. See docs/fuzzing.md."""
