@@ -255,10 +255,14 @@ class HttpConnection(asyncio.BufferedProtocol):
         elif site.closing:
             self._last = Wait.END
             extra = head.cors + CLOSE
+        starts = site.starts
         if answer is None:
-            response = b"%b%b\r\n" % (site.starts.nothing, extra)
+            response = b"%b%b\r\n" % (starts.nothing, extra)
+        elif not extra and type(answer) is bytes:
+            length = len(answer)
+            response = (starts.known(length) or starts.of_length(length)) + answer
         else:
-            start = site.starts.refused if type(answer) is Refused else site.starts.answer
+            start = starts.refused if type(answer) is Refused else starts.answer
             response = b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(answer), extra, answer)
         self._out.append(response)
         self._out_bytes += len(response)

@@ -32,6 +32,8 @@ PHRASES: Final = {
     505: "HTTP Version Not Supported",
 }
 
+MAX_KNOWN_LENGTHS: Final = 1_000
+"""How many different lengths of answers are remembered within a second."""
 _JSON: Final = b"content-type: application/json\r\n"
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\n"
 
@@ -75,14 +77,23 @@ def start(status: int, date: str) -> bytes:
     return f"HTTP/1.1 {status} {PHRASES[status]}\r\ndate: {date}\r\n".encode()
 
 
-class Starts(Struct, frozen=True):
-    """How the responses to requests begin during one second."""
+class Starts:
+    """How responses begin during one second."""
 
-    date: str
-    answer: bytes
-    refused: bytes
-    nothing: bytes
+    def __init__(self, date: str) -> None:
+        self.date = date
+        self.answer = start(200, date) + _JSON
+        self.refused = start(400, date) + _JSON
+        self.nothing = start(204, date)
+        self._of_length: dict[int, bytes] = {}
+        self.known = self._of_length.get
 
-    @classmethod
-    def at(cls, date: str) -> Starts:
-        return cls(date, start(200, date) + _JSON, start(400, date) + _JSON, start(204, date))
+    def of_length(self, length: int) -> bytes:
+        """The whole head of an answer about which nothing else is to be said.
+
+        Answers repeat their lengths; `known` has the heads of those that came before.
+        """
+        head = b"%bcontent-length: %d\r\n\r\n" % (self.answer, length)
+        if len(self._of_length) < MAX_KNOWN_LENGTHS:
+            self._of_length[length] = head
+        return head

@@ -120,7 +120,7 @@ class Site:
         second = int(time.time())
         if second != self._second:
             self._second = second
-            self.starts = Starts.at(formatdate(second, usegmt=True))
+            self.starts = Starts(formatdate(second, usegmt=True))
 
 
 def _patience(options: Options) -> dict[Wait, float]:
