@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from accord.transports.options import Options
@@ -89,7 +91,16 @@ class Arrivals:
                 continue
             handshake = loop.create_task(self._handshake(connection))
             self._handshakes.add(handshake)
-            handshake.add_done_callback(self._handshakes.discard)
+            handshake.add_done_callback(partial(self._handshake_done, connection))
+
+    def _handshake_done(self, connection: socket.socket, handshake: asyncio.Task[None]) -> None:
+        self._handshakes.discard(handshake)
+        if handshake.cancelled():
+            # A handshake that had not begun leaves its socket open, and uvloop keeps that of
+            # one that is given up until its time is over.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
 
     async def _handshake(self, connection: socket.socket) -> None:
         try:
