@@ -119,7 +119,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._settings = settings
         self._owner = owner
         self._loop = asyncio.get_running_loop()
-        self._buffer = _receive_buffer(self._loop)
+        self._buffer = receive_buffer(self._loop)
         self._framer = settings.framer()
         self._transport: asyncio.Transport
         self._receiver: Receiver | None = None
@@ -347,10 +347,8 @@ class StreamChannel(asyncio.BufferedProtocol):
 
     def _tell_writable(self, writable: bool) -> None:
         self.writable = writable
-        if self._receiver is None:
-            return
         try:
-            self._receiver.writable_changed(writable)
+            cast(Receiver, self._receiver).writable_changed(writable)
         except Exception as error:
             self._receiver_failed(error)
 
@@ -465,7 +463,7 @@ def _cut_short() -> ConnectionLostError:
 _buffers: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDictionary()
 
 
-def _receive_buffer(loop: asyncio.AbstractEventLoop) -> memoryview:
+def receive_buffer(loop: asyncio.AbstractEventLoop) -> memoryview:
     """The one buffer that all channels of a loop receive into: an idle channel holds none."""
     buffer = _buffers.get(loop)
     if buffer is None:

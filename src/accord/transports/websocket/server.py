@@ -14,7 +14,7 @@ from accord.transports.arrivals import Arrivals
 from accord.transports.listener import Accept
 from accord.transports.options import Options
 from accord.transports.origins import is_loopback
-from accord.transports.stream.channel import StreamChannel
+from accord.transports.stream.channel import StreamChannel, receive_buffer
 from accord.transports.stream.sockets import bind_inet, tune
 from accord.transports.websocket.address import WebSocketAddress, describe, parse
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
@@ -114,12 +114,13 @@ class WebSocketListener:
         self._channels.discard(channel)
 
 
-class ServerHandshake(asyncio.Protocol):
+class ServerHandshake(asyncio.BufferedProtocol):
     """A connection to the server until it is a WebSocket, or is refused."""
 
     def __init__(self, listener: WebSocketListener) -> None:
         self._listener = listener
         self._limits = listener.options.server_limits
+        self._buffer = receive_buffer(asyncio.get_running_loop())
         self._head = HeadBuffer(self._limits.max_header_bytes)
         self._timer: asyncio.TimerHandle | None = None
         self._refused = False
@@ -143,11 +144,14 @@ class ServerHandshake(asyncio.Protocol):
         else:
             self._set_timer(self._limits.header_seconds, self._too_slow)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._refused:
             return
         try:
-            received = self._head.receive(data)
+            received = self._head.receive(self._buffer[:nbytes].tobytes())
             if received is not None:
                 self._open(*received)
         except RefusedError as error:
