@@ -45,17 +45,25 @@ async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSoc
             advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
         )
     try:
-        sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
+        return await _listen(address, accept, options)
     except OSError as error:
         raise TransportError(
             f"cannot listen on {address}: {error.strerror or error}",
             advice="Choose another address (port 0 picks a free port), or stop what is using it.",
         ) from error
+
+
+async def _listen(address: WebSocketAddress, accept: Accept, options: Options) -> WebSocketListener:
+    sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
     if address.port == 0:
         port = sockets[0].getsockname()[1]
         address = WebSocketAddress(address.scheme, address.host, port, address.path)
     listener = WebSocketListener(address, accept, options)
-    await listener.start(sockets)
+    try:
+        await listener.start(sockets)
+    except BaseException:
+        await listener.close()
+        raise
     return listener
 
 
