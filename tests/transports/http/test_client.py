@@ -184,22 +184,6 @@ async def test_headers_that_would_change_the_request_are_refused(name: str, valu
         await open_http("http://127.0.0.1:1/rpc", Options(headers={name: value}))
 
 
-@pytest.mark.parametrize(
-    ("url", "why"),
-    [
-        ("http:///rpc", "no address of the form"),
-        ("ws://127.0.0.1/rpc", "no address of the form"),
-        ("http://user:secret@127.0.0.1/rpc", "credentials belong into options.headers"),
-        ("http://127.0.0.1/r pc", "percent-encoded"),
-        ("http://127.0.0.1/ré", "percent-encoded"),
-        ("http://127.0.0.1:port/", "port"),
-    ],
-)
-async def test_addresses_that_cannot_be_used(url: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
-        await open_http(url, Options())
-
-
 # Connecting
 
 
@@ -209,7 +193,7 @@ async def test_a_server_that_is_not_there_is_noticed_at_once() -> None:
         url = site.listener.url
     with pytest.raises(ConnectError) as caught:
         await open_http(url, Options())
-    assert caught.value.message.startswith("could not connect to 127.0.0.1:")
+    assert caught.value.message.startswith(f"cannot connect to {url}: ")
     assert caught.value.recoverable
     assert "Check that the server runs" in caught.value.advice
 
@@ -217,7 +201,7 @@ async def test_a_server_that_is_not_there_is_noticed_at_once() -> None:
 @pytest.mark.req("F-27")
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "x" * 70])
 async def test_a_host_that_is_not_there_is_noticed_at_once(host: str) -> None:
-    with pytest.raises(ConnectError, match="could not connect to"):
+    with pytest.raises(ConnectError, match=f"the host of http://{host}:1/ is unknown"):
         await open_http(f"http://{host}:1/", Options())
 
 
@@ -226,7 +210,7 @@ async def test_connecting_takes_only_so_long() -> None:
     async with scripted(silent) as url:
         with pytest.raises(ConnectError) as caught:
             await open_http(url.replace("http:", "https:"), Options(connect_seconds=0.05))
-        assert caught.value.message.endswith("no connection within 0.05 s")
+        assert caught.value.message.endswith(" within 0.05 s")
 
 
 # The pool

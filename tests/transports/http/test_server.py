@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.session import Statistics
 from accord.transports.http import listen_http
@@ -357,20 +358,29 @@ async def test_closing_that_is_cancelled_cuts_what_is_left() -> None:
     writer.close()
 
 
+@pytest.mark.req("F-27")
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("http:///rpc", "no address of the form"),
-        ("ftp://127.0.0.1/rpc", "no address of the form"),
-        ("http://127.0.0.1:0/r pc", "no address of the form"),
-        ("http://127.0.0.1:0/rpc?x", "more than scheme, host, port and path"),
-        ("http://me@127.0.0.1:0/rpc", "more than scheme, host, port and path"),
-        ("https://127.0.0.1:0/rpc", "needs a certificate"),
+        ("http:///rpc", "it needs a scheme and a host"),
+        ("http://127.0.0.1:0/rpc?x", "a query is for clients to send"),
+        ("https://127.0.0.1:0/rpc", "TLS needs a certificate"),
+        ("http://192.0.2.1:0/rpc", "annot assign requested address"),
     ],
 )
 async def test_addresses_that_cannot_be_listened_on(url: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+    with pytest.raises(TransportError, match=why):
         await listen_http(url, Service(), Options())
+
+
+@pytest.mark.req("F-27")
+async def test_an_address_that_is_taken() -> None:
+    async with serving() as site:
+        with pytest.raises(TransportError) as caught:
+            await listen_http(site.listener.url, Service(), Options())
+        assert caught.value.message == (
+            f"cannot listen on {site.listener.url}: Address already in use"
+        )
 
 
 @pytest.mark.req("F-22")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import AsyncExitStack
 
 import pytest
 
 from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.limits import ServerLimits
 from accord.transports.http import open_http
+from accord.transports.http.site import MAX_TURNED_AWAY
 from accord.transports.options import Options
-from tests.transports.http.service import RawClient, post, serving
+from tests.transports.http.service import PATIENCE, RawClient, post, serving
 from tests.transports.http.test_client import answer, channel_to
 
 BOTH_LOOPS = True
@@ -28,7 +31,7 @@ async def test_https(server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> 
             await replies.received(20)
             assert sorted(replies.messages) == sorted(messages)
             assert site.service.context.channel.scheme == "https"
-            assert site.service.context.channel.details == {"tls": "TLSv1.3"}
+            assert site.service.context.channel.details["tls"]["version"] == "TLSv1.3"
 
 
 @pytest.mark.req("F-17", "F-19")
@@ -49,7 +52,7 @@ async def test_a_certificate_is_checked_unless_told_otherwise(server_tls: ssl.SS
     async with serving(url="https://127.0.0.1:0/rpc", tls=server_tls) as site:
         with pytest.raises(ConnectError) as caught:
             await open_http(site.listener.url, Options())
-        assert f"the certificate of 127.0.0.1:{site.port} is not trusted" in caught.value.message
+        assert f"the certificate of {site.listener.url} is not trusted" in caught.value.message
         assert not caught.value.recoverable
 
 
@@ -91,3 +94,20 @@ async def test_a_handshake_that_ends_after_the_server_did(
     assert await client.rest() == b""
     await client.close()
     assert site.service.seen == [answer(1)]
+
+
+@pytest.mark.req("F-24", "F-28")
+async def test_handshakes_that_never_end_are_bounded(server_tls: ssl.SSLContext) -> None:
+    limits = ServerLimits(max_connections=1)
+    async with AsyncExitStack() as stack:
+        site = await stack.enter_async_context(
+            serving(url="https://127.0.0.1:0/rpc", tls=server_tls, server_limits=limits)
+        )
+        room = limits.max_connections + MAX_TURNED_AWAY
+        clients = [await stack.enter_async_context(site.client()) for _ in range(room + 20)]
+        ends = [asyncio.create_task(client.rest()) for client in clients]
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*ends[room:])
+        assert [end.done() for end in ends] == [*[False] * room, *[True] * 20]
+        await site.listener.close()
+        assert await asyncio.gather(*ends) == [b""] * len(ends)

@@ -12,15 +12,17 @@ import ssl
 from collections import deque
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.messages import Id
+from accord.transports.http.address import HttpAddress, parse
 from accord.transports.http.answers import answer_in, calls_in
 from accord.transports.http.exchange import ClientConnection
 from accord.transports.http.responses import Response
 from accord.transports.options import Options
+from accord.transports.stream.address import host_and_port
+from accord.transports.stream.client import connect_error
 
 MAX_READY_MESSAGES: Final = 1_000
 MAX_READY_BYTES: Final = 1024 * 1024
@@ -28,8 +30,6 @@ MAX_READY_BYTES: Final = 1024 * 1024
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for responses that are under way."""
 
-_PORTS: Final = {"http": 80, "https": 443}
-_TARGET = re.compile(r"/[\x21\x22\x24-\x7e]*")
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _OURS: Final = frozenset(
@@ -41,10 +41,10 @@ _OURS: Final = frozenset(
 async def open_http(url: str, options: Options) -> HttpChannel:
     """A channel to the JSON-RPC endpoint at `url`, with one connection made already.
 
-    Raises ConnectError when that cannot be made, and ValueError for a URL or header that
-    cannot be used.
+    Raises ConnectError when that cannot be made, and ValueError for a header that cannot be
+    set.
     """
-    channel = HttpChannel(_split(url), options)
+    channel = HttpChannel(parse(url), options)
     await channel.connect()
     return channel
 
@@ -52,14 +52,14 @@ async def open_http(url: str, options: Options) -> HttpChannel:
 class HttpChannel:
     """A channel to one endpoint. See `Channel` for its methods."""
 
-    def __init__(self, url: SplitResult, options: Options) -> None:
-        secure = url.scheme == "https"
-        self._host = url.hostname or ""
-        self._port = url.port or _PORTS[url.scheme]
-        self._tls = (options.tls or _default_tls()) if secure else None
-        self._head = _request_head(url, options.headers)
+    def __init__(self, address: HttpAddress, options: Options) -> None:
+        self._address = address
+        self._tls = (options.tls or _default_tls()) if address.secure else None
+        self._head = _request_head(address, options.headers)
         self._options = options
-        self._info = ChannelInfo(scheme=url.scheme, address=_address(url), duplex=False)
+        self._info = ChannelInfo(
+            scheme=address.scheme, address=host_and_port(address.host, address.port), duplex=False
+        )
         self._loop = asyncio.get_running_loop()
         self._receiver: Receiver
         self._connections: set[ClientConnection] = set()
@@ -132,10 +132,10 @@ class HttpChannel:
         try:
             async with asyncio.timeout(self._options.connect_seconds):
                 await self._loop.create_connection(
-                    self._new_connection, self._host, self._port, ssl=self._tls
+                    self._new_connection, self._address.host, self._address.port, ssl=self._tls
                 )
-        except (OSError, UnicodeError) as error:  # TimeoutError and ssl.SSLError are OSErrors
-            raise _connect_error(self._info.address, error, self._options) from error
+        except (OSError, ValueError) as error:
+            raise connect_error(self._address, error, self._options) from error
 
     def _new_connection(self) -> ClientConnection:
         return ClientConnection(self, max_body=self._options.limits.max_message_bytes)
@@ -257,30 +257,10 @@ class HttpChannel:
             self._receiver.connection_lost(None)
 
 
-def _split(url: str) -> SplitResult:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"{url!r} is no address of the form http://host:port/path")
-    if parts.username is not None:
-        raise ValueError("credentials belong into options.headers, not into the URL")
-    if _TARGET.fullmatch(_target(parts)) is None:
-        raise ValueError(f"{url!r} has characters that must be percent-encoded")
-    return parts
-
-
-def _target(url: SplitResult) -> str:
-    return (url.path or "/") + (f"?{url.query}" if url.query else "")
-
-
-def _address(url: SplitResult) -> str:
-    host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
-    return f"{host}:{url.port or _PORTS[url.scheme]}"
-
-
-def _request_head(url: SplitResult, headers: Mapping[str, str]) -> bytes:
+def _request_head(address: HttpAddress, headers: Mapping[str, str]) -> bytes:
     """A request up to the value of its content-length."""
     fields = {
-        "host": _address(url).removesuffix(f":{_PORTS[url.scheme]}"),
+        "host": address.authority,
         "user-agent": "accord",
         "accept": "application/json",
         "content-type": "application/json",
@@ -292,27 +272,10 @@ def _request_head(url: SplitResult, headers: Mapping[str, str]) -> bytes:
             raise ValueError(f"the header field {name!r} has a value with control characters")
         fields[name.lower()] = value
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
-    return f"POST {_target(url)} HTTP/1.1\r\n{lines}content-length: ".encode("latin-1")
+    return f"POST {address.target} HTTP/1.1\r\n{lines}content-length: ".encode("latin-1")
 
 
 def _default_tls() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-def _connect_error(address: str, error: Exception, options: Options) -> ConnectError:
-    match error:
-        case ssl.SSLCertVerificationError():
-            return ConnectError(
-                f"the certificate of {address} is not trusted: {error.verify_message}",
-                recoverable=False,
-                advice="Check the host name, or give a context that trusts it as options.tls.",
-            )
-        case TimeoutError():
-            why = f"no connection within {options.connect_seconds:g} s"
-        case OSError():
-            why = error.strerror or str(error)
-        case _:
-            why = str(error)
-    return ConnectError(f"could not connect to {address}: {why}")

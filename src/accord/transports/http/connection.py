@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from msgspec import UnsetType
 
@@ -33,6 +33,8 @@ from accord.transports.http.rules import Head
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
 from accord.transports.origins import is_loopback
+from accord.transports.stream.address import host_and_port, tls_details
+from accord.transports.stream.sockets import tune
 
 log = logging.getLogger("accord.transports.http")
 
@@ -111,10 +113,11 @@ class HttpConnection(asyncio.BufferedProtocol):
         host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
         self._info = ChannelInfo(
             scheme=site.scheme,
-            address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            address=host_and_port(host, port),
             duplex=False,
-            details=_details(transport),
+            details={"tls": tls_details(transport)} if site.scheme == "https" else {},
         )
+        tune(transport)
         self._reader = RequestReader(
             site.rules_for(loopback=is_loopback(host)),
             max_head=site.server_limits.max_header_bytes,
@@ -361,8 +364,3 @@ class HttpConnection(asyncio.BufferedProtocol):
         if unread:
             log.warning("%s is cut off: it does not read its answers", self._info.address)
         self._transport.abort()
-
-
-def _details(transport: asyncio.BaseTransport) -> dict[str, Any]:
-    tls = transport.get_extra_info("ssl_object")
-    return {} if tls is None else {"tls": tls.version()}

@@ -13,6 +13,7 @@ from typing import Protocol, cast
 from accord.jsonrpc.errors import ConnectionLostError, FramingError, TransportError
 from accord.transports.http.heads import MalformedError
 from accord.transports.http.responses import Response, ResponseReader, TooLargeError
+from accord.transports.stream.sockets import tune
 
 
 class Owner(Protocol):
@@ -64,6 +65,7 @@ class ClientConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        tune(transport)
         self._poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
         self._owner.began(self)
 

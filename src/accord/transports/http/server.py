@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-from urllib.parse import urlsplit
+import socket
 
+from msgspec.structs import replace
+
+from accord.jsonrpc.errors import TransportError
+from accord.transports.arrivals import Arrivals
+from accord.transports.http.address import HttpAddress, parse
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.dispatch import Dispatch
 from accord.transports.http.site import Site
 from accord.transports.options import Options
+from accord.transports.stream.sockets import bind_inet
 
-_PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]*")  # printable ASCII without # and ?
+
+async def listen_http(url: str, dispatch: Dispatch, options: Options) -> HttpListener:
+    """Serve `dispatch` at `url`, such as `http://127.0.0.1:8000/rpc`; port 0 picks a free one.
+
+    Raises TransportError when that cannot be.
+    """
+    address = parse(url)
+    if address.query:
+        raise TransportError(
+            f"cannot listen on {address}: a query is for clients to send", recoverable=False
+        )
+    if address.secure and options.tls is None:
+        raise TransportError(
+            f"cannot listen on {address}: TLS needs a certificate",
+            recoverable=False,
+            advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
+        )
+    try:
+        sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
+    except OSError as error:
+        raise TransportError(
+            f"cannot listen on {address}: {error.strerror or error}",
+            advice="Choose another address (port 0 picks a free port), or stop what is using it.",
+        ) from error
+    address = replace(address, port=sockets[0].getsockname()[1])
+    listener = HttpListener(address, dispatch, options)
+    await listener.start(sockets)
+    return listener
 
 
 class HttpListener:
     """A listening HTTP server. `close` ends it together with its connections."""
 
-    def __init__(self, server: asyncio.Server, site: Site, url: str) -> None:
-        self._server = server
-        self._site = site
-        self._url = url
+    def __init__(self, address: HttpAddress, dispatch: Dispatch, options: Options) -> None:
+        self.url = str(address)
+        self._site = Site(address.scheme, address.path, dispatch, options)
+        self._arrivals = Arrivals(
+            self.url,
+            lambda: HttpConnection(self._site),
+            options,
+            tls=options.tls if address.secure else None,
+            has_room=lambda: self._site.has_room_for(self._arrivals.under_way),
+        )
 
-    @property
-    def url(self) -> str:
-        return self._url
+    async def start(self, sockets: list[socket.socket]) -> None:
+        await self._arrivals.start(sockets)
 
     @property
     def connections(self) -> int:
@@ -36,35 +72,5 @@ class HttpListener:
         A connection belongs to nobody but its listener, so this waits until the last one is
         gone. Cancelled, it cuts those that are left.
         """
-        self._server.close()
+        await self._arrivals.close()
         await self._site.close()
-
-
-async def listen_http(url: str, dispatch: Dispatch, options: Options) -> HttpListener:
-    """Serve `dispatch` at `url`, such as `http://127.0.0.1:8000/rpc`; port 0 picks one.
-
-    Raises ValueError for a URL that cannot be listened on and OSError for an address that is
-    taken or not ours.
-    """
-    parts = urlsplit(url)
-    host, path = parts.hostname, parts.path or "/"
-    if parts.scheme not in ("http", "https") or host is None or _PATH.fullmatch(path) is None:
-        raise ValueError(f"{url!r} is no address of the form http://host:port/path")
-    if parts.query or parts.fragment or parts.username is not None:
-        raise ValueError(f"{url!r} has more than scheme, host, port and path")
-    if parts.scheme == "https" and options.tls is None:
-        raise ValueError(f"{url!r} needs a certificate: give options.tls")
-    secure = parts.scheme == "https"
-    site = Site(parts.scheme, path, dispatch, options)
-    server = await asyncio.get_running_loop().create_server(
-        lambda: HttpConnection(site),
-        host,
-        (443 if secure else 80) if parts.port is None else parts.port,
-        ssl=options.tls if secure else None,
-        ssl_handshake_timeout=options.server_limits.header_seconds if secure else None,
-        backlog=options.backlog,
-        reuse_port=options.reuse_port or None,
-    )
-    port = server.sockets[0].getsockname()[1]
-    shown = f"[{host}]" if ":" in host else host
-    return HttpListener(server, site, f"{parts.scheme}://{shown}:{port}{path}")

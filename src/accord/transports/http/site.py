@@ -84,6 +84,11 @@ class Site:
                 self._timer.cancel()
                 self._timer = None
 
+    def has_room_for(self, arriving: int) -> bool:
+        """Whether so many connections that are still arriving can at least be turned away."""
+        most = self.server_limits.max_connections + MAX_TURNED_AWAY
+        return len(self.connections) + len(self._turned_away) + arriving < most
+
     @property
     def overcrowded(self) -> bool:
         """Whether too many connections are turned away even to say so."""
