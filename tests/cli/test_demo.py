@@ -102,7 +102,7 @@ def test_every_method_answers_over_every_transport(
         assert called_back["error"]["message"] == f"the caller cannot be called back over {scheme}"
     else:
         assert called_back["result"] is True
-    assert stats["result"]["connections"] == 1
+    assert stats["result"]["connections"] in (1, 2)  # the one before may be ending still
     assert stats["result"]["counts"]["requests_received"] == (11 if scheme == "stdio" else 12)
     assert stats["result"]["counts"]["handlers_failed"] >= 2
 
