@@ -7,9 +7,11 @@ median of the ratios of the rounds.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median
 from typing import Protocol
 
@@ -77,6 +79,24 @@ def _calibrate(name: str, subject: Subject, plan: Plan) -> int:
     while (seconds := subject.run(count)) < plan.slice_seconds / 4:
         count *= 4 if seconds < plan.slice_seconds / 32 else 2
     return max(16, int(count * plan.slice_seconds / seconds))
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Within this, we and the processes that we start share one core, and yield to them.
+
+    A server's answer wakes its reader, and what that costs depends on where the reader runs
+    and on what else the machine does; on one core, with a reader that never interrupts (this
+    process is scheduled as a batch job, its children are not), it always costs the same.
+    """
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, cores)
 
 
 def process_cpu(pid: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.framings import ContentLength, Framing, Newline
-from benchmarks.harness import Costs, Plan, Subject, compare
+from benchmarks.harness import Costs, Plan, Subject, compare, one_core
 from benchmarks.load import Load, Pipes, Served
 from benchmarks.processes import Process, running
 from benchmarks.report import Row, at_least, at_most
@@ -35,6 +35,11 @@ MCP = {"mcp": at_least(40), "fastmcp": at_least(60)}
 
 
 def rows(plan: Plan) -> list[Row]:
+    with one_core():
+        return _rows(plan)
+
+
+def _rows(plan: Plan) -> list[Row]:
     lsp = {
         **_ours("content-length"),
         "python-lsp-jsonrpc": Process("benchmarks.peers.pylsp_stdio", peer="python-lsp-jsonrpc"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.framings import WebSocket
-from benchmarks.harness import Plan, Subject, compare
+from benchmarks.harness import Plan, Subject, compare, one_core
 from benchmarks.load import Load, Served, open_socket
 from benchmarks.processes import Process, running
 from benchmarks.report import Row, at_least
@@ -19,6 +19,11 @@ PEERS = {"websockets": at_least(1.5)}
 
 
 def rows(plan: Plan) -> list[Row]:
+    with one_core():
+        return _rows(plan)
+
+
+def _rows(plan: Plan) -> list[Row]:
     ours = ("benchmarks.ours.server", "ws://127.0.0.1:0/rpc")
     processes = {
         INLINE: Process(*ours),
