@@ -117,7 +117,8 @@ class HttpConnection(asyncio.BufferedProtocol):
             duplex=False,
             details={"tls": tls_details(transport)} if site.scheme == "https" else {},
         )
-        tune(transport)
+        if transport.get_extra_info("socket") is not None:  # there is none in memory
+            tune(transport)
         self._reader = RequestReader(
             site.rules_for(loopback=is_loopback(host)),
             max_head=site.server_limits.max_header_bytes,

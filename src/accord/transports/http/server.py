@@ -33,15 +33,23 @@ async def listen_http(url: str, dispatch: Dispatch, options: Options) -> HttpLis
             advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
         )
     try:
-        sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
+        return await _listen(address, dispatch, options)
     except OSError as error:
         raise TransportError(
             f"cannot listen on {address}: {error.strerror or error}",
             advice="Choose another address (port 0 picks a free port), or stop what is using it.",
         ) from error
+
+
+async def _listen(address: HttpAddress, dispatch: Dispatch, options: Options) -> HttpListener:
+    sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
     address = replace(address, port=sockets[0].getsockname()[1])
     listener = HttpListener(address, dispatch, options)
-    await listener.start(sockets)
+    try:
+        await listener.start(sockets)
+    except BaseException:
+        await listener.close()
+        raise
     return listener
 
 
