@@ -18,6 +18,7 @@ class Wire(asyncio.Transport):
         self.writes: list[bytes] = []
         self.reading = True
         self.waiting = 0
+        self.output_ended = False
         self.closed = False
         self.aborted = False
         self._protocol = protocol
@@ -60,6 +61,9 @@ class Wire(asyncio.Transport):
 
     def can_write_eof(self) -> bool:
         return True
+
+    def write_eof(self) -> None:
+        self.output_ended = True
 
     def pause_reading(self) -> None:
         self.reading = False

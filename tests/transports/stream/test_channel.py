@@ -397,3 +397,84 @@ async def test_close_gives_up_after_the_stall_time() -> None:
     assert isinstance(error, ConnectionLostError)
     assert error.message == "connection cut: 1,001 bytes were not taken within 0.1 s of closing"
     assert wire.aborted
+
+
+LINGERING = StreamSettings(
+    serving=True, linger_seconds=0.05, limits=Limits(write_stall_seconds=0.2)
+)
+
+
+async def test_close_ends_the_output_and_waits_for_the_other_end_to_close() -> None:
+    channel, wire = make(LINGERING)
+    receiver = Recorder()
+    channel.start(receiver)
+    channel.close()
+    assert wire.output_ended
+    assert wire.reading
+    wire.feed(b"too late\n")
+    assert channel.eof_received() is False
+    wire.close()
+    assert await receiver.ended() is None
+    assert receiver.messages == []
+    assert receiver.inputs_ended == 0
+
+
+async def test_close_waits_for_what_is_on_its_way_before_it_stops_waiting_for_the_other_end() -> (
+    None
+):
+    channel, wire = make(LINGERING, room=0)
+    receiver = Recorder()
+    channel.start(receiver)
+    channel.send(b"x" * 1000)
+    channel.close()
+    assert wire.output_ended
+    await asyncio.sleep(0.1)
+    assert not wire.closed
+    wire.take(wire.waiting)
+    assert await receiver.ended() is None
+    assert not wire.aborted
+
+
+async def test_closing_connection_whose_output_is_not_taken_is_cut() -> None:
+    channel, wire = make(LINGERING, room=0)
+    receiver = Recorder()
+    channel.start(receiver)
+    channel.send(b"x" * 1000)
+    channel.close()
+    error = await receiver.ended()
+    assert isinstance(error, ConnectionLostError)
+    assert error.message == "connection cut: 1,001 bytes were not taken within 0.2 s of closing"
+    assert wire.aborted
+
+
+async def test_transport_that_does_not_finish_closing_is_aborted() -> None:
+    class Endless(Wire):
+        def close(self) -> None:
+            """As TLS does while the other end does not say goodbye."""
+
+    channel = StreamChannel(INFO, StreamSettings(limits=Limits(write_stall_seconds=0.05)))
+    wire = Endless(channel)
+    receiver = Recorder()
+    channel.start(receiver)
+    channel.close()
+    assert await receiver.ended() is None
+    assert wire.aborted
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+async def test_reset_while_closing_is_an_error_only_when_something_was_not_taken(
+    waiting: bool,
+) -> None:
+    channel, wire = make(LINGERING, room=0 if waiting else None)
+    receiver = Recorder()
+    channel.start(receiver)
+    channel.send(b"last words")
+    channel.close()
+    channel.connection_lost(ConnectionResetError("reset"))
+    error = await receiver.ended()
+    if waiting:
+        assert isinstance(error, ConnectionLostError)
+        assert error.message == "the connection to wire was lost: reset"
+    else:
+        assert error is None
+    assert wire.output_ended
