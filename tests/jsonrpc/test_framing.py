@@ -296,3 +296,10 @@ def test_any_bytes_give_the_same_pieces_however_they_are_cut(
     whole = make().feed(stream)
     assert plain(in_pieces(data, stream, make())) == plain(whole)
     assert all(isinstance(piece, bytes | RpcError) for piece in whole)
+
+
+@pytest.mark.req("F-17", "F-30")
+def test_a_newline_inside_a_message_cannot_make_it_two() -> None:
+    framer = NewlineFramer()
+    assert framer.frame([b'{"a":\n1}', b"2"]) == b'{"a": 1}\n2\n'
+    assert framer.frame([b"1", b"2"]) == b"1\n2\n"

@@ -22,6 +22,7 @@ from accord import (
     IdsExhaustedError,
     InternalError,
     InvalidParamsError,
+    InvalidRequestError,
     InvalidResultError,
     Limits,
     MessageTooLargeError,
@@ -309,6 +310,18 @@ async def test_a_batch_over_the_limit_is_one_invalid_request() -> None:
     async with raw(limits=Limits(max_batch_items=0)) as (recorder, channel, _):
         channel.send(b"[1]")
         assert b"batches are turned off" in await recorder.next_message()
+
+
+@pytest.mark.req("F-05", "F-08")
+async def test_a_batch_refused_as_a_whole_fails_its_calls_at_once() -> None:
+    async with joined(limits=Limits(max_batch_items=1)) as (client, _):
+        async with client.batch() as batch:
+            calls = [batch.call("add", [1, 2]) for _ in range(2)]
+        for call in calls:
+            with pytest.raises(InvalidRequestError, match="over the limit of 1") as refused:
+                await call
+            assert refused.value.remote
+        assert client.pending == 0
 
 
 @pytest.mark.req("F-08", "F-28")

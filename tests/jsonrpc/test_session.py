@@ -153,6 +153,19 @@ def test_a_lost_connection_loses_all_calls_but_those_that_can_be_sent_again() ->
     assert it.statistics.calls_lost == 2
 
 
+@pytest.mark.req("F-05")
+def test_an_error_without_an_id_can_only_mean_the_one_message_that_is_under_way() -> None:
+    it = session()
+    batch = it.next_message()
+    ids = [begin(it, message=batch), begin(it, message=batch)]
+    assert it.only_message() == ids
+    begin(it)
+    assert it.only_message() == []
+    it.settle(3)
+    it.statistics.requests_received += 1
+    assert it.only_message() == []
+
+
 def test_notifications_are_encoded_and_counted() -> None:
     it = session()
     assert it.notification("log", {"a": 1}) == (

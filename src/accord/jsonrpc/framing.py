@@ -78,8 +78,15 @@ class NewlineFramer:
         return pieces
 
     def frame(self, messages: Sequence[bytes]) -> bytes:
-        """The messages as lines. They must not contain newlines; JSON needs none."""
-        return b"\n".join((*messages, b""))
+        """The messages as lines.
+
+        A newline inside a message, as raw JSON from elsewhere may have it, becomes a space:
+        outside of strings JSON takes either, and inside of them it has neither in raw form.
+        """
+        lines = b"\n".join((*messages, b""))
+        if lines.count(b"\n") != len(messages):
+            return b"\n".join((*(message.replace(b"\n", b" ") for message in messages), b""))
+        return lines
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)

@@ -25,8 +25,9 @@ class OutgoingBatch:
     A call that fails raises when it is awaited, not when the block ends.
     """
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer, number: int) -> None:
         self._peer = peer
+        self._number = number
         self._messages: list[bytes] = []
         self._calls: list[Call] = []
 
@@ -34,7 +35,7 @@ class OutgoingBatch:
         self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
     ) -> Call:
         """Add a call; await what this returns after the batch was sent."""
-        call, data = self._peer.prepare(method, params, timeout=timeout)
+        call, data = self._peer.prepare(method, params, timeout=timeout, message=self._number)
         self._calls.append(call)
         self._messages.append(data)
         return call

@@ -218,6 +218,7 @@ class Peer:
         timeout: float | None | UnsetType = UNSET,
         longest: float | None = None,
         idempotent: bool = False,
+        message: int | None = None,
     ) -> tuple[Call, bytes]:
         """A call whose time already runs, and the message to send for it."""
         self._check_open()
@@ -230,6 +231,7 @@ class Peer:
             timeout=self._timeout if timeout is UNSET else timeout,
             longest=longest,
             idempotent=idempotent,
+            message=message,
         )
         if pending.deadline is not None:
             self._alarm.set(pending.deadline)
@@ -251,7 +253,7 @@ class Peer:
 
     def batch(self) -> OutgoingBatch:
         """Collect calls and notifications to be sent as one batch."""
-        return OutgoingBatch(self)
+        return OutgoingBatch(self, self._session.next_message())
 
     def call_threadsafe(
         self, method: str, params: Any = UNSET, **options: Any
@@ -346,12 +348,18 @@ class Peer:
     def _fail_call(self, id: Id, error: RpcError) -> None:
         error.remote = True
         if id is None:
-            log.warning("the other end reports an error without an id: %s", error)
-            self._session.statistics.answers_unknown += 1
+            self._fail_unnamed(error)
             return
         pending = self._session.settle(id)
         if pending is not None:
             _fail(pending, error)
+
+    def _fail_unnamed(self, error: RpcError) -> None:
+        """An error without an id: a message that the other end could not read or take."""
+        log.warning("the other end reports an error without an id: %s", error)
+        self._session.statistics.answers_unknown += 1
+        for id in self._session.only_message():
+            self._fail_call(id, _copy(error))
 
     def message_refused(self, error: RpcError) -> None:
         self._session.statistics.messages_refused += 1
@@ -487,6 +495,11 @@ def _checked(params: Any) -> Any:
 def _fail(pending: Pending, error: BaseException) -> None:
     if not pending.token.done():
         pending.token.set_exception(error)
+
+
+def _copy(error: RpcError) -> RpcError:
+    """The same error to be raised elsewhere: an exception gathers the traceback of its raiser."""
+    return from_wire(error.code, error.message, error.data)
 
 
 def _lost(error: TransportError | None) -> TransportError:

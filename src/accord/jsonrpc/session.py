@@ -57,6 +57,8 @@ class Pending(Struct):
     deadline: float | None
     latest: float | None
     """Where progress may move the deadline to at most."""
+    message: int
+    """The number of the message that carries it; the calls of a batch share one."""
     resend: bytes | None
     """The message itself, kept for a call that is safe to send again."""
 
@@ -76,6 +78,7 @@ class Session:
         self.state = state
         self.pending: dict[Id, Pending] = {}
         self._next_id: Callable[[], Id] = Counter() if next_id is None else next_id
+        self._messages = 0
         self._given_up: dict[Id, None] = {}
 
     def move(self, state: State) -> bool:
@@ -97,10 +100,12 @@ class Session:
         timeout: float | None,
         longest: float | None = None,
         idempotent: bool = False,
+        message: int | None = None,
     ) -> tuple[Pending, bytes]:
         """Register a call and encode it. Raises what cannot be encoded, and nothing is registered.
 
-        `longest` bounds, from now, how far `extend` may move the deadline.
+        `longest` bounds, from now, how far `extend` may move the deadline. `message` is the
+        number of the batch that carries the call.
         """
         if len(self.pending) >= self.limits.max_pending:
             raise own_error(
@@ -117,11 +122,16 @@ class Session:
             timeout,
             None if timeout is None else now + timeout,
             None if longest is None else now + longest,
+            self.next_message() if message is None else message,
             data if idempotent else None,
         )
         self.pending[id] = call
         self.statistics.calls_sent += 1
         return call, data
+
+    def next_message(self) -> int:
+        self._messages += 1
+        return self._messages
 
     def notification(self, method: str, params: Any) -> bytes:
         data = encode(Notification(method, params))
@@ -138,6 +148,15 @@ class Session:
         return call.deadline
 
     # What ends a pending call
+
+    def only_message(self) -> list[Id]:
+        """The ids of all pending calls, if one message carried them all and nothing but calls
+        was ever sent: then an error without an id can only mean these."""
+        counts = self.statistics
+        if counts.notifications_sent or counts.requests_received or counts.invalid_received:
+            return []
+        messages = {call.message for call in self.pending.values()}
+        return list(self.pending) if len(messages) == 1 else []
 
     def settle(self, id: Id) -> Pending | None:
         """An answer to `id` arrived: the call it settles, or None if nobody waits for it."""

@@ -65,16 +65,22 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
 
     async def _connect(self) -> Peer:
         if self._reconnect is None:
-            channel = await open_channel(self._target, self._options)
+            channel = await self._open()
         else:
-            channel = await open_reconnecting(
-                lambda: open_channel(self._target, self._options), self._reconnect
-            )
+            channel = await open_reconnecting(self._open, self._reconnect)
         peer = Peer(channel, self._router, limits=self._options.limits, **self._peer_options)
         abandon = getattr(channel, "abandon", None)
         if abandon is not None:  # over HTTP an unwanted call can be ended by its connection
             peer.on_abandoned = lambda id, method: abandon(id)
         return peer
+
+    async def _open(self) -> Channel:
+        try:
+            return await open_channel(self._target, self._options)
+        except ValueError as error:
+            raise ConnectError(
+                str(error), recoverable=False, advice="Check the URL and the options."
+            ) from error
 
     async def __aenter__(self) -> Peer:
         self._peer = await self._connect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 from collections.abc import Callable, Generator
@@ -265,6 +266,8 @@ def run(
                 loop.add_signal_handler(number, server._ended)
             if on_listen is not None:
                 on_listen(server)
+            gc.collect()
+            gc.freeze()  # what is there now stays: later collections need not look at it
             await server.wait_closed()
 
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:

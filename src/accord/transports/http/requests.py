@@ -110,7 +110,11 @@ class RequestReader:
     def _await_head(self) -> Reply | None:
         if self.buffered > self._max_head:
             return self._finish(_head_too_large(self._max_head))
-        if _STRAY.search(self._buffer, self._at + self._scanned) is not None:
+        # A CR before the head, the last byte of a body, does not make its LF an end of line.
+        stray = self._buffer.startswith(b"\n", self._at) or _STRAY.search(
+            self._buffer, self._at + self._scanned
+        )
+        if stray:
             return self._finish(text_reply(400, "lines of a request's head end with CRLF"))
         self._scanned = max(0, self.buffered - 3)
         return None

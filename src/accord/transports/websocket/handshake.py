@@ -189,7 +189,7 @@ def _read_upgrade(raw: bytes, path: str) -> Fields:
 
 def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, str]) -> bytes:
     """What a client sends. Raises `ValueError` for headers that cannot be sent."""
-    _check_headers(headers)
+    check_headers(headers)
     fields = {
         "Host": host,
         "Upgrade": "websocket",
@@ -202,7 +202,8 @@ def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, s
     return _head(f"GET {target} HTTP/1.1", {**fields, **headers})
 
 
-def _check_headers(headers: Mapping[str, str]) -> None:
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raises `ValueError` for headers that a client cannot send."""
     for name, value in headers.items():
         if _TOKEN.fullmatch(name) is None:
             raise ValueError(f"{name!r} is not the name of a header")
