@@ -103,6 +103,12 @@ def test_a_head_that_cannot_end_is_refused_at_once(case: str, step: int) -> None
 
 
 @pytest.mark.req("F-30")
+@pytest.mark.parametrize("step", [1, 100_000])
+def test_a_body_does_not_lend_its_last_byte_to_the_next_head(step: int) -> None:
+    assert all_of(reader(), *split(post(b"x\r") + b"\nPOST", step)) == [b"x\r", 400]
+
+
+@pytest.mark.req("F-30")
 @pytest.mark.parametrize("case", MALFORMED_BODIES)
 @pytest.mark.parametrize("step", [1, 100_000])
 def test_nothing_is_read_behind_a_malformed_body(case: str, step: int) -> None:
