@@ -41,7 +41,7 @@ async def open_websocket(url: str, options: Options) -> WebSocketChannel:
         check_headers(options.headers)
     except ValueError as error:
         raise ConnectError(
-            f"no connection to {address}: {error}",
+            f"cannot connect to {address}: {error}",
             recoverable=False,
             advice="Check the option `headers`.",
         ) from error
