@@ -1,0 +1,6 @@
+"""Messages over the stdin and stdout of a child process."""
+
+from accord.transports.process.stderr import Stderr
+from accord.transports.process.transport import open_process
+
+__all__ = ["Stderr", "open_process"]
