@@ -167,7 +167,7 @@ async def test_child_that_ignores_the_end_of_stdin_is_terminated() -> None:
     started = time.monotonic()
     channel.close()
     assert await recorder.ended() is None
-    assert BRIEF <= time.monotonic() - started < 2
+    assert time.monotonic() - started >= BRIEF
     assert is_collected(channel)
 
 
@@ -183,30 +183,27 @@ async def test_child_that_ignores_sigterm_is_killed() -> None:
     started = time.monotonic()
     channel.close()
     assert await recorder.ended() is None
-    assert 2 * BRIEF <= time.monotonic() - started < 3
+    assert time.monotonic() - started >= 2 * BRIEF
     assert is_collected(channel)
 
 
 @pytest.mark.req("F-16", "F-24")
 async def test_abort_kills_at_once() -> None:
-    channel, recorder = await opened("sh", "-c", STUBBORN)
+    channel, recorder = await opened("sh", "-c", STUBBORN, exit_seconds=60)
     await recorder.received(1)
-    started = time.monotonic()
     channel.abort()
     assert await recorder.ended() is None
-    assert time.monotonic() - started < 1
     assert is_collected(channel)
 
 
 async def test_abort_while_closing_kills_at_once() -> None:
-    channel, recorder = await opened("sh", "-c", STUBBORN, exit_seconds=0.05)
+    channel, recorder = await opened("sh", "-c", STUBBORN, exit_seconds=0.05, terminate_seconds=60)
     await recorder.received(1)
     channel.close()
-    await asyncio.sleep(0.2)  # SIGTERM is sent and ignored; it would have two seconds
-    started = time.monotonic()
+    await asyncio.sleep(0.2)  # SIGTERM is sent and ignored
     channel.abort()
     assert await recorder.ended() is None
-    assert time.monotonic() - started < 1
+    assert is_collected(channel)
 
 
 @pytest.mark.req("F-16", "F-24")
