@@ -106,10 +106,12 @@ def page(run: Run, titles: dict[str, str]) -> str:
         "<!-- Written by `make bench`. -->\n\n"
         f"{_facts(run)}\n"
         "Costs are CPU time per operation: of the thread for work in one process, of the server's\n"
-        "whole process where there is a connection, with a load generator of our own that checks\n"
-        "every answer. We and the others take turns in short slices of the same run, and a ratio\n"
-        "is the median of the ratios of the rounds. Rates and latencies are by the clock on the\n"
-        "wall, and say as much about the machine as about us.\n\n"
+        "whole process where there is a connection. The load comes from a generator of our own,\n"
+        "which checks every answer and shares one core with the server, so that waking it always\n"
+        "costs the same. We and the others take turns in short slices of the same run, and a\n"
+        "ratio is the median of the ratios of the rounds. Rates and latencies are by the clock on\n"
+        "the wall, on all cores, and say as much about the machine as about us. `def` and\n"
+        "`async def` say how our handler is declared: one runs inline, the other as a task.\n\n"
         f"{table(run.rows, titles)}"
         f"\nProven: {', '.join(run.proves) or 'nothing'}.\n"
     )
@@ -146,7 +148,8 @@ def _limit(row: Row) -> str:
 
 
 def amount(value: float, unit: Unit) -> str:
-    digits = 0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2
+    size = abs(value)
+    digits = 0 if size >= 100 or size == int(size) else 1 if size >= 10 else 2
     space = "" if unit in ("/s", "%") else " "
     return f"{value:,.{digits}f}{space}{unit}"
 

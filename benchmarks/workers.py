@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from benchmarks.framings import Framing, Http, Newline
-from benchmarks.harness import Plan, compare
+from benchmarks.harness import Plan, compare, one_core
 from benchmarks.load import Load, Served, ask, open_socket
 from benchmarks.processes import Process, running
 from benchmarks.report import Row, at_most
@@ -23,7 +23,8 @@ URLS: dict[str, tuple[str, Framing]] = {
 
 
 def rows(plan: Plan) -> list[Row]:
-    return [row for name in URLS for row in _rows(name, plan)]
+    with one_core():
+        return [row for name in URLS for row in _rows(name, plan)]
 
 
 def _rows(name: str, plan: Plan) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import UnsetType
 
@@ -59,10 +60,6 @@ async def by_tasks(count: int) -> None:
         await waiting
 
 
-def operation() -> object:
-    return DISPATCHER.handle(DATA, ASKER)
-
-
 async def make(kind: str) -> Dispatcher:
     return Dispatcher(tasks() if kind == "tasks" else inline(), limits=Limits())
 
@@ -81,6 +78,7 @@ with asyncio.Runner() as runner:
         assert ASKER.last is not None
         measure(ASKER.last.decode(), on_loop(runner.get_loop()))
     else:
+        operation = partial(DISPATCHER.handle, DATA, ASKER)
         answer = operation()
         assert isinstance(answer, bytes)
         measure(answer.decode(), repeat(operation, EXPECTED))

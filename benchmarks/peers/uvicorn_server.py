@@ -20,6 +20,7 @@ def run(app: Any) -> None:
         lifespan="off",
         access_log=False,
         log_level="warning",
+        timeout_keep_alive=600,  # the subjects take turns, and rest in between
     )
     print(listening.getsockname()[1], flush=True)
     uvicorn.Server(config).run(sockets=[listening])
