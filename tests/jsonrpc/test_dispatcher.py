@@ -119,6 +119,87 @@ async def test_an_answer_to_a_message_is_plain_bytes_even_if_it_is_an_error() ->
         assert type(dispatcher.handle(data, Source())) is bytes
 
 
+batch_router = Router()
+batch_router.add(lambda n: n, name="echo")
+batch_router.add(lambda: object(), name="unencodable")  # noqa: PLW0108
+
+
+@batch_router.method
+def fail_at_once() -> None:
+    raise RpcError("no", code=7)
+
+
+@batch_router.method
+async def later(n: int) -> int:
+    await asyncio.sleep(0)
+    return n
+
+
+def batch(*requests: bytes) -> bytes:
+    return b"[" + b",".join(requests) + b"]"
+
+
+def outcomes(answer: Any) -> list[Any]:
+    assert isinstance(answer, bytes)
+    return [
+        (each["id"], each["result"] if "result" in each else each["error"]["code"])
+        for each in msgspec.json.decode(answer)
+    ]
+
+
+@pytest.mark.req("F-08", "RPC-6b")
+@pytest.mark.parametrize("length", [1, 15, 16, 17, 100])
+async def test_a_batch_of_direct_calls_of_any_length_is_answered_in_order(length: int) -> None:
+    dispatcher = Dispatcher(batch_router, limits=Limits())
+    calls = [request('"echo"', f"[{n}]", str(n)) for n in range(length)]
+    answer = dispatcher.handle(batch(*calls), Source())
+    assert outcomes(answer) == [(n, n) for n in range(length)]
+    assert dispatcher.statistics.requests_received == length
+
+
+@pytest.mark.req("F-08", "RPC-6b", "RPC-6d")
+async def test_direct_failing_waiting_and_invalid_messages_keep_their_order_in_a_batch() -> None:
+    dispatcher = Dispatcher(batch_router, limits=Limits())
+    source = Waiting()
+    messages = [
+        request('"echo"', "[0]", "0"),
+        request('"unencodable"', None, "1"),
+        request('"fail_at_once"', None, "2"),
+        request('"echo"', "5", "3"),
+        request('"echo"', "[4]", "4"),
+        request('"later"', "[5]", "5"),
+        b"6",
+        request('"echo"', "[7]", None),
+        request('"echo"', "[8]", "8"),
+        request('"later"', "[9]", "9"),
+    ]
+    dispatcher.handle(batch(*messages), source)
+    assert outcomes(await source.answered) == [
+        (0, 0),
+        (1, -32603),
+        (2, 7),
+        (3, -32600),
+        (4, 4),
+        (5, 5),
+        (None, -32600),
+        (8, 8),
+        (9, 9),
+    ]
+
+
+@pytest.mark.req("F-08", "F-28")
+async def test_answers_for_which_a_batch_has_no_room_become_errors_wherever_they_stand() -> None:
+    dispatcher = Dispatcher(batch_router, limits=Limits(max_batch_response_bytes=3000))
+    sizes = [100] * 17 + [5000, 10]
+    calls = [request('"echo"', f'["{"x" * size}"]', str(n)) for n, size in enumerate(sizes)]
+    answer = outcomes(dispatcher.handle(batch(*calls), Source()))
+    assert [len(result) if isinstance(result, str) else result for _, result in answer] == [
+        *([100] * 17),
+        -32012,
+        10,
+    ]
+
+
 @pytest.mark.req("F-11")
 async def test_a_threaded_method_with_an_interceptor_runs_in_a_thread() -> None:
     intercepted = Router()

@@ -588,6 +588,34 @@ async def test_a_message_over_the_size_limit_is_refused_and_the_connection_goes_
         assert await recorder.next_message() == b'{"jsonrpc":"2.0","id":2,"result":3}'
 
 
+@pytest.mark.req("F-29", "F-30")
+async def test_two_ends_that_refuse_each_others_refusals_come_to_an_end() -> None:
+    tiny = Limits(max_message_bytes=60)
+    async with joined(client_router=make_router(), limits=tiny) as (client, server):
+        call = client.begin("add", ["x" * 100, 1])
+        await until(lambda: client.statistics.messages_refused >= 16)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert client.statistics.messages_refused == 16
+        assert server.statistics.messages_refused == 17
+        assert await client.call("add", [1, 2]) == 3
+        call.cancel()
+
+
+@pytest.mark.req("F-29")
+async def test_an_end_that_only_calls_fails_the_call_whose_answer_is_too_large() -> None:
+    ours, theirs = memory_pair(other_limits=Limits(max_message_bytes=100))
+    recorder = Recorder()
+    ours.start(recorder)
+    async with Peer(theirs) as peer:
+        call = peer.begin("m")
+        await recorder.next_message()
+        ours.send(b'{"jsonrpc":"2.0","id":1,"result":"' + b"x" * 100 + b'"}')
+        with pytest.raises(MessageTooLargeError, match="over the limit of 100"):
+            await call
+    assert recorder.messages == []
+
+
 @pytest.mark.req("F-05", "F-30")
 async def test_a_broken_response_fails_the_call_it_names_and_is_not_answered() -> None:
     async with raw() as (recorder, channel, peer):

@@ -1,85 +1,145 @@
-"""A batch that is being served. Does not know how a message is served."""
+"""A batch that is being served: its answers, in the order of its requests.
+
+Does not know how a message is served. JSON-RPC 2.0, section 6: the answers stand in one
+array; where there is none at all, nothing is answered rather than an empty array.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.codec import encode_failure
+from accord.jsonrpc.codec import encode, encode_failure
 from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.messages import Batch, Id, Message, Request
+from accord.jsonrpc.messages import Id, Success
 from accord.jsonrpc.running import Running, Source
 
-Serve: TypeAlias = Callable[[Message, Source], bytes | None | Running]
+CHUNK: Final = 16
+"""How many results are encoded at once: as many as may be in memory before they count."""
+
+Failed = Callable[[Id, object, Exception], bytes]
+"""Makes the answer for a result that cannot be encoded."""
+
+
+def encode_together(results: list[Success | Raw], room: int) -> bytes | None:
+    """All results as one array; None if one cannot be encoded or there is no room for them."""
+    try:
+        answer = encode(results)
+    except Exception:  # whatever the encoder of a foreign object raises
+        return None
+    return answer if len(answer) <= room else None
+
+
+class DirectRun:
+    """The answers to the calls at the beginning of a batch that were made at once."""
+
+    __slots__ = ("_failed", "max_bytes", "pieces", "room")
+
+    def __init__(self, max_bytes: int, failed: Failed) -> None:
+        self._failed = failed
+        self.max_bytes = max_bytes
+        self.room = max_bytes
+        """How many bytes more the whole answer may have."""
+        self.pieces: list[bytes] = []
+        """Answers, one or several in a piece, to be joined by commas."""
+
+    def add(self, results: list[Success | Raw]) -> None:
+        """Add the answers to the next calls."""
+        together = encode_together(results, self.room)
+        if together is not None:
+            self.room -= len(together)
+            self.pieces.append(together[1:-1])
+        else:
+            for result in results:
+                self._add_one(result)
+
+    def answer(self) -> bytes:
+        return b"[" + b",".join(self.pieces) + b"]"
+
+    def _add_one(self, result: Success | Raw) -> None:
+        if isinstance(result, Raw):
+            answer = bytes(result)
+        else:
+            try:
+                answer = encode(result)
+            except Exception as error:
+                answer = self._failed(result.id, "a method in a batch", error)
+            if len(answer) > self.room:
+                answer = _too_large(result.id, self.max_bytes)
+        self.room -= len(answer)
+        self.pieces.append(answer)
 
 
 class BatchRun:
-    """Collects the answers to one batch, in the order of its requests."""
+    """The rest of a batch: answers its source when every answer is there."""
 
-    def __init__(self, source: Source, *, max_bytes: int) -> None:
-        self._source = source
-        self._most_bytes = max_bytes
-        self._answers: list[bytes | None] = []
-        self._bytes = 0
+    __slots__ = ("_answers", "_max_bytes", "_room", "_waiting", "source")
+
+    def __init__(self, source: Source, begun: DirectRun) -> None:
+        self.source = source
+        self._answers: list[bytes | None] = [*begun.pieces]
+        self._max_bytes = begun.max_bytes
+        self._room = begun.room
         self._waiting: dict[int, Running] = {}
 
-    def start(self, batch: Batch, serve: Serve) -> bytes | None | BatchRun:
-        """Serve every message; the answer if all are ready at once, else itself."""
-        for place, message in enumerate(batch):
-            id = message.id if isinstance(message, Request) else UNSET
-            self._answers.append(None)
-            slot = _Slot(self, self._source, place, id)
-            answer = serve(message, slot)
-            if isinstance(answer, Running):
-                self._waiting[place] = answer
-            else:
-                self._put(place, id, answer)
+    def slot(self, id: Id | UnsetType) -> Slot:
+        """A place for the answer to the next message, which may take its time."""
+        self._answers.append(None)
+        return Slot(self, len(self._answers) - 1, id)
+
+    def fill(self, slot: Slot, answer: bytes | None | Running) -> None:
+        if isinstance(answer, Running):
+            self._waiting[slot.place] = answer
+        elif answer is not None:
+            if len(answer) > self._room and slot.id is not UNSET:
+                answer = _too_large(slot.id, self._max_bytes)
+            self._room -= len(answer)
+            self._answers[slot.place] = answer
+
+    def answer_or_run(self) -> bytes | None | BatchRun:
+        """The whole answer if nothing is waited for, else this run."""
         return self if self._waiting else self._joined()
+
+    def finish(self, slot: Slot, answer: bytes | None) -> None:
+        """What was running for a slot has ended."""
+        del self._waiting[slot.place]
+        self.fill(slot, answer)
+        if not self._waiting:
+            self.source.answer(self._joined())
 
     def cancel(self) -> None:
         for running in self._waiting.values():
             running.cancel()
 
-    def finish(self, place: int, id: Id | UnsetType, answer: bytes | None) -> None:
-        del self._waiting[place]
-        self._put(place, id, answer)
-        if not self._waiting:
-            self._source.answer(self._joined())
-
-    def _put(self, place: int, id: Id | UnsetType, answer: bytes | None) -> None:
-        if answer is None:
-            return
-        most = self._most_bytes
-        if self._bytes + len(answer) > most and id is not UNSET:
-            error = own_error(
-                "message_too_large",
-                f"the answers to this batch are over the limit of {most:,} bytes",
-                maxSize=most,
-                unit="bytes",
-            )
-            answer = encode_failure(id, error)
-        self._bytes += len(answer)
-        self._answers[place] = answer
-
     def _joined(self) -> bytes | None:
-        # JSON-RPC 2.0, section 6: nothing at all, rather than an empty array.
         answers = [answer for answer in self._answers if answer is not None]
         return b"[" + b",".join(answers) + b"]" if answers else None
 
 
-class _Slot:
+class Slot:
     """The source of one request in a batch: its answer fills a place in the batch's."""
 
-    __slots__ = ("_id", "_place", "_run", "context", "settle")
+    __slots__ = ("_run", "context", "id", "place", "settle")
 
-    def __init__(self, run: BatchRun, source: Source, place: int, id: Id | UnsetType) -> None:
+    def __init__(self, run: BatchRun, place: int, id: Id | UnsetType) -> None:
         self._run = run
-        self._place = place
-        self._id = id
-        self.context = source.context
-        self.settle = source.settle
+        self.place = place
+        self.id = id
+        self.context = run.source.context
+        self.settle = run.source.settle
 
     def answer(self, data: bytes | None) -> None:
-        self._run.finish(self._place, self._id, data)
+        self._run.finish(self, data)
+
+
+def _too_large(id: Id, max_bytes: int) -> bytes:
+    """What is answered instead of an answer that there is no room for."""
+    error = own_error(
+        "message_too_large",
+        f"the answers to this batch are over the limit of {max_bytes:,} bytes",
+        maxSize=max_bytes,
+        unit="bytes",
+    )
+    return encode_failure(id, error)

@@ -46,20 +46,22 @@ class Envelope(Struct, gc=False):
 
     One with a `method` is a request, or a notification if `id` is UNSET; whether its
     `params` are an array or an object is left to whoever looks at them (`is_structured`).
-    Others need `sort`.
+    Others need `sort`. The order of the fields is the one in which most peers write them,
+    which msgspec finds soonest.
     """
 
     jsonrpc: Literal["2.0"]
-    method: str | UnsetType = UNSET
     id: int | str | float | None | UnsetType = UNSET
+    method: str | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
     error: WireError | UnsetType = UNSET
 
 
-_decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
+decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
     Envelope | list[Envelope]
 ).decode
+"""`read` for messages that are neither deep nor other than ASCII; raises what it refuses."""
 _decode_syntax = msgspec.json.Decoder(Raw).decode
 _decode_shape = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
 _decode_id = msgspec.json.Decoder(int | str | float | None).decode
@@ -67,7 +69,7 @@ _decode_members = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_error = msgspec.json.Decoder(WireError).decode
 _decode_string = msgspec.json.Decoder(str).decode
 
-_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """All that msgspec raises on hostile input (ValidationError is a DecodeError)."""
 
 
@@ -85,8 +87,8 @@ def read(
             and _depth(data) > max_depth
         ):
             return _unreadable(f"nested deeper than {max_depth} levels", max_depth=max_depth)
-        return _decode_envelope(data)
-    except _REFUSALS:
+        return decode_envelope(data)
+    except REFUSALS:
         return _diagnose(data, max_depth)
 
 
@@ -101,7 +103,7 @@ def decode(data: bytes, max_depth: int = DEFAULT_MAX_DEPTH) -> Message | Batch:
 def sort_batch(items: list[Envelope] | Batch) -> Message | Batch:
     """A batch of messages, each sorted."""
     # JSON-RPC 2.0, section 6: an empty array is one Invalid Request.
-    return [sort(item) for item in items] or _invalid("the batch is empty")
+    return [sort(item) for item in items] or EMPTY_BATCH
 
 
 def sort(what: Envelope | Message) -> Message:
@@ -201,8 +203,8 @@ def _diagnose_object(members: dict[str, Raw]) -> Message:
     return sort(
         Envelope(
             "2.0",
-            _text(members["method"]) or "" if "method" in members else UNSET,
             id if "id" in members else UNSET,
+            _text(members["method"]) or "" if "method" in members else UNSET,
             members.get("params", UNSET),
             members.get("result", UNSET) if response else UNSET,
             _read_error(members["error"]) if response and "error" in members else UNSET,
@@ -283,6 +285,8 @@ def _broken_response(why: str, id: Id, field: str) -> Invalid:
     error = own_error("invalid_request", f"Invalid response: {why}", field=field)
     return Invalid(error, id, response=True)
 
+
+EMPTY_BATCH: Final = _invalid("the batch is empty")
 
 _STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _BRACKETS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")

@@ -13,23 +13,26 @@ import asyncio
 import logging
 import secrets
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.batch_run import BatchRun
+from accord.jsonrpc.batch_run import CHUNK, BatchRun, DirectRun, encode_together
+from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.codec import (
+    EMPTY_BATCH,
+    REFUSALS,
     Envelope,
+    decode_envelope,
     encode,
     encode_failure,
     invalid_params_type,
     is_structured,
     read,
     sort,
-    sort_batch,
 )
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire
@@ -66,8 +69,10 @@ class Dispatcher:
         debug: bool = False,
     ) -> None:
         self._find = router.methods.get
+        self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self._limits = limits
         self._max_depth = limits.max_depth
+        self._shallow = 2 * limits.max_depth
         self.statistics = Statistics() if statistics is None else statistics
         self._threads = threads
         self._strict = strict_codes
@@ -89,22 +94,28 @@ class Dispatcher:
         `source.answer` gets the answer of what is running, once, never before this returns. A
         payload that is no message at all is answered by `Refused` bytes.
         """
-        what = read(data, self._max_depth)
-        if type(what) is Envelope and what.method:
+        what: Envelope | list[Envelope] | Message | Batch
+        try:
+            if len(data) <= self._shallow and data.isascii():
+                what = decode_envelope(data)  # so short that it cannot be too deep
+            else:
+                what = read(data, self._max_depth)
+        except REFUSALS:
+            what = read(data, self._max_depth)
+        if type(what) is Envelope:
             id = what.id
-            method = self._find(what.method)
-            if method is None or method.mode != "inline" or id is UNSET or id is None:
-                return self._serve(id, what.method, what.params, source)
+            call = self._find_direct(what.method)
+            if call is None or id is UNSET or id is None:
+                return self._serve_other(what, source)
             # The common case, written out: `_serve` would do the same.
             self.statistics.requests_received += 1
             try:
-                context = source.context(what.method, id) if method.wants_context else None
-                return encode(Success(id, method.invoke(what.params, context)))
+                return encode(Success(id, call(what.params, None)))
             except Exception as error:
                 return self._malformed(id, what.params) or self._failed(id, what.method, error)
         if isinstance(what, list):
-            return self._serve_batch(sort_batch(what), source)
-        return self._serve_other(sort(what), source)
+            return self._serve_batch(what, source)
+        return self._serve_other(what, source)
 
     def _serve(
         self, id: Id | UnsetType, name: str, params: Any, source: Source
@@ -128,17 +139,57 @@ class Dispatcher:
         except Exception as error:
             return self._malformed(id, params) or self._failed(id, name, error)
 
-    def _serve_batch(self, batch: Message | Batch, source: Source) -> bytes | None | Cancellable:
-        if not isinstance(batch, list):  # the empty batch, which is one invalid message
-            return self._serve_other(batch, source)
+    def _serve_batch(
+        self, items: list[Envelope] | Batch, source: Source
+    ) -> bytes | None | Cancellable:
         most = self._limits.max_batch_items
-        if len(batch) > most:
+        if not items:
+            # JSON-RPC 2.0, section 6: an empty array is one Invalid Request.
+            return self._refuse_invalid(EMPTY_BATCH)
+        if len(items) > most:
             self.statistics.requests_refused += 1
-            return encode_failure(None, _batch_too_large(len(batch), most))
-        run = BatchRun(source, max_bytes=self._limits.max_batch_response_bytes)
-        return run.start(batch, self._serve_other)
+            return encode_failure(None, _batch_too_large(len(items), most))
+        room = self._limits.max_batch_response_bytes
+        results = self._call_direct(items if len(items) <= CHUNK else items[:CHUNK])
+        if len(results) == len(items):  # all called at once, as most batches are
+            answer = encode_together(results, room)
+            if answer is not None:
+                return answer
+        run = DirectRun(room, self._failure)
+        served = 0
+        while results:
+            run.add(results)
+            served += len(results)
+            results = self._call_direct(items[served : served + CHUNK])
+        if served == len(items):
+            return run.answer()
+        rest = BatchRun(source, run)
+        for item in items[served:]:
+            slot = rest.slot(item.id if isinstance(item, Envelope | Request) else UNSET)
+            rest.fill(slot, self._serve_other(item, slot))
+        return rest.answer_or_run()
 
-    def _serve_other(self, message: Message, source: Source) -> bytes | None | Running:
+    def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
+        """What the direct calls that `items` begin with return; failures as raw answers."""
+        find = self._find_direct
+        results: list[Success | Raw] = []
+        for item in items:
+            call = find(item.method) if type(item) is Envelope else None
+            if call is None or item.id is UNSET or item.id is None:
+                break
+            # The common case, written out as in `handle`.
+            try:
+                results.append(Success(item.id, call(item.params, None)))
+            except Exception as error:
+                answer = self._malformed(item.id, item.params)
+                results.append(Raw(answer or self._failure(item.id, item.method, error)))
+        self.statistics.requests_received += len(results)
+        return results
+
+    def _serve_other(self, what: Envelope | Message, source: Source) -> bytes | None | Running:
+        if isinstance(what, Envelope) and what.method:
+            return self._serve(what.id, what.method, what.params, source)
+        message = sort(what)
         match message:
             case Request(id=id, method=method, params=params):
                 return self._serve(id, method, params, source)
@@ -290,20 +341,31 @@ class Dispatcher:
         self.statistics.invalid_received += 1
         return Refused(encode_failure(message.id, message.error))
 
-    def _failed(self, id: Id | UnsetType, method: str, error: Exception) -> bytes | None:
+    def _failed(self, id: Id | UnsetType, method: object, error: Exception) -> bytes | None:
         """The answer for a handler that raised, or whose result cannot be encoded."""
+        if id is not UNSET:
+            return self._failure(id, method, error)
+        self.statistics.handlers_failed += 1
+        if is_foreseen(error, strict=self._strict):
+            # JSON-RPC 2.0, section 4.1: the client of a notification learns of no error.
+            log.warning("notification %s failed: %s", method, error)
+        else:
+            self._log_unforeseen(method, error)
+        return None
+
+    def _failure(self, id: Id, method: object, error: Exception) -> bytes:
         self.statistics.handlers_failed += 1
         correlation_id = ""
         if not is_foreseen(error, strict=self._strict):
-            correlation_id = secrets.token_hex(8)
-            log.error("%s failed [%s]", method, correlation_id, exc_info=error)
-        elif id is UNSET:
-            # JSON-RPC 2.0, section 4.1: the client of a notification learns of no error.
-            log.warning("notification %s failed: %s", method, error)
-        if id is UNSET:
-            return None
+            correlation_id = self._log_unforeseen(method, error)
         told = to_wire(error, correlation_id=correlation_id, strict=self._strict, debug=self._debug)
         return encode_failure(id, told)
+
+    def _log_unforeseen(self, method: object, error: Exception) -> str:
+        """Log what the caller is not told, under the correlation id that it is told."""
+        correlation_id = secrets.token_hex(8)
+        log.error("%s failed [%s]", method, correlation_id, exc_info=error)
+        return correlation_id
 
     def _refuse(self, id: Id | UnsetType, error: RpcError) -> bytes | None:
         self.statistics.requests_refused += 1

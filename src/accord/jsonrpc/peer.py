@@ -68,6 +68,8 @@ log = logging.getLogger("accord.jsonrpc")
 
 DEFAULT_TIMEOUT = 30.0
 DEFAULT_DRAIN = 5.0
+REFUSALS_IN_A_ROW = 16
+"""How many messages that are too large are answered before one that is not must arrive."""
 T = TypeVar("T")
 StateObserver = Callable[[State, TransportError | None], None]
 
@@ -95,8 +97,10 @@ class Peer:
         self._drain = drain
         self._max_depth = limits.max_depth
         self._session = Session(limits=limits, next_id=Uuids(os.urandom) if ids == "uuid" else None)
+        self._router = Router() if router is None else router
+        self._heard_at_refusal = self._refusals_in_a_row = 0
         self._dispatcher = Dispatcher(
-            Router() if router is None else router,
+            self._router,
             limits=limits,
             statistics=self._session.statistics,
             threads=threads,
@@ -364,7 +368,20 @@ class Peer:
     def message_refused(self, error: RpcError) -> None:
         self._session.statistics.messages_refused += 1
         log.warning("message refused: %s", error.message)
-        self._channel.send(encode_failure(None, error))
+        if self._may_answer_refusal():
+            self._channel.send(encode_failure(None, error))
+        for id in self._session.only_message():
+            self._fail_call(id, _copy(error))  # what was refused can only be the answer to it
+
+    def _may_answer_refusal(self) -> bool:
+        """Whether what was refused may have been a request. Where this end only calls it was
+        an answer; and two ends that refuse each other's refusals must come to an end."""
+        counts = self._session.statistics
+        heard = counts.requests_received + counts.notifications_received + counts.answers_received
+        if heard != self._heard_at_refusal:
+            self._heard_at_refusal, self._refusals_in_a_row = heard, 0
+        self._refusals_in_a_row += 1
+        return bool(self._router.methods) and self._refusals_in_a_row <= REFUSALS_IN_A_ROW
 
     def reply_received(self, sent: bytes, data: bytes) -> None:
         """All the answers to one message: a call in it that they leave out has failed."""

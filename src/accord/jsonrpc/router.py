@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
+from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.interceptors import Interceptor, check_interceptor
 from accord.jsonrpc.marks import F, Mark, mark_of, marked_in, method as method
@@ -38,6 +39,8 @@ class Router:
     def __init__(self) -> None:
         self.methods: dict[str, Method] = {}
         """Every method by its full name: one dictionary for the router's life, to read only."""
+        self.direct: dict[str, Plan] = {}
+        """How to call those that run inline and want no context, by full name; to read only."""
         self.version = 0
         """Grows with every change."""
         self._bare: dict[str, Method] = {}
@@ -178,12 +181,17 @@ class Router:
     def _put(self, name: str, method: Method) -> None:
         self._bare[name] = method
         self.methods[name] = placed = method.placed(name, self._interceptors)
+        if placed.mode == "inline" and not placed.wants_context:
+            self.direct[name] = placed.invoke
+        else:
+            self.direct.pop(name, None)
         self.version += 1
         for parent, prefix in self._above():
             parent._put(prefix + name, placed)
 
     def _drop(self, name: str) -> None:
         del self._bare[name], self.methods[name]
+        self.direct.pop(name, None)
         self.version += 1
         for parent, prefix in self._above():
             parent._drop(prefix + name)

@@ -10,6 +10,7 @@ and gets it back when the call is settled, expired or lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from msgspec import Struct
@@ -25,7 +26,8 @@ REMEMBERED_CALLS: Final = 1_024
 """How many given-up calls are remembered, to tell a late answer from an unknown one."""
 
 
-class Statistics(Struct):
+@dataclass(slots=True)
+class Statistics:
     """What happened on one connection, counted."""
 
     calls_sent: int = 0

@@ -8,10 +8,9 @@ import gc
 import logging
 import signal
 from collections.abc import Callable, Generator
+from dataclasses import astuple
 from types import TracebackType
 from typing import Any
-
-from msgspec.structs import astuple
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
