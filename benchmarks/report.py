@@ -19,7 +19,7 @@ from benchmarks.environments import ROOT, version_of
 PAGE = ROOT / "docs" / "benchmarks.md"
 FILE = ROOT / "docs" / "benchmarks.json"
 
-Unit = Literal["µs", "ms", "s", "/s", "bytes", "KB", "MB", "%", "writes"]
+Unit = Literal["µs", "ms", "s", "/s", "bytes", "KB", "MB", "%", "writes", "blocks"]
 
 
 class Bound(Struct, frozen=True):
