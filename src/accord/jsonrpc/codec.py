@@ -118,7 +118,7 @@ def sort(what: Envelope | Message) -> Message:
 
 
 def _sort_request(method: str, envelope: Envelope) -> Message:
-    if not method:  # D-9
+    if not method:  # an empty name is no name
         return _invalid("'method' must not be empty", _known(envelope.id), field="method")
     params: bytes | UnsetType = UNSET
     if envelope.params is not UNSET:

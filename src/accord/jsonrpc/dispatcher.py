@@ -202,7 +202,7 @@ class Dispatcher:
                 return None
 
     def _note_null_id(self, method: str) -> None:
-        # JSON-RPC 2.0, section 4: null as an id is discouraged, yet it is answered (D-10).
+        # JSON-RPC 2.0, section 4: null as an id is discouraged, yet it is answered.
         if self.statistics.null_ids_received == 0:
             log.warning("%s was called with a null id; said once per connection", method)
         self.statistics.null_ids_received += 1

@@ -18,7 +18,7 @@ Id: TypeAlias = int | str | float | None
 
 
 class Request(Struct, frozen=True, gc=False, tag_field="jsonrpc", tag="2.0", omit_defaults=True):
-    """A call that wants an answer. `id` may be null (D-1); only an absent id is a notification."""
+    """A call that wants an answer. `id` may be null; only an absent id is a notification."""
 
     id: Id
     method: str
