@@ -25,7 +25,8 @@ from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import MIB, Limits
 from accord.transports.options import Options
-from accord.transports.websocket import listen_websocket, open_websocket
+from accord.transports.websocket.client import open_websocket
+from accord.transports.websocket.server import listen_websocket
 from tests.transports.recorder import Echo
 
 CACHE = Path(__file__).parent.parent.parent / ".cache" / "autobahn"

@@ -106,15 +106,15 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
 
             return await open_memory(target, options)
         case "tcp" | "tls" | "unix":
-            from accord.transports.stream import open_stream
+            from accord.transports.stream.client import open_stream
 
             return await open_stream(target, options)
         case "ws" | "wss":
-            from accord.transports.websocket import open_websocket
+            from accord.transports.websocket.client import open_websocket
 
             return await open_websocket(target, options)
         case "http" | "https":
-            from accord.transports.http import open_http
+            from accord.transports.http.client import open_http
 
             return await open_http(target, options)
         case _:

@@ -86,7 +86,7 @@ class Server:
                 self.url = self._listener.url
 
     async def _start_http(self, url: str) -> None:
-        from accord.transports.http import listen_http
+        from accord.transports.http.server import listen_http
 
         options = {key: self._peer_options[key] for key in ("threads", "strict_codes", "debug")}
         self._dispatcher = Dispatcher(
@@ -241,10 +241,10 @@ async def _listen(
 
         return await listen_memory(url, accept, options)
     if scheme in ("ws", "wss"):
-        from accord.transports.websocket import listen_websocket
+        from accord.transports.websocket.server import listen_websocket
 
         return await listen_websocket(url, accept, options)
-    from accord.transports.stream import listen_stream
+    from accord.transports.stream.server import listen_stream
 
     return await listen_stream(url, accept, options)
 

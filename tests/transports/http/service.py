@@ -17,7 +17,7 @@ from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.jsonrpc.messages import Invalid, Success
 from accord.jsonrpc.running import Source
 from accord.jsonrpc.session import Statistics
-from accord.transports.http import HttpListener, listen_http
+from accord.transports.http.server import HttpListener, listen_http
 from accord.transports.options import Options
 
 PATIENCE = 20.0

@@ -15,8 +15,7 @@ import pytest
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError, FramingError, TransportError
 from accord.jsonrpc.limits import Limits, ServerLimits
-from accord.transports.http import HttpChannel, open_http
-from accord.transports.http.client import MAX_READY_MESSAGES
+from accord.transports.http.client import MAX_READY_MESSAGES, HttpChannel, open_http
 from accord.transports.options import Options
 from tests.transports.http.service import PATIENCE, serving
 from tests.transports.recorder import Recorder

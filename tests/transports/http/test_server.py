@@ -17,7 +17,7 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.session import Statistics
-from accord.transports.http import listen_http
+from accord.transports.http.server import listen_http
 from accord.transports.options import Options
 from tests.transports.http.service import (
     PATIENCE,

@@ -10,7 +10,7 @@ import pytest
 
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import ServerLimits
-from accord.transports.http import open_http
+from accord.transports.http.client import open_http
 from accord.transports.http.site import MAX_TURNED_AWAY
 from accord.transports.options import Options
 from tests.transports.http.service import PATIENCE, RawClient, post, serving

@@ -14,7 +14,8 @@ from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.limits import ServerLimits
 from accord.transports.options import Options
-from accord.transports.stream import listen_stream, open_stream
+from accord.transports.stream.client import open_stream
+from accord.transports.stream.server import listen_stream
 from tests.transports.recorder import PATIENCE, Recorder
 from tests.transports.stream.sockets import LOCAL, Service, raw_client, serving
 

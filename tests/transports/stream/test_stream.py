@@ -14,7 +14,8 @@ import pytest
 from accord.jsonrpc.errors import ConnectionLostError, FramingError, MessageTooLargeError
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.transports.options import Framing, Options
-from accord.transports.stream import StreamChannel, open_stream
+from accord.transports.stream import StreamChannel
+from accord.transports.stream.client import open_stream
 from tests.transports.recorder import Recorder
 from tests.transports.stream.sockets import LOCAL, Service, raw_client, serving
 

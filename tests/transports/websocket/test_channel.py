@@ -17,8 +17,8 @@ from accord.jsonrpc.errors import (
 )
 from accord.jsonrpc.limits import MIB, Limits
 from accord.transports.stream.channel import CHUNK
-from accord.transports.websocket import Binary, WebSocketChannel
-from accord.transports.websocket.channel import WebSocketSettings
+from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
+from accord.transports.websocket.framer import Binary
 from accord.transports.websocket.frames import (
     Close,
     Event,

@@ -12,8 +12,8 @@ import pytest
 
 from accord.jsonrpc.errors import ConnectError
 from accord.transports.options import Options
-from accord.transports.websocket import open_websocket
 from accord.transports.websocket.address import WebSocketAddress, parse
+from accord.transports.websocket.client import open_websocket
 from tests.transports.recorder import PATIENCE, Echo
 from tests.transports.websocket.raw import ANSWER, serving
 

@@ -12,8 +12,8 @@ from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.limits import ServerLimits
 from accord.transports.options import Options
-from accord.transports.websocket import listen_websocket, open_websocket
-from accord.transports.websocket.server import SPARE_CONNECTIONS
+from accord.transports.websocket.client import open_websocket
+from accord.transports.websocket.server import SPARE_CONNECTIONS, listen_websocket
 from tests.transports.recorder import Echo, Recorder
 from tests.transports.websocket.raw import (
     REQUEST,

@@ -14,7 +14,8 @@ import pytest
 from accord.jsonrpc.errors import ConnectionLostError, FramingError
 from accord.jsonrpc.limits import MIB, Limits, ServerLimits
 from accord.transports.options import Options
-from accord.transports.websocket import WebSocketChannel, open_websocket
+from accord.transports.websocket.channel import WebSocketChannel
+from accord.transports.websocket.client import open_websocket
 from accord.transports.websocket.frames import (
     Close,
     FrameReader,

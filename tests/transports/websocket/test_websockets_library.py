@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError
 from accord.jsonrpc.limits import Limits
 from accord.transports.options import Options
-from accord.transports.websocket import open_websocket
+from accord.transports.websocket.client import open_websocket
 from tests.transports.recorder import Echo, Recorder
 from tests.transports.websocket.raw import recording, serving
 

@@ -20,8 +20,3 @@
 httptools reads the heads. Where a body ends is decided here: a parser that cannot be
 stopped between two pipelined requests cannot hold the second one back.
 """
-
-from accord.transports.http.client import HttpChannel, open_http
-from accord.transports.http.server import HttpListener, listen_http
-
-__all__ = ["HttpChannel", "HttpListener", "listen_http", "open_http"]

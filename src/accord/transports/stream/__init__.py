@@ -1,7 +1,11 @@
-"""Messages over byte streams: TCP, TLS and Unix sockets."""
+"""Messages over byte streams: TCP, TLS and Unix sockets.
+
+address  the parts of a stream's URL                                 pure
+channel  a byte stream as a channel; pipes and WebSockets build on it
+client   `open_stream`
+server   `listen_stream`
+"""
 
 from accord.transports.stream.channel import StreamChannel, StreamSettings
-from accord.transports.stream.client import open_stream
-from accord.transports.stream.server import StreamListener, listen_stream
 
-__all__ = ["StreamChannel", "StreamListener", "StreamSettings", "listen_stream", "open_stream"]
+__all__ = ["StreamChannel", "StreamSettings"]

@@ -8,10 +8,3 @@ channel    an open WebSocket, at either end
 client     `open_websocket`
 server     `listen_websocket`
 """
-
-from accord.transports.websocket.channel import WebSocketChannel
-from accord.transports.websocket.client import open_websocket
-from accord.transports.websocket.framer import Binary
-from accord.transports.websocket.server import WebSocketListener, listen_websocket
-
-__all__ = ["Binary", "WebSocketChannel", "WebSocketListener", "listen_websocket", "open_websocket"]
