@@ -14,7 +14,8 @@ import pytest
 from accord.transports import arrivals as module
 from accord.transports.arrivals import Arrivals
 from accord.transports.options import Options
-from accord.transports.stream.sockets import bind_inet
+from accord.transports.sockets import bind_inet
+from accord.transports.stream.address import parse
 
 
 class Greeter(asyncio.Protocol):
@@ -42,7 +43,9 @@ async def test_a_system_without_room_is_asked_again(
 
     monkeypatch.setattr(loop, "sock_accept", accept_later)
     monkeypatch.setattr(module, "ACCEPT_PAUSE_SECONDS", 0.01)
-    arrivals = Arrivals("here", Greeter, Options(), tls=server_tls, has_room=lambda: True)
+    arrivals = Arrivals(
+        parse("tls://127.0.0.1:0"), Greeter, Options(tls=server_tls), has_room=lambda: True
+    )
     sockets = await bind_inet("127.0.0.1", 0, reuse_port=False)
     with caplog.at_level(logging.ERROR, "accord.transports"):
         await arrivals.start(sockets)
@@ -53,4 +56,6 @@ async def test_a_system_without_room_is_asked_again(
     await writer.wait_closed()
     await arrivals.close()
     assert arrivals.under_way == 0
-    assert caplog.messages == ["here cannot accept connections now: [Errno 24] Too many open files"]
+    assert caplog.messages == [
+        "tls://127.0.0.1:0 cannot accept connections now: [Errno 24] Too many open files"
+    ]

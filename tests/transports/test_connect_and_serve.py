@@ -187,12 +187,36 @@ async def test_connections_beyond_the_limit_are_turned_away(place: Place) -> Non
             assert await four.call("add", [1, 2]) == 3
 
 
-@pytest.mark.parametrize("url", ["", "127.0.0.1:80", "ftp://x", "nonsense"])
+@pytest.mark.parametrize("url", ["", "127.0.0.1:80", "ftp://x", "ftp://[x", "nonsense", "tcp"])
 async def test_a_url_without_a_known_scheme_is_refused_with_the_schemes_there_are(url: str) -> None:
     with pytest.raises(ConnectError, match="stdio, tcp, tls, unix, ws, wss, http, https, memory"):
         await connect(url)
     with pytest.raises(ConnectError, match="has no scheme that Accord knows"):
         await serve(Router(), url)
+
+
+@pytest.mark.req("F-27")
+@pytest.mark.parametrize("scheme", ["tcp", "tls", "ws", "wss", "http", "https"])
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1:99999", "127.0.0.1:x", "[::1:80", "me:secret@127.0.0.1:1", ":1", "a..b:1"],
+)
+async def test_a_url_without_a_usable_address_is_refused(scheme: str, address: str) -> None:
+    url = f"{scheme}://{address}"
+    with pytest.raises(ConnectError) as refused:
+        await connect(url)
+    assert "secret" not in refused.value.message
+    with pytest.raises(ConnectError) as unserved:
+        await serve(Router(), url, tls=ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+    assert "secret" not in unserved.value.message
+
+
+@pytest.mark.req("F-27")
+@everywhere
+async def test_an_address_that_is_taken_is_refused(place: Place) -> None:
+    async with serve(Router(), place.url, **place.server) as server:
+        with pytest.raises(ConnectError):
+            await serve(Router(), server.url, **place.server)
 
 
 @pytest.mark.req("F-27")

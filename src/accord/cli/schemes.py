@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from accord.cli.exits import UsageError
+from accord.transports.urls import shown
 
 STREAMS: Final = frozenset({"stdio", "tcp", "tls", "unix"})
 """Byte streams, which need framing."""
@@ -22,11 +23,11 @@ def read_scheme(url: str | None) -> str:
         raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
     try:
         scheme = urlsplit(url).scheme
-    except ValueError as error:
-        raise UsageError(f"{url!r} is no URL: {error}") from None
+    except ValueError:  # whose message may repeat a password
+        raise UsageError(f"{shown(url)!r} is no URL") from None
     if scheme not in ALL:
         known = ", ".join(sorted(ALL))
-        raise UsageError(f"{url!r} does not begin with a scheme that accord knows ({known})")
+        raise UsageError(f"{shown(url)!r} does not begin with a scheme that accord knows ({known})")
     return scheme
 
 

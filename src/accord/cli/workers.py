@@ -28,6 +28,7 @@ from accord.cli import exits
 from accord.cli.output import complain
 from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.transports.serve import Server
+from accord.transports.urls import shown
 
 log = logging.getLogger("accord.cli")
 
@@ -197,5 +198,5 @@ def _hold_port(host: str, url: str) -> socket.socket:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         holder.bind(address)
     except OSError as error:
-        raise ConnectError(f"cannot listen on {url}: {error.strerror or error}") from error
+        raise ConnectError(f"cannot listen on {shown(url)}: {error.strerror or error}") from error
     return holder

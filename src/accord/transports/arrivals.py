@@ -6,17 +6,71 @@ import asyncio
 import contextlib
 import logging
 import socket
-import ssl
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
+from msgspec.structs import replace
+
+from accord.jsonrpc.errors import ConnectError
 from accord.transports.options import Options
+from accord.transports.sockets import bind_inet, bind_unix
+from accord.transports.stream.address import InetAddress, UnixAddress
+from accord.transports.web_address import WebAddress
 
 log = logging.getLogger("accord.transports")
 
 ACCEPT_PAUSE_SECONDS: Final = 1.0
 """How long to wait when the system has no room for a further connection."""
+
+
+class _Startable(Protocol):
+    async def start(self, sockets: list[socket.socket]) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+_Address = TypeVar("_Address", InetAddress | UnixAddress, WebAddress)
+_Listener = TypeVar("_Listener", bound=_Startable)
+
+
+async def listen(
+    address: _Address, options: Options, make: Callable[[_Address], _Listener]
+) -> _Listener:
+    """The listener that `make` returns, started; it is given the real port in place of 0.
+
+    Raises ConnectError when nothing can listen at `address`.
+    """
+    if address.secure and options.tls is None:
+        raise ConnectError(
+            f"cannot listen on {address}: TLS needs a certificate",
+            recoverable=False,
+            advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
+        )
+    try:
+        return await _listen(address, options, make)
+    except (OSError, ValueError) as error:  # a ValueError of a host that cannot be looked up
+        raise ConnectError(
+            f"cannot listen on {address}: {getattr(error, 'strerror', None) or error}",
+            advice="Choose another address (port 0 picks a free port), or stop what is using it.",
+        ) from error
+
+
+async def _listen(
+    address: _Address, options: Options, make: Callable[[_Address], _Listener]
+) -> _Listener:
+    if isinstance(address, UnixAddress):
+        sockets = [bind_unix(address.path, options.backlog)]
+    else:
+        sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
+        address = replace(address, port=sockets[0].getsockname()[1])
+    listener = make(address)
+    try:
+        await listener.start(sockets)
+    except BaseException:
+        await listener.close()
+        raise
+    return listener
 
 
 class Arrivals:
@@ -30,17 +84,16 @@ class Arrivals:
 
     def __init__(
         self,
-        name: str,
+        address: InetAddress | UnixAddress | WebAddress,
         protocol: Callable[[], asyncio.BaseProtocol],
         options: Options,
         *,
-        tls: ssl.SSLContext | None,
         has_room: Callable[[], bool],
     ) -> None:
-        self._name = name
+        self._address = address
         self._protocol = protocol
         self._options = options
-        self._tls = tls
+        self._tls = options.tls if address.secure else None
         self._has_room = has_room
         self._sockets: list[socket.socket] = []
         self._servers: list[asyncio.AbstractServer] = []
@@ -83,7 +136,7 @@ class Arrivals:
             try:
                 connection, _ = await loop.sock_accept(bound)
             except OSError as error:
-                log.error("%s cannot accept connections now: %s", self._name, error)
+                log.error("%s cannot accept connections now: %s", self._address, error)
                 await asyncio.sleep(ACCEPT_PAUSE_SECONDS)
                 continue
             if not self._has_room():
@@ -111,7 +164,7 @@ class Arrivals:
                 ssl_handshake_timeout=self._options.server_limits.header_seconds,
             )
         except OSError as error:
-            log.info("TLS handshake at %s failed: %s", self._name, error)
+            log.info("TLS handshake at %s failed: %s", self._address, error)
 
 
 def _is_unix(bound: socket.socket) -> bool:

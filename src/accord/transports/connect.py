@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Generator, Sequence
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError
@@ -16,6 +15,7 @@ from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool
 from accord.transports.options import Options
 from accord.transports.reconnect import Backoff, open_reconnecting
+from accord.transports.urls import scheme_of, shown
 
 SCHEMES = ("stdio", "tcp", "tls", "unix", "ws", "wss", "http", "https", "memory")
 
@@ -100,7 +100,7 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
     """The channel for a URL or a command. Imports only the transport that is used."""
     if not isinstance(target, str):
         return await _open_process(list(target), options)
-    match scheme_of(target):
+    match known_scheme(target):
         case "memory":
             from accord.transports.memory import open_memory
 
@@ -118,7 +118,7 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
 
             return await open_http(target, options)
         case _:
-            command = shlex.split(target.removeprefix("stdio:").removeprefix("//"))
+            command = shlex.split(target.partition(":")[2].removeprefix("//"))
             if command:
                 return await _open_process(command, options)
             from accord.transports.stdio import open_stdio
@@ -132,13 +132,13 @@ async def _open_process(command: list[str], options: Options) -> Channel:
     return await open_process(command, options)
 
 
-def scheme_of(url: str) -> str:
+def known_scheme(url: str) -> str:
     """The URL's scheme. Raises `ConnectError` that names the ones there are."""
-    scheme = urlsplit(url).scheme
+    scheme = scheme_of(url)
     if scheme not in SCHEMES:
         known = ", ".join(SCHEMES)
         raise ConnectError(
-            f"{url!r} has no scheme that Accord knows ({known})",
+            f"{shown(url)!r} has no scheme that Accord knows ({known})",
             recoverable=False,
             advice="Write the URL with its scheme, for example tcp://127.0.0.1:7000.",
         )

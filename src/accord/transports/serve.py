@@ -14,14 +14,14 @@ from typing import Any
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import ConnectError, TransportError
+from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.ids import IdKind
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.states import State
 from accord.jsonrpc.threads import ThreadPool
-from accord.transports.connect import scheme_of
+from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
 from accord.transports.options import Options
 
@@ -76,7 +76,7 @@ class Server:
         return _total(self._past, *(peer.statistics for peer in self.peers))
 
     async def _start(self, url: str) -> None:
-        match scheme_of(url):
+        match known_scheme(url):
             case "http" | "https":
                 await self._start_http(url)
             case "stdio":
@@ -92,13 +92,7 @@ class Server:
         self._dispatcher = Dispatcher(
             self._router, limits=self._options.limits, statistics=self._past, **options
         )
-        try:
-            self._listener = await listen_http(url, self._dispatcher, self._options)
-        except (OSError, ValueError) as error:
-            raise ConnectError(
-                f"cannot listen on {url}: {getattr(error, 'strerror', None) or error}",
-                advice="Choose another address (port 0 picks one), or stop what is using it.",
-            ) from error
+        self._listener = await listen_http(url, self._dispatcher, self._options)
         self.url = self._listener.url
 
     async def _start_stdio(self, url: str) -> None:

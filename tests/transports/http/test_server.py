@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.session import Statistics
 from accord.transports.http.server import listen_http
@@ -369,14 +369,14 @@ async def test_closing_that_is_cancelled_cuts_what_is_left() -> None:
     ],
 )
 async def test_addresses_that_cannot_be_listened_on(url: str, why: str) -> None:
-    with pytest.raises(TransportError, match=why):
+    with pytest.raises(ConnectError, match=why):
         await listen_http(url, Service(), Options())
 
 
 @pytest.mark.req("F-27")
 async def test_an_address_that_is_taken() -> None:
     async with serving() as site:
-        with pytest.raises(TransportError) as caught:
+        with pytest.raises(ConnectError) as caught:
             await listen_http(site.listener.url, Service(), Options())
         assert caught.value.message == (
             f"cannot listen on {site.listener.url}: Address already in use"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import ConnectError, TransportError
+from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import ServerLimits
 from accord.transports.options import Options
 from accord.transports.stream.client import open_stream
@@ -77,7 +77,7 @@ async def test_address_can_be_used_again_after_close() -> None:
 @pytest.mark.req("F-27")
 async def test_address_in_use_says_so() -> None:
     async with serving() as service:
-        with pytest.raises(TransportError) as caught:
+        with pytest.raises(ConnectError) as caught:
             await listen_stream(service.listener.url, refuse, Options())
     assert (
         caught.value.message == f"cannot listen on {service.listener.url}: Address already in use"
@@ -124,7 +124,7 @@ async def test_connection_that_cannot_be_accepted_is_closed_and_logged(
 
 @pytest.mark.req("F-19", "F-27")
 async def test_tls_without_a_certificate_says_so() -> None:
-    with pytest.raises(TransportError) as caught:
+    with pytest.raises(ConnectError) as caught:
         await listen_stream("tls://127.0.0.1:0", refuse, Options())
     assert caught.value.message == "cannot listen on tls://127.0.0.1:0: TLS needs a certificate"
     assert not caught.value.recoverable
@@ -191,7 +191,7 @@ async def test_stale_unix_socket_is_replaced(tmp_path: Path) -> None:
 async def test_live_unix_socket_is_left_alone(tmp_path: Path) -> None:
     url = f"unix://{tmp_path}/socket"
     async with serving(url) as service:
-        with pytest.raises(TransportError) as caught:
+        with pytest.raises(ConnectError) as caught:
             await listen_stream(url, refuse, Options())
         assert caught.value.message == f"cannot listen on {url}: another process listens there"
         assert await answers(service)
@@ -203,7 +203,7 @@ async def test_busy_unix_socket_is_left_alone(tmp_path: Path) -> None:
         busy.bind(str(path))
         busy.listen(0)
         waiting.connect(str(path))  # fills the queue of connections
-        with pytest.raises(TransportError, match="another process listens there"):
+        with pytest.raises(ConnectError, match="another process listens there"):
             await listen_stream(f"unix://{path}", refuse, Options())
         assert path.is_socket()
 
@@ -211,7 +211,7 @@ async def test_busy_unix_socket_is_left_alone(tmp_path: Path) -> None:
 async def test_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "precious"
     path.write_text("data")
-    with pytest.raises(TransportError, match="it is no socket"):
+    with pytest.raises(ConnectError, match="it is no socket"):
         await listen_stream(f"unix://{path}", refuse, Options())
     assert path.read_text() == "data"
 
@@ -227,6 +227,6 @@ async def test_unix_socket_of_another_server_is_left_alone_at_close(tmp_path: Pa
 
 async def test_unix_socket_in_a_missing_folder_says_so(tmp_path: Path) -> None:
     url = f"unix://{tmp_path}/missing/socket"
-    with pytest.raises(TransportError) as caught:
+    with pytest.raises(ConnectError) as caught:
         await listen_stream(url, refuse, Options())
     assert caught.value.message == f"cannot listen on {url}: No such file or directory"

@@ -12,7 +12,6 @@
     responses   bytes in, whole responses out                        pure
     answers     what a response means for the message it answers     pure
 
-    address     the parts of an endpoint's URL                       pure
     heads       the head of a request or response, read strictly     pure
     fields      header fields, looked at only when asked for         pure
     bodies, chunked                                                  pure

@@ -16,13 +16,13 @@ from typing import Final
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.messages import Id
-from accord.transports.http.address import HttpAddress, parse
 from accord.transports.http.answers import answer_in, calls_in
 from accord.transports.http.exchange import ClientConnection
 from accord.transports.http.responses import Response
 from accord.transports.options import Options
-from accord.transports.stream.address import host_and_port
 from accord.transports.stream.client import connect_error
+from accord.transports.urls import host_and_port
+from accord.transports.web_address import WebAddress, parse
 
 MAX_READY_MESSAGES: Final = 1_000
 MAX_READY_BYTES: Final = 1024 * 1024
@@ -52,7 +52,7 @@ async def open_http(url: str, options: Options) -> HttpChannel:
 class HttpChannel:
     """A channel to one endpoint. See `Channel` for its methods."""
 
-    def __init__(self, address: HttpAddress, options: Options) -> None:
+    def __init__(self, address: WebAddress, options: Options) -> None:
         self._address = address
         self._tls = (options.tls or _default_tls()) if address.secure else None
         self._head = _request_head(address, options.headers)
@@ -257,7 +257,7 @@ class HttpChannel:
             self._receiver.connection_lost(None)
 
 
-def _request_head(address: HttpAddress, headers: Mapping[str, str]) -> bytes:
+def _request_head(address: WebAddress, headers: Mapping[str, str]) -> bytes:
     """A request up to the value of its content-length."""
     fields = {
         "host": address.authority,

@@ -15,7 +15,6 @@ from typing import Final, cast
 from msgspec import UnsetType
 
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
@@ -33,8 +32,7 @@ from accord.transports.http.rules import Head
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
 from accord.transports.origins import is_loopback
-from accord.transports.stream.address import host_and_port, tls_details
-from accord.transports.stream.sockets import tune
+from accord.transports.sockets import describe, tune
 
 log = logging.getLogger("accord.transports.http")
 
@@ -110,17 +108,11 @@ class HttpConnection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         site = self._site
-        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
-        self._info = ChannelInfo(
-            scheme=site.scheme,
-            address=host_and_port(host, port),
-            duplex=False,
-            details={"tls": tls_details(transport)} if site.scheme == "https" else {},
-        )
-        if transport.get_extra_info("socket") is not None:  # there is none in memory
-            tune(transport)
+        self._info = describe(transport, site.scheme, duplex=False)
+        tune(transport)
+        peer = transport.get_extra_info("peername")
         self._reader = RequestReader(
-            site.rules_for(loopback=is_loopback(host)),
+            site.rules_for(loopback=bool(peer) and is_loopback(peer[0])),
             max_head=site.server_limits.max_header_bytes,
             max_body=site.limits.max_message_bytes,
         )

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 from accord.jsonrpc.errors import ConnectionLostError, FramingError, TransportError
 from accord.transports.http.heads import MalformedError
 from accord.transports.http.responses import Response, ResponseReader, TooLargeError
-from accord.transports.stream.sockets import tune
+from accord.transports.sockets import tune
 
 
 class Owner(Protocol):

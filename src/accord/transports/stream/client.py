@@ -9,9 +9,9 @@ import ssl
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import ConnectError
 from accord.transports.options import Options
-from accord.transports.stream.address import InetAddress, UnixAddress, describe, parse
+from accord.transports.sockets import describe, tune
+from accord.transports.stream.address import InetAddress, UnixAddress, parse
 from accord.transports.stream.channel import StreamChannel, StreamSettings
-from accord.transports.stream.sockets import tune
 
 
 async def open_stream(url: str, options: Options) -> StreamChannel:
@@ -24,9 +24,8 @@ async def open_stream(url: str, options: Options) -> StreamChannel:
             transport = await _connect(channel, address, options)
     except (OSError, ValueError) as error:
         raise connect_error(address, error, options) from error
-    channel.info = describe(transport, address)
-    if address.scheme != "unix":
-        tune(transport)
+    channel.info = describe(transport, address.scheme)
+    tune(transport)
     return channel
 
 
@@ -37,9 +36,7 @@ async def _connect(
     if isinstance(address, UnixAddress):
         transport, _ = await loop.create_unix_connection(lambda: channel, address.path)
         return transport
-    context = None
-    if address.scheme == "tls":
-        context = options.tls or ssl.create_default_context()
+    context = (options.tls or ssl.create_default_context()) if address.secure else None
     transport, _ = await loop.create_connection(
         lambda: channel, address.host, address.port, ssl=context
     )

@@ -7,13 +7,12 @@ import logging
 import socket
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import TransportError
-from accord.transports.arrivals import Arrivals
+from accord.transports.arrivals import Arrivals, listen
 from accord.transports.listener import Accept
 from accord.transports.options import Options
-from accord.transports.stream.address import InetAddress, UnixAddress, describe, parse
+from accord.transports.sockets import UnixSocketFile, describe, tune
+from accord.transports.stream.address import InetAddress, UnixAddress, parse
 from accord.transports.stream.channel import StreamChannel, StreamSettings
-from accord.transports.stream.sockets import UnixSocketFile, bind_inet, bind_unix, tune
 
 log = logging.getLogger("accord.transports")
 
@@ -24,40 +23,9 @@ LINGER_SECONDS = 1.0
 async def listen_stream(url: str, accept: Accept, options: Options) -> StreamListener:
     """Listen on `tcp://host:port`, `tls://host:port` or `unix:///path`; port 0 picks a free one.
 
-    Raises TransportError when that cannot be.
+    Raises ConnectError when that cannot be.
     """
-    address = parse(url)
-    if address.scheme == "tls" and options.tls is None:
-        raise TransportError(
-            f"cannot listen on {address}: TLS needs a certificate",
-            recoverable=False,
-            advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
-        )
-    try:
-        return await _listen(address, accept, options)
-    except OSError as error:
-        raise TransportError(
-            f"cannot listen on {address}: {error.strerror or error}",
-            advice="Choose another address (port 0 picks a free port), or stop what is using it.",
-        ) from error
-
-
-async def _listen(
-    address: InetAddress | UnixAddress, accept: Accept, options: Options
-) -> StreamListener:
-    if isinstance(address, UnixAddress):
-        sockets = [bind_unix(address.path, options.backlog)]
-    else:
-        sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
-        if address.port == 0:
-            address = InetAddress(address.scheme, *sockets[0].getsockname()[:2])
-    listener = StreamListener(address, accept, options)
-    try:
-        await listener.start(sockets)
-    except BaseException:
-        await listener.close()
-        raise
-    return listener
+    return await listen(parse(url), options, lambda at: StreamListener(at, accept, options))
 
 
 class StreamListener:
@@ -81,10 +49,9 @@ class StreamListener:
         self._file = UnixSocketFile(address.path) if isinstance(address, UnixAddress) else None
         self._channels: set[StreamChannel] = set()
         self._arrivals = Arrivals(
-            self.url,
+            address,
             lambda: StreamChannel(self._info, self._settings, self),
             options,
-            tls=options.tls if address.scheme == "tls" else None,
             has_room=lambda: not self._is_full(),
         )
 
@@ -104,13 +71,12 @@ class StreamListener:
     # What channels say
 
     def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None:
-        if self._address.scheme != "tls" and self._is_full():
+        if not self._address.secure and self._is_full():
             channel.abort()
             return
         self._channels.add(channel)
-        channel.info = describe(transport, self._address)
-        if self._file is None:
-            tune(transport)
+        channel.info = describe(transport, self._address.scheme)
+        tune(transport)
         try:
             self._accept(channel)
         except Exception:

@@ -11,9 +11,9 @@ from typing import Final, cast
 
 from accord.jsonrpc.errors import ConnectError
 from accord.transports.options import Options
+from accord.transports.sockets import describe, tune
 from accord.transports.stream.client import connect_error
-from accord.transports.stream.sockets import tune
-from accord.transports.websocket.address import WebSocketAddress, describe, parse
+from accord.transports.web_address import WebAddress, parse
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.handshake import (
     HeadBuffer,
@@ -56,7 +56,7 @@ async def open_websocket(url: str, options: Options) -> WebSocketChannel:
 class ClientHandshake(asyncio.Protocol):
     """A connection to a server until it is a WebSocket."""
 
-    def __init__(self, address: WebSocketAddress, options: Options) -> None:
+    def __init__(self, address: WebAddress, options: Options) -> None:
         self._address = address
         self._options = options
         self._key = base64.b64encode(os.urandom(16)).decode()
@@ -114,7 +114,7 @@ class ClientHandshake(asyncio.Protocol):
         check_response(response, key=self._key, offered=self._offered())
         transport = cast(asyncio.Transport, self._transport)
         channel = WebSocketChannel(
-            describe(transport, {"headers": response.headers}),
+            describe(transport, self._address.scheme, details={"headers": response.headers}),
             WebSocketSettings.of(self._options, serving=False),
         )
         channel.adopt(transport, rest)

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, cast
 
-from accord.jsonrpc.errors import TransportError
-from accord.transports.arrivals import Arrivals
+from accord.transports.arrivals import Arrivals, listen
 from accord.transports.listener import Accept
 from accord.transports.options import Options
 from accord.transports.origins import is_loopback
+from accord.transports.sockets import describe, tune
 from accord.transports.stream.channel import StreamChannel, receive_buffer
-from accord.transports.stream.sockets import bind_inet, tune
-from accord.transports.websocket.address import WebSocketAddress, describe, parse
+from accord.transports.web_address import WebAddress, parse_served
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.handshake import HeadBuffer, RefusedError, accept
 
@@ -31,56 +30,25 @@ SPARE_CONNECTIONS: Final = 64
 async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSocketListener:
     """Listen at `url`, such as `ws://127.0.0.1:7000/rpc`; port 0 picks a free one.
 
-    Raises TransportError when that cannot be.
+    Raises ConnectError when that cannot be.
     """
-    address = parse(url)
-    if address.query:
-        raise TransportError(
-            f"cannot listen on {address}: a query is for clients to send", recoverable=False
-        )
-    if address.secure and options.tls is None:
-        raise TransportError(
-            f"cannot listen on {address}: TLS needs a certificate",
-            recoverable=False,
-            advice="Give the option `tls` an ssl.SSLContext with the certificate and its key.",
-        )
-    try:
-        return await _listen(address, accept, options)
-    except OSError as error:
-        raise TransportError(
-            f"cannot listen on {address}: {error.strerror or error}",
-            advice="Choose another address (port 0 picks a free port), or stop what is using it.",
-        ) from error
-
-
-async def _listen(address: WebSocketAddress, accept: Accept, options: Options) -> WebSocketListener:
-    sockets = await bind_inet(address.host, address.port, reuse_port=options.reuse_port)
-    if address.port == 0:
-        port = sockets[0].getsockname()[1]
-        address = WebSocketAddress(address.scheme, address.host, port, address.path)
-    listener = WebSocketListener(address, accept, options)
-    try:
-        await listener.start(sockets)
-    except BaseException:
-        await listener.close()
-        raise
-    return listener
+    address = parse_served(url)
+    return await listen(address, options, lambda at: WebSocketListener(at, accept, options))
 
 
 class WebSocketListener:
     """A place where WebSockets are opened; implements `Listener` and `Owner`."""
 
-    def __init__(self, address: WebSocketAddress, accept: Accept, options: Options) -> None:
+    def __init__(self, address: WebAddress, accept: Accept, options: Options) -> None:
         self.url = str(address)
-        self.path = address.path
+        self.address = address
         self.options = options
         self.settings = WebSocketSettings.of(options, serving=True)
         self._accept = accept
         self._arrivals = Arrivals(
-            self.url,
+            address,
             lambda: ServerHandshake(self),
             options,
-            tls=options.tls if address.secure else None,
             has_room=lambda: self.connections < options.server_limits.max_connections,
         )
         self._handshakes: set[ServerHandshake] = set()
@@ -176,14 +144,15 @@ class ServerHandshake(asyncio.BufferedProtocol):
         peer = self._transport.get_extra_info("peername")
         request, answer = accept(
             head,
-            path=listener.path,
+            path=listener.address.path,
             origins=listener.options.origins,
             loopback=bool(peer) and is_loopback(peer[0]),
         )
         self._leave()
         self._transport.write(answer)
         details = {"headers": request.headers, "target": request.target}
-        channel = WebSocketChannel(describe(self._transport, details), listener.settings, listener)
+        info = describe(self._transport, listener.address.scheme, details=details)
+        channel = WebSocketChannel(info, listener.settings, listener)
         channel.adopt(self._transport, rest)
 
     def _refuse(self, error: RefusedError) -> None:

@@ -1,22 +1,23 @@
-"""The parts of an endpoint's URL. Pure."""
+"""Where an HTTP endpoint or a WebSocket is: the parts of its URL. Pure."""
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from accord.jsonrpc.errors import ConnectError
-from accord.transports.stream.address import host_and_port
+from accord.transports.urls import host_and_port, split, unusable
 
-_PORTS: Final = {"http": 80, "https": 443}
+_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 _TARGET = re.compile(r"/[\x21-\x7e]*")
+_FORMS: Final = "Write it as http://host:port/path or ws://host:port/path; https and wss use TLS."
+_bad = partial(unusable, advice=_FORMS)
 
 
-class HttpAddress(Struct, frozen=True):
-    """Where an endpoint is."""
+class WebAddress(Struct, frozen=True):
+    """`http://host:port/path?query`, or the same with `https`, `ws` or `wss`."""
 
     scheme: str
     host: str
@@ -26,7 +27,7 @@ class HttpAddress(Struct, frozen=True):
 
     @property
     def secure(self) -> bool:
-        return self.scheme == "https"
+        return self.scheme in ("https", "wss")
 
     @property
     def authority(self) -> str:
@@ -45,21 +46,16 @@ class HttpAddress(Struct, frozen=True):
         return f"{self.scheme}://{host_and_port(self.host, self.port)}{self.path}"
 
 
-def parse(url: str) -> HttpAddress:
+def parse(url: str) -> WebAddress:
     """The address that `url` names. Raises ConnectError that says what is wrong with it."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise _bad(url, str(error)) from None
+    parts, port = split(url, advice=_FORMS)
     if parts.scheme not in _PORTS or not parts.hostname:
         raise _bad(url, "it needs a scheme and a host")
     if parts.username is not None:
-        # the URL is not repeated: there is a password in it
-        raise _bad(parts.hostname, "credentials belong into the option `headers`")
+        raise _bad(url, "credentials belong into the option `headers`")
     if parts.fragment:
         raise _bad(url, "it has a fragment")
-    address = HttpAddress(
+    address = WebAddress(
         parts.scheme,
         parts.hostname,
         _PORTS[parts.scheme] if port is None else port,
@@ -71,9 +67,9 @@ def parse(url: str) -> HttpAddress:
     return address
 
 
-def _bad(url: str, why: str) -> ConnectError:
-    return ConnectError(
-        f"cannot use the address {url!r}: {why}",
-        recoverable=False,
-        advice="Write it as http://host:port/path or https://host/path.",
-    )
+def parse_served(url: str) -> WebAddress:
+    """The address that a server is to have. Raises ConnectError for a URL only clients can use."""
+    address = parse(url)
+    if address.query:
+        raise _bad(url, "a query is for clients to send")
+    return address

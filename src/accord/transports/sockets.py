@@ -1,4 +1,5 @@
-"""Sockets: bound to where a server listens, and told once what they need to know."""
+"""Sockets: bound to where a server listens, told once what they need to know, and asked
+who is at the other end."""
 
 from __future__ import annotations
 
@@ -6,8 +7,13 @@ import asyncio
 import errno
 import os
 import socket
+import ssl
 import stat
+from collections.abc import Mapping
 from typing import Any
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.transports.urls import host_and_port
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A silent connection is probed after a minute and given up after another."""
@@ -15,12 +21,42 @@ _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 def tune(transport: asyncio.BaseTransport) -> None:
     """Have a TCP connection send small writes at once, and notice when its peer is gone."""
-    connection: socket.socket = transport.get_extra_info("socket")
+    connection: socket.socket | None = transport.get_extra_info("socket")
+    if connection is None or connection.family == socket.AF_UNIX:
+        return
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE.items():
         if hasattr(socket, name):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def describe(
+    transport: asyncio.BaseTransport,
+    scheme: str,
+    *,
+    duplex: bool = True,
+    details: Mapping[str, Any] | None = None,
+) -> ChannelInfo:
+    """What is known of the other end of a connection, with its TLS among the `details`."""
+    tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
+    known = dict(details or {})
+    if tls is not None:
+        known["tls"] = {
+            "version": tls.version(),
+            "cipher": tls.cipher(),
+            "certificate": tls.getpeercert() or None,
+        }
+    return ChannelInfo(scheme=scheme, address=_there(transport), duplex=duplex, details=known)
+
+
+def _there(transport: asyncio.BaseTransport) -> str:
+    there = transport.get_extra_info("peername")
+    if isinstance(there, tuple):
+        return host_and_port(*there[:2])
+    # A Unix socket's client has no address: the server's path stands for both ends.
+    path = there or transport.get_extra_info("sockname")
+    return path if isinstance(path, str) else ""
 
 
 async def bind_inet(host: str, port: int, *, reuse_port: bool) -> list[socket.socket]:
