@@ -166,7 +166,7 @@ class _Call:
                 command = shlex.split(self._url.removeprefix("stdio:").removeprefix("//"))
                 return await open_process(command, self._options, stderr="inherit")
             return await open_channel(self._url, self._options)
-        except ValueError as error:  # a command, URL or header that cannot be used
+        except ValueError as error:  # a command that cannot be taken apart or started
             raise UsageError(str(error)) from error
 
     @property

@@ -179,8 +179,9 @@ async def test_headers_of_ones_own_are_sent() -> None:
     ],
 )
 async def test_headers_that_would_change_the_request_are_refused(name: str, value: str) -> None:
-    with pytest.raises(ValueError, match="the header field"):
+    with pytest.raises(ConnectError, match="header") as caught:
         await open_http("http://127.0.0.1:1/rpc", Options(headers={name: value}))
+    assert not caught.value.recoverable
 
 
 # Connecting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httptools
 import pytest
+from msgspec.structs import replace
 
 from accord.transports.http.heads import (
     CHUNKED,
@@ -156,24 +157,31 @@ def test_chunked_in_any_letter_case() -> None:
     [
         (
             b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Type: text/html\r\n\r\n",
-            ResponseHead(200, 3, True, {b"content-length": b"3", b"content-type": b"text/html"}),
+            ResponseHead(
+                200, 3, True, {b"content-length": b"3", b"content-type": b"text/html"}, []
+            ),
         ),
-        (b"HTTP/1.1 204\r\n\r\n", ResponseHead(204, 0, True, {})),
-        (b"HTTP/1.1 304 Not Modified\r\n\r\n", ResponseHead(304, 0, True, {})),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", ResponseHead(100, 0, True, {})),
-        (b"HTTP/1.1 200 OK\r\n\r\n", ResponseHead(200, UNTIL_CLOSE, False, {})),
+        (b"HTTP/1.1 204\r\n\r\n", ResponseHead(204, 0, True, {}, [])),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", ResponseHead(304, 0, True, {}, [])),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", ResponseHead(100, 0, True, {}, [])),
+        (b"HTTP/1.1 200 OK\r\n\r\n", ResponseHead(200, UNTIL_CLOSE, False, {}, [])),
         (
             b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
-            ResponseHead(200, 0, False, {b"content-length": b"0"}),
+            ResponseHead(200, 0, False, {b"content-length": b"0"}, []),
         ),
         (
             b"HTTP/1.1 500 \r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
-            ResponseHead(500, CHUNKED, False, {b"transfer-encoding": b"chunked"}),
+            ResponseHead(500, CHUNKED, False, {b"transfer-encoding": b"chunked"}, []),
         ),
     ],
 )
 def test_response_heads(raw: bytes, head: ResponseHead) -> None:
-    assert read_response(raw) == head
+    assert replace(read_response(raw), pairs=[]) == head
+
+
+def test_all_fields_of_a_response_are_there_in_order() -> None:
+    raw = b"HTTP/1.1 200 OK\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 0\r\n\r\n"
+    assert read_response(raw).pairs == [(b"X-A", b"1"), (b"x-a", b"2"), (b"Content-Length", b"0")]
 
 
 @pytest.mark.req("F-30")

@@ -11,7 +11,7 @@ from accord.transports.http.heads import MalformedError
 from accord.transports.http.responses import MAX_HEAD_BYTES, Response, ResponseReader, TooLargeError
 
 JSON = b"Content-Type: application/json\r\n"
-OK = Response(200, b"{}", True, "application/json")
+OK = Response(200, b"{}")
 WHOLE = {
     "a known length": (b"HTTP/1.1 200 OK\r\n" + JSON + b"Content-Length: 2\r\n\r\n{}", OK),
     "chunks": (
@@ -31,7 +31,7 @@ WHOLE = {
     ),
     "a redirect": (
         b"HTTP/1.1 308 Moved\r\nLocation: https://x/\r\nContent-Length: 0\r\n\r\n",
-        Response(308, b"", True, "", "https://x/"),
+        Response(308, b"", True, "https://x/"),
     ),
 }
 

@@ -68,6 +68,7 @@ async def test_headers_with_line_breaks_are_refused() -> None:
         "cannot connect to ws://127.0.0.1:1/: "
         "the value of the header X has characters that no header has"
     )
+    assert error.advice == "Check the URL and the options."
     assert not error.recoverable
 
 

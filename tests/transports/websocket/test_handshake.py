@@ -256,8 +256,8 @@ def test_a_caller_may_name_another_host() -> None:
         ("X A", "a", "'X A' is not the name of a header"),
         ("X-A\r\nX-B", "a", "'X-A\\r\\nX-B' is not the name of a header"),
         ("", "a", "'' is not the name of a header"),
-        ("upgrade", "h2c", "the header upgrade belongs to the WebSocket protocol"),
-        ("Content-Length", "5", "the header Content-Length belongs to the WebSocket protocol"),
+        ("upgrade", "h2c", "the header upgrade belongs to the protocol"),
+        ("Content-Length", "5", "the header Content-Length belongs to the protocol"),
     ],
 )
 def test_headers_that_would_change_the_request_are_refused(

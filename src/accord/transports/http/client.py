@@ -7,7 +7,6 @@ busy, messages wait in a queue. The server cannot call back: the channel is not 
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 from collections import deque
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.messages import Id
 from accord.transports.http.answers import answer_in, calls_in
 from accord.transports.http.exchange import ClientConnection
+from accord.transports.http.fields import check_headers
 from accord.transports.http.responses import Response
 from accord.transports.options import Options
 from accord.transports.stream.client import connect_error
@@ -30,8 +30,6 @@ MAX_READY_BYTES: Final = 1024 * 1024
 CLOSE_SECONDS: Final = 5.0
 """How long `close` waits for responses that are under way."""
 
-_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
 )
@@ -41,10 +39,13 @@ _OURS: Final = frozenset(
 async def open_http(url: str, options: Options) -> HttpChannel:
     """A channel to the JSON-RPC endpoint at `url`, with one connection made already.
 
-    Raises ConnectError when that cannot be made, and ValueError for a header that cannot be
-    set.
+    Raises ConnectError when that cannot be made.
     """
-    channel = HttpChannel(parse(url), options)
+    address = parse(url)
+    try:
+        channel = HttpChannel(address, options)
+    except ValueError as error:  # of a header that cannot be sent
+        raise connect_error(address, error, options) from error
     await channel.connect()
     return channel
 
@@ -258,19 +259,15 @@ class HttpChannel:
 
 
 def _request_head(address: WebAddress, headers: Mapping[str, str]) -> bytes:
-    """A request up to the value of its content-length."""
+    """A request up to the value of its content-length. Raises ValueError."""
+    check_headers(headers, reserved=_OURS)
     fields = {
         "host": address.authority,
         "user-agent": "accord",
         "accept": "application/json",
         "content-type": "application/json",
     }
-    for name, value in headers.items():
-        if _NAME.fullmatch(name) is None or name.lower() in _OURS:
-            raise ValueError(f"the header field {name!r} cannot be set")
-        if _VALUE.fullmatch(value) is None:
-            raise ValueError(f"the header field {name!r} has a value with control characters")
-        fields[name.lower()] = value
+    fields.update((name.lower(), value) for name, value in headers.items())
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"POST {address.target} HTTP/1.1\r\n{lines}content-length: ".encode("latin-1")
 

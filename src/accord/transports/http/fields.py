@@ -1,10 +1,17 @@
-"""The header fields of one message, looked at only when somebody asks. Pure."""
+"""The header fields of one message: read only when somebody asks, checked before they are sent.
+
+Pure.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 Pairs = list[tuple[bytes, bytes]]
+
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 class Fields(Mapping[str, str]):
@@ -37,3 +44,14 @@ class Fields(Mapping[str, str]):
                 values[name] = f"{values[name]}, {value}" if name in values else value
             self._values = values
         return self._values
+
+
+def check_headers(headers: Mapping[str, str], *, reserved: frozenset[str]) -> None:
+    """Raises ValueError for headers that cannot be sent, and for those that are not the user's."""
+    for name, value in headers.items():
+        if _NAME.fullmatch(name) is None:
+            raise ValueError(f"{name!r} is not the name of a header")
+        if name.lower() in reserved:
+            raise ValueError(f"the header {name} belongs to the protocol")
+        if _VALUE.fullmatch(value) is None:
+            raise ValueError(f"the value of the header {name} has characters that no header has")

@@ -77,6 +77,7 @@ class ResponseHead(Struct, frozen=True, gc=False):
     """How long the body is, `CHUNKED` or `UNTIL_CLOSE`."""
     keep_alive: bool
     fields: dict[bytes, bytes]
+    pairs: Pairs
 
 
 def read_request(raw: bytes) -> RequestHead:
@@ -106,22 +107,27 @@ def read_response(raw: bytes) -> ResponseHead:
     if line is None:
         raise MalformedError("the status line is malformed")
     minor, status = line[1], int(line[2])
-    fields, connection = _sift(_read_pairs(httptools.HttpResponseParser, raw))
+    pairs = _read_pairs(httptools.HttpResponseParser, raw)
+    fields, connection = _sift(pairs)
     length = _response_length(fields, status)
     keep_alive = length != UNTIL_CLOSE and _keeps_alive(connection, minor)
-    return ResponseHead(status, length, keep_alive, fields)
+    return ResponseHead(status, length, keep_alive, fields, pairs)
 
 
 class _Collector:
     """What httptools calls while it reads."""
 
-    __slots__ = ("pairs",)
+    __slots__ = ("complete", "pairs")
 
     def __init__(self) -> None:
+        self.complete = False
         self.pairs: Pairs = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.pairs.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        self.complete = True
 
 
 def _read_pairs(
@@ -135,7 +141,8 @@ def _read_pairs(
     except httptools.HttpParserInvalidMethodError:
         raise MalformedError("the request method is not known here", status=501) from None
     except httptools.HttpParserError as error:
-        raise MalformedError(str(error)) from None
+        if not collector.complete:  # else it is about what follows, which is decided here
+            raise MalformedError(str(error)) from None
     if len(collector.pairs) > MAX_FIELDS:
         raise MalformedError(
             f"{len(collector.pairs)} header fields are over the limit of {MAX_FIELDS}", status=431
@@ -194,7 +201,12 @@ def _request_length(fields: dict[bytes, bytes], minor: bytes) -> int:
     if minor == b"0":
         raise MalformedError("HTTP/1.0 has no transfer-encoding")
     if coding.lower() != b"chunked":
-        raise MalformedError("the only transfer-encoding known here is chunked", status=501)
+        # Section 6.3: 400 where chunked is not the last coding, as nobody can tell where such
+        # a body ends; section 6.1: 501 for a coding before it that is not understood.
+        is_last = coding.lower().rpartition(b",")[2].strip(b" \t") == b"chunked"
+        raise MalformedError(
+            "the only transfer-encoding known here is chunked", status=501 if is_last else 400
+        )
     return CHUNKED
 
 

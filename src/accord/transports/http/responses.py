@@ -25,7 +25,6 @@ class Response(Struct, frozen=True):
     status: int
     body: bytes
     keep_alive: bool = True
-    content_type: str = ""
     location: str = ""
 
 
@@ -101,6 +100,5 @@ class ResponseReader:
             head.status,
             body,
             head.keep_alive and not self._buffer,  # whatever follows, nobody asked for it
-            head.fields.get(b"content-type", b"").decode("latin-1"),
             head.fields.get(b"location", b"").decode("latin-1"),
         )

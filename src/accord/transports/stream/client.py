@@ -70,4 +70,8 @@ def connect_error(address: object, error: OSError | ValueError, options: Options
         case OSError():
             return ConnectError(f"cannot connect to {address}: {error.strerror or error}")
         case _:
-            return ConnectError(f"cannot connect to {address}: {error}", recoverable=False)
+            return ConnectError(
+                f"cannot connect to {address}: {error}",
+                recoverable=False,
+                advice="Check the URL and the options.",
+            )

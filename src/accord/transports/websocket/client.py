@@ -19,7 +19,6 @@ from accord.transports.websocket.handshake import (
     HeadBuffer,
     RefusedError,
     Response,
-    check_headers,
     check_response,
     read_response,
     upgrade_request,
@@ -37,14 +36,6 @@ async def open_websocket(url: str, options: Options) -> WebSocketChannel:
     has that `status` and the beginning of the `body`.
     """
     address = parse(url)
-    try:
-        check_headers(options.headers)
-    except ValueError as error:
-        raise ConnectError(
-            f"cannot connect to {address}: {error}",
-            recoverable=False,
-            advice="Check the option `headers`.",
-        ) from error
     handshake = ClientHandshake(address, options)
     try:
         async with asyncio.timeout(options.connect_seconds):

@@ -11,22 +11,18 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 
-import httptools
 from msgspec import Struct
 
-from accord.transports.http.fields import Fields, Pairs
-from accord.transports.http.heads import MalformedError, read_request
+from accord.transports.http import heads
+from accord.transports.http.fields import Fields, check_headers
 from accord.transports.origins import origin_allowed
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _VERSION = "13"
 _END = b"\r\n\r\n"
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _OURS = frozenset(
     (
         "upgrade",
@@ -59,7 +55,7 @@ class LateFields(Fields):
 
     def _read(self) -> dict[str, str]:
         if not self._pairs:
-            self._pairs = read_request(self._head).pairs
+            self._pairs = heads.read_request(self._head).pairs
         return super()._read()
 
 
@@ -154,8 +150,8 @@ def accept(
 def _read_upgrade(raw: bytes, path: str) -> Fields:
     """Section 4.2.1: what a server must find in a request."""
     try:
-        head = read_request(raw)
-    except MalformedError as error:
+        head = heads.read_request(raw)
+    except heads.MalformedError as error:
         raise RefusedError(HTTPStatus(error.status), f"Bad request: {error.reason}.") from None
     headers = Fields(head.pairs)
     if head.path != path.encode():
@@ -189,7 +185,7 @@ def _read_upgrade(raw: bytes, path: str) -> Fields:
 
 def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, str]) -> bytes:
     """What a client sends. Raises `ValueError` for headers that cannot be sent."""
-    check_headers(headers)
+    check_headers(headers, reserved=_OURS)
     fields = {
         "Host": host,
         "Upgrade": "websocket",
@@ -202,28 +198,13 @@ def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, s
     return _head(f"GET {target} HTTP/1.1", {**fields, **headers})
 
 
-def check_headers(headers: Mapping[str, str]) -> None:
-    """Raises `ValueError` for headers that a client cannot send."""
-    for name, value in headers.items():
-        if _TOKEN.fullmatch(name) is None:
-            raise ValueError(f"{name!r} is not the name of a header")
-        if name.lower() in _OURS:
-            raise ValueError(f"the header {name} belongs to the WebSocket protocol")
-        if _FIELD_VALUE.fullmatch(value) is None:
-            raise ValueError(f"the value of the header {name} has characters that no header has")
-
-
 def read_response(raw: bytes) -> Response:
     """The response whose head is `raw`. Raises `ValueError` for what is not HTTP."""
-    collector = _Collector()
-    parser = httptools.HttpResponseParser(collector)
     try:
-        parser.feed_data(raw)
-    except (httptools.HttpParserUpgrade, httptools.HttpParserError) as error:
-        # A parser that has read the whole head may still complain of what is to follow
-        if not collector.complete:
-            raise ValueError(f"the server's answer is not HTTP: {error}") from None
-    return Response(parser.get_status_code(), Fields(collector.pairs))
+        head = heads.read_response(raw)
+    except heads.MalformedError as error:
+        raise ValueError(f"the server's answer is not HTTP: {error.reason}") from None
+    return Response(head.status, Fields(head.pairs))
 
 
 def check_response(response: Response, *, key: str, offered: str = "") -> None:
@@ -242,20 +223,6 @@ def check_response(response: Response, *, key: str, offered: str = "") -> None:
         raise ValueError("the server uses an extension that was not offered")
     if headers.get("sec-websocket-protocol", "") not in ("", *_items(offered)):
         raise ValueError("the server uses a subprotocol that was not offered")
-
-
-class _Collector:
-    """What httptools calls while it reads."""
-
-    def __init__(self) -> None:
-        self.pairs: Pairs = []
-        self.complete = False
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.pairs.append((name, value))
-
-    def on_headers_complete(self) -> None:
-        self.complete = True
 
 
 def accept_key(key: str) -> str:
