@@ -58,6 +58,23 @@ log = logging.getLogger("accord.jsonrpc")
 class Dispatcher:
     """Serves one router to one connection, or to all connections of a listener."""
 
+    __slots__ = (
+        "_alarm",
+        "_debug",
+        "_find",
+        "_find_direct",
+        "_idle",
+        "_limits",
+        "_loop",
+        "_max_depth",
+        "_running",
+        "_shallow",
+        "_strict",
+        "_threads",
+        "draining",
+        "statistics",
+    )
+
     def __init__(
         self,
         router: Router,

@@ -77,6 +77,30 @@ StateObserver = Callable[[State, TransportError | None], None]
 class Peer:
     """One end of a connection. Use `accord.connect` or `accord.serve` to get one."""
 
+    __slots__ = (
+        "__weakref__",
+        "_alarm",
+        "_channel",
+        "_closed",
+        "_closing",
+        "_dispatcher",
+        "_drain",
+        "_error",
+        "_handle",
+        "_heard_at_refusal",
+        "_loop",
+        "_max_depth",
+        "_observers",
+        "_refusals_in_a_row",
+        "_router",
+        "_session",
+        "_timeout",
+        "_writable",
+        "_write_waiters",
+        "call_state",
+        "on_abandoned",
+    )
+
     def __init__(
         self,
         channel: Channel,
@@ -110,8 +134,9 @@ class Peer:
         self._handle = self._dispatcher.handle
         self._observers: list[StateObserver] = []
         self._alarm = Alarm(self._loop, self._sweep)
-        self._writable = asyncio.Event()
-        self._closed = asyncio.Event()
+        self._writable = channel.writable
+        self._write_waiters: list[asyncio.Future[None]] = []
+        self._closed: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._error: TransportError | None = None
         self.call_state: dict[str, Any] = {}
@@ -120,8 +145,6 @@ class Peer:
         """Told the id and method of each call that was given up, so that a protocol can tell
         the other end."""
         channel.start(self)
-        if channel.writable:
-            self._writable.set()
 
     # What is known
 
@@ -190,7 +213,7 @@ class Peer:
         again. Raises what the other end answered (`RpcError` and its subclasses),
         `CallTimeoutError`, `BusyError`, `TransportError` and `InvalidResultError`.
         """
-        if not self._writable.is_set():
+        if not self._writable:
             timeout = await self._wait_writable(method, timeout)
         call = self.begin(method, params, timeout=timeout, idempotent=idempotent)
         return decode_result(await call.answer(), into, method)
@@ -250,7 +273,7 @@ class Peer:
 
     async def send(self, data: bytes) -> None:
         """Send one encoded message or batch as soon as the other end takes it."""
-        if not self._writable.is_set():
+        if not self._writable:
             await self._wait_writable("the message", UNSET)
         self._check_open()
         self._channel.send(data)
@@ -289,7 +312,10 @@ class Peer:
         started = self._loop.time()
         try:
             async with asyncio.timeout(seconds):
-                await self._writable.wait()
+                while not self._writable:
+                    waiter = self._loop.create_future()
+                    self._write_waiters.append(waiter)
+                    await waiter
         except TimeoutError:
             raise own_error("timeout", f"{method} could not be sent within {seconds:g} s") from None
         if seconds is None:
@@ -409,10 +435,12 @@ class Peer:
                     _fail(pending, error)
 
     def writable_changed(self, writable: bool) -> None:
+        self._writable = writable
         if writable:
-            self._writable.set()
-        else:
-            self._writable.clear()
+            waiters, self._write_waiters = self._write_waiters, []
+            for waiter in waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
 
     def input_ended(self) -> None:
         """The other end sends nothing more, but may still read: finish what it asked for."""
@@ -438,8 +466,9 @@ class Peer:
         self._lose_calls(lambda: ConnectionClosedError() if local else _lost(error))
         self._alarm.clear()
         self._move(State.CLOSED, error)
-        self._writable.set()  # whoever waits to send finds the connection closed
-        self._closed.set()
+        self.writable_changed(True)  # whoever waits to send finds the connection closed
+        if self._closed is not None:
+            self._closed.set_result(None)
 
     def _lose_calls(
         self, error: Callable[[], TransportError], *, keep_resendable: bool = False
@@ -462,7 +491,7 @@ class Peer:
         """End the connection: let running handlers finish for up to `drain` seconds and
         their answers leave, fail what still waits for an answer."""
         self.close_soon(drain=drain)
-        await self._closed.wait()
+        await self.wait_closed()
 
     def close_soon(self, *, drain: float | None = None) -> None:
         """Begin to close; `wait_closed` tells when it is done."""
@@ -483,7 +512,10 @@ class Peer:
 
     async def wait_closed(self) -> None:
         """Wait until the connection has ended, by whichever side."""
-        await self._closed.wait()
+        if self._session.state is not State.CLOSED:
+            if self._closed is None:
+                self._closed = self._loop.create_future()
+            await asyncio.shield(self._closed)
 
     async def __aenter__(self) -> Peer:
         return self

@@ -68,6 +68,16 @@ class Pending(Struct):
 class Session:
     """The state of one connection."""
 
+    __slots__ = (
+        "_given_up",
+        "_messages",
+        "_next_id",
+        "limits",
+        "pending",
+        "state",
+        "statistics",
+    )
+
     def __init__(
         self,
         *,
