@@ -36,6 +36,7 @@ serve: setup ## Serve the demo methods over HTTP (URL=… for another address).
 	$(BIN)/accord demo $(URL)
 
 test: setup lint ## Run every check and every test.
+	@tools/install-programs
 	$(BIN)/coverage run -m pytest
 	@$(BIN)/coverage report --format=total | sed 's/$$/% of branches and lines covered/'
 	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
@@ -82,5 +83,5 @@ build: setup ## Build the wheel and the source distribution.
 	$(BIN)/python -m build --no-isolation
 
 clean: ## Remove everything that was made here.
-	rm -rf .venv .venvs build dist .results .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venvs .cache build dist .results .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
