@@ -228,3 +228,26 @@ class Waiting(Source):
 
     def answer(self, data: bytes | None) -> None:
         self.answered.set_result(data)
+
+
+@pytest.mark.req("F-30")
+@pytest.mark.parametrize("method", ["asks", "asks_with_context"])
+async def test_an_inline_handler_that_asks_a_cancelled_future_is_answered_for(method: str) -> None:
+    cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    cancelled.cancel()
+    router = Router()
+
+    @router.method
+    def asks() -> None:
+        cancelled.result()
+
+    @router.method
+    def asks_with_context(context: Context) -> None:
+        cancelled.result()
+
+    dispatcher = Dispatcher(router, limits=Limits())
+    call = request(f'"{method}"')
+    for data, count in ((call, 1), (b"[" + call + b"," + call + b"]", 2)):
+        answer = dispatcher.handle(data, Source())
+        assert isinstance(answer, bytes)
+        assert answer.count(b'"code":-32603') == count

@@ -54,6 +54,10 @@ from accord.jsonrpc.threads import ThreadPool, shared_pool
 
 log = logging.getLogger("accord.jsonrpc")
 
+_FAULTS = (Exception, asyncio.CancelledError)
+"""What an inline handler may raise. One that asks a cancelled future for its result raises
+`CancelledError`, which is no `Exception`; nobody has cancelled the call, though."""
+
 
 class Dispatcher:
     """Serves one router to one connection, or to all connections of a listener."""
@@ -128,7 +132,7 @@ class Dispatcher:
             self.statistics.requests_received += 1
             try:
                 return encode(Success(id, call(what.params, None)))
-            except Exception as error:
+            except _FAULTS as error:
                 return self._malformed(id, what.params) or self._failed(id, what.method, error)
         if isinstance(what, list):
             return self._serve_batch(what, source)
@@ -153,7 +157,7 @@ class Dispatcher:
             context = source.context(name, id) if method.wants_context else None
             result = method.invoke(params, context)
             return encode(Success(id, result)) if id is not UNSET else None
-        except Exception as error:
+        except _FAULTS as error:
             return self._malformed(id, params) or self._failed(id, name, error)
 
     def _serve_batch(
@@ -197,7 +201,7 @@ class Dispatcher:
             # The common case, written out as in `handle`.
             try:
                 results.append(Success(item.id, call(item.params, None)))
-            except Exception as error:
+            except _FAULTS as error:
                 answer = self._malformed(item.id, item.params)
                 results.append(Raw(answer or self._failure(item.id, item.method, error)))
         self.statistics.requests_received += len(results)
@@ -358,7 +362,7 @@ class Dispatcher:
         self.statistics.invalid_received += 1
         return Refused(encode_failure(message.id, message.error))
 
-    def _failed(self, id: Id | UnsetType, method: object, error: Exception) -> bytes | None:
+    def _failed(self, id: Id | UnsetType, method: object, error: BaseException) -> bytes | None:
         """The answer for a handler that raised, or whose result cannot be encoded."""
         if id is not UNSET:
             return self._failure(id, method, error)
@@ -370,7 +374,7 @@ class Dispatcher:
             self._log_unforeseen(method, error)
         return None
 
-    def _failure(self, id: Id, method: object, error: Exception) -> bytes:
+    def _failure(self, id: Id, method: object, error: BaseException) -> bytes:
         self.statistics.handlers_failed += 1
         correlation_id = ""
         if not is_foreseen(error, strict=self._strict):
@@ -378,7 +382,7 @@ class Dispatcher:
         told = to_wire(error, correlation_id=correlation_id, strict=self._strict, debug=self._debug)
         return encode_failure(id, told)
 
-    def _log_unforeseen(self, method: object, error: Exception) -> str:
+    def _log_unforeseen(self, method: object, error: BaseException) -> str:
         """Log what the caller is not told, under the correlation id that it is told."""
         correlation_id = secrets.token_hex(8)
         log.error("%s failed [%s]", method, correlation_id, exc_info=error)
