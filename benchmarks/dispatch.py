@@ -18,7 +18,7 @@ PEERS = ("json-rpc", "pjrpc", "jsonrpcserver", "jsonrpcserver without its schema
 BOUNDS = {
     "json-rpc": at_least(10),
     "pjrpc": at_least(10),
-    "jsonrpcserver": at_least(30),
+    "jsonrpcserver without its schema": at_least(30),
 }
 BATCH_BOUNDS = {"json-rpc": at_least(7)}
 BATCH = 10

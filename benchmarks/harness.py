@@ -83,15 +83,16 @@ def _calibrate(name: str, subject: Subject, plan: Plan) -> int:
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Within this, we and the processes that we start share one core, and yield to them.
+    """Within this, we and the processes that we start share a core and do not interrupt each other.
 
-    A server's answer wakes its reader, and what that costs depends on where the reader runs
-    and on what else the machine does; on one core, with a reader that never interrupts (this
-    process is scheduled as a batch job, its children are not), it always costs the same.
+    What a request costs a server depends on whether it is woken for each or for many, and left
+    alone the scheduler settles for one or the other by chance. As batch jobs on one core, both
+    sides run until they have nothing left to do: a server finds all requests that are in
+    flight, as one under full load does. With one in flight it is woken for each.
     """
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
-    os.sched_setscheduler(0, os.SCHED_BATCH | os.SCHED_RESET_ON_FORK, os.sched_param(0))
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     try:
         yield
     finally:

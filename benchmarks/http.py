@@ -16,7 +16,11 @@ SIZE = 150
 
 INLINE, TASKS, STOCK = "`def`", "`async def`", "`def`, asyncio's own loop"
 PEERS = ("uvicorn", "fastapi-jsonrpc, `def`", "fastapi-jsonrpc, `async def`")
-BOUNDS = {"uvicorn": at_least(2.5), "fastapi-jsonrpc, `def`": at_least(18)}
+BOUNDS = {
+    "uvicorn": at_least(2.5),
+    "fastapi-jsonrpc, `def`": at_least(18),
+    "fastapi-jsonrpc, `async def`": at_least(18),
+}
 
 
 def rows(plan: Plan) -> list[Row]:
@@ -36,13 +40,17 @@ def _rows(plan: Plan) -> list[Row]:
     }
     work = padded(echo, SIZE)
     with running(*processes.values()):
-        subjects = {name: _served(process, work) for name, process in processes.items()}
-        costs = compare(subjects, plan)
+        ports = {name: int(process.line()) for name, process in processes.items()}
+        costs = compare(_served(processes, ports, work, CONNECTIONS), plan)
+        alone = compare(_served(processes, ports, work, 1), plan)
     versus = Versus("http", "`echo`", costs)
+    one = Versus("http", "`echo` on one connection", alone)
     return [
         *versus.rows(INLINE, PEERS, BOUNDS),
         *versus.rows(TASKS, PEERS),
         *versus.rows(STOCK, PEERS),
+        *one.rows(INLINE, PEERS),
+        *one.rows(TASKS, PEERS),
     ]
 
 
@@ -50,7 +58,11 @@ def _fastapi(kind: str) -> Process:
     return Process("benchmarks.peers.fastapi_jsonrpc_http", kind, peer="fastapi-jsonrpc")
 
 
-def _served(process: Process, work: Work) -> Subject:
-    port = int(process.line())
-    wires = [open_socket(port, Http()) for _ in range(CONNECTIONS)]
-    return Served([process], Load(wires, Http(), work))
+def _served(
+    processes: dict[str, Process], ports: dict[str, int], work: Work, connections: int
+) -> dict[str, Subject]:
+    subjects: dict[str, Subject] = {}
+    for name, process in processes.items():
+        wires = [open_socket(ports[name], Http()) for _ in range(connections)]
+        subjects[name] = Served([process], Load(wires, Http(), work))
+    return subjects

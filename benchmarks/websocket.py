@@ -33,16 +33,25 @@ def _rows(plan: Plan) -> list[Row]:
     }
     work = padded(echo, SIZE)
     with running(*processes.values()):
-        subjects = {name: _served(process, work) for name, process in processes.items()}
-        costs = compare(subjects, plan)
+        ports = {name: int(process.line()) for name, process in processes.items()}
+        costs = compare(_served(processes, ports, work, WINDOW), plan)
+        alone = compare(_served(processes, ports, work, 1), plan)
     versus = Versus("websocket", "`echo`", costs)
+    one = Versus("websocket", "`echo`, one in flight", alone)
     return [
         *versus.rows(INLINE, PEERS, PEERS),
         *versus.rows(TASKS, PEERS, PEERS),  # the handler of the other is async too
         *versus.rows(STOCK, PEERS),
+        *one.rows(INLINE, PEERS),
+        *one.rows(TASKS, PEERS),
     ]
 
 
-def _served(process: Process, work: Work) -> Subject:
-    wire = open_socket(int(process.line()), WebSocket())
-    return Served([process], Load([wire], WebSocket(), work, window=WINDOW))
+def _served(
+    processes: dict[str, Process], ports: dict[str, int], work: Work, window: int
+) -> dict[str, Subject]:
+    subjects: dict[str, Subject] = {}
+    for name, process in processes.items():
+        wire = open_socket(ports[name], WebSocket())
+        subjects[name] = Served([process], Load([wire], WebSocket(), work, window=window))
+    return subjects
