@@ -29,7 +29,7 @@ BRIEF = 0.2
 
 
 async def opened(*command: str, **settings: Any) -> tuple[StreamChannel, Recorder]:
-    channel = await open_process(command, Options(), **settings)
+    channel = await open_process(command, Options(**{"stderr": "log", **settings}))
     recorder = Recorder()
     channel.start(recorder)
     return channel, recorder
@@ -118,7 +118,7 @@ async def test_command_that_cannot_be_started_says_so(tmp_path: Path) -> None:
         ([], {}),
     ):
         with pytest.raises(ConnectError) as caught:
-            await open_process(command, Options(), **settings)  # type: ignore[arg-type]
+            await open_process(command, Options(**settings))  # type: ignore[arg-type]
         assert not caught.value.recoverable
         assert caught.value.message.startswith(("cannot start ", "the command to start is empty"))
 

@@ -164,7 +164,7 @@ class _Call:
         try:
             if self._url.startswith("stdio:"):
                 command = shlex.split(self._url.removeprefix("stdio:").removeprefix("//"))
-                return await open_process(command, self._options, stderr="inherit")
+                return await open_process(command, self._options)
             return await open_channel(self._url, self._options)
         except ValueError as error:  # a command that cannot be taken apart or started
             raise UsageError(str(error)) from error

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import ssl
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from accord.jsonrpc.limits import Limits, ServerLimits
 
 Framing = Literal["newline", "content-length"]
+Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
+"""Where a child's stderr goes: to the log `accord.process`, to this process's own, nowhere,
+or line by line to a function."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -35,5 +39,14 @@ class Options(Struct, frozen=True, kw_only=True):
     reuse_port: bool = False
     """TCP-based servers: let several processes listen on the same port (SO_REUSEPORT)."""
     backlog: int = 1024
+    env: Mapping[str, str] | None = None
+    """Child processes: all their environment variables; None for those of this process."""
+    cwd: str | os.PathLike[str] | None = None
+    """Child processes: where they run; None for where this process does."""
+    stderr: Stderr = "inherit"
+    exit_seconds: float = 2.0
+    """Child processes: how long they get to leave by themselves once their stdin is closed."""
+    terminate_seconds: float = 2.0
+    """Child processes: how long they get after SIGTERM, before SIGKILL."""
     pool_size: int = 16
     """HTTP clients: most connections open at once."""

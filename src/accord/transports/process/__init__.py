@@ -1,6 +1,5 @@
 """Messages over the stdin and stdout of a child process."""
 
-from accord.transports.process.stderr import Stderr
 from accord.transports.process.transport import open_process
 
-__all__ = ["Stderr", "open_process"]
+__all__ = ["open_process"]

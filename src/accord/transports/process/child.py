@@ -15,7 +15,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO
 
-from accord.transports.process.stderr import Stderr, StderrLines, log
+from accord.transports.options import Stderr
+from accord.transports.process.stderr import StderrLines, log
 
 _STDERR_TARGETS = {"log": subprocess.PIPE, "inherit": None, "discard": subprocess.DEVNULL}
 _STDERR_SECONDS = 1.0

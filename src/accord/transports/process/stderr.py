@@ -5,13 +5,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Literal, TypeAlias
 
 log = logging.getLogger("accord.process")
-
-Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
-"""Where a child's stderr goes: to the log `accord.process`, to this process's own, nowhere,
-or line by line to a function."""
 
 MAX_LINE_BYTES = 4096
 """Longest line that is passed on in one; a longer one comes in parts."""

@@ -15,41 +15,28 @@ process only, which can end the child in good order.
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError
 from accord.transports.options import Options
 from accord.transports.pipe import PipeTransport
 from accord.transports.process.child import ChildProcess
-from accord.transports.process.stderr import Stderr
 from accord.transports.stream.channel import StreamChannel, StreamSettings
 
-EXIT_SECONDS = 2.0
-TERMINATE_SECONDS = 2.0
 _MAX_ADDRESS = 200
 
 
-async def open_process(
-    command: Sequence[str],
-    options: Options,
-    *,
-    env: Mapping[str, str] | None = None,
-    cwd: str | os.PathLike[str] | None = None,
-    stderr: Stderr = "log",
-    exit_seconds: float = EXIT_SECONDS,
-    terminate_seconds: float = TERMINATE_SECONDS,
-) -> StreamChannel:
+async def open_process(command: Sequence[str], options: Options) -> StreamChannel:
     """Start `command` and talk to it. Raises ConnectError when it cannot be started."""
     name = shlex.join(command)[:_MAX_ADDRESS]
     if not command:
         raise ConnectError("the command to start is empty", recoverable=False)
     try:
-        child = ChildProcess(command, env=env, cwd=cwd, stderr=stderr)
+        child = ChildProcess(command, env=options.env, cwd=options.cwd, stderr=options.stderr)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise ConnectError(
             f"cannot start {name}: {error}",
@@ -58,9 +45,16 @@ async def open_process(
         ) from error
     channel = StreamChannel(
         ChannelInfo(scheme="stdio", address=name, details={"pid": child.pid}),
-        StreamSettings(framing=options.framing, limits=options.limits, linger_seconds=exit_seconds),
+        StreamSettings(
+            framing=options.framing, limits=options.limits, linger_seconds=options.exit_seconds
+        ),
     )
-    ProcessTransport(channel, child, exit_seconds=exit_seconds, terminate_seconds=terminate_seconds)
+    ProcessTransport(
+        channel,
+        child,
+        exit_seconds=options.exit_seconds,
+        terminate_seconds=options.terminate_seconds,
+    )
     return channel
 
 
