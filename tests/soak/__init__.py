@@ -1,0 +1,1 @@
+"""A soak: very many calls and connections, and a look at what they leave behind."""

@@ -1,0 +1,7 @@
+"""The short soak runs on both event loops."""
+
+from __future__ import annotations
+
+from tests.transports.conftest import pytest_asyncio_loop_factories
+
+__all__ = ["pytest_asyncio_loop_factories"]
