@@ -55,7 +55,7 @@ class Work(Struct, frozen=True):
 def _decoded(answer: bytes) -> Answer:
     try:
         return _decode_answer(answer)
-    except msgspec.ValidationError as error:
+    except msgspec.DecodeError as error:
         raise AssertionError(f"{error}: {answer[:500]!r}") from error
 
 

@@ -1,4 +1,4 @@
-"""The websockets server on uvloop, without compression: orjson and an echo, no checks."""
+"""The websockets server on uvloop, without compression and pings: orjson, an echo, no checks."""
 
 # mypy: disable-error-code="import-not-found"
 
@@ -20,7 +20,7 @@ async def answer(connection: ServerConnection) -> None:
 
 
 async def main() -> None:
-    async with serve(answer, "127.0.0.1", 0, compression=None) as server:
+    async with serve(answer, "127.0.0.1", 0, compression=None, ping_interval=None) as server:
         print(next(iter(server.sockets)).getsockname()[1], flush=True)
         await asyncio.get_running_loop().create_future()
 
