@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from accord import (
+    Backoff,
     BusyError,
     ConnectError,
     ConnectionLostError,
@@ -253,3 +254,19 @@ async def test_an_on_connect_that_fails_costs_its_connection_only(
         async with connect(server.url) as peer:
             assert await peer.call("add", [1, 2]) == 3
     assert "on_connect failed" in caplog.text
+
+
+@pytest.mark.req("F-18", "F-20", "F-27")
+@pytest.mark.parametrize("place", ["tcp", "unix", "ws"], indirect=True)
+async def test_a_client_finds_its_server_again_after_a_restart(place: Place) -> None:
+    backoff = Backoff(initial=0.01, longest=0.1)
+    first = await serve(make_router(), place.url, drain=0)
+    async with connect(first.url, reconnect=backoff) as peer:
+        assert await peer.call("add", [1, 2]) == 3
+        lost = peer.begin("hang")
+        await first.close()
+        with pytest.raises(RpcError):
+            await lost
+        waiting = asyncio.create_task(peer.call("add", [2, 2]))
+        async with serve(make_router(), first.url, drain=0):
+            assert await asyncio.wait_for(waiting, 10) == 4
