@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 
@@ -68,7 +69,9 @@ def connect_error(address: object, error: OSError | ValueError, options: Options
         case FileNotFoundError():
             return ConnectError(f"there is no socket {address}")
         case OSError():
-            return ConnectError(f"cannot connect to {address}: {error.strerror or error}")
+            # asyncio puts a text of its own in place of the system's.
+            why = os.strerror(error.errno) if error.errno else str(error)
+            return ConnectError(f"cannot connect to {address}: {why}")
         case _:
             return ConnectError(
                 f"cannot connect to {address}: {error}",
