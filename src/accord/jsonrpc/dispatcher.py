@@ -37,6 +37,7 @@ from accord.jsonrpc.codec import (
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.messages import (
     Batch,
     Id,
@@ -225,7 +226,7 @@ class Dispatcher:
     def _note_null_id(self, method: str) -> None:
         # JSON-RPC 2.0, section 4: null as an id is discouraged, yet it is answered.
         if self.statistics.null_ids_received == 0:
-            log.warning("%s was called with a null id; said once per connection", method)
+            log.warning("%s was called with a null id; said once per connection", log_line(method))
         self.statistics.null_ids_received += 1
 
     # Handlers that take their time
@@ -369,7 +370,7 @@ class Dispatcher:
         self.statistics.handlers_failed += 1
         if is_foreseen(error, strict=self._strict):
             # JSON-RPC 2.0, section 4.1: the client of a notification learns of no error.
-            log.warning("notification %s failed: %s", method, error)
+            log.warning("notification %s failed: %s", method, log_line(error))
         else:
             self._log_unforeseen(method, error)
         return None
@@ -391,7 +392,7 @@ class Dispatcher:
     def _refuse(self, id: Id | UnsetType, error: RpcError) -> bytes | None:
         self.statistics.requests_refused += 1
         if id is UNSET:
-            log.warning("notification dropped: %s", error.message)
+            log.warning("notification dropped: %s", log_line(error.message))
             return None
         return encode_failure(id, error)
 

@@ -51,6 +51,7 @@ from accord.jsonrpc.errors import (
 )
 from accord.jsonrpc.ids import IdKind, Uuids
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.messages import (
     Failure,
     Id,
@@ -356,7 +357,7 @@ class Peer:
                 self._fail_call(id, from_wire(error.code, error.message, decode_data(error.data)))
             case Invalid(id=id, error=fault):
                 self._session.statistics.answers_broken += 1
-                log.warning("broken response dropped: %s", fault.message)
+                log.warning("broken response dropped: %s", log_line(fault.message))
                 self._fail_call(id, fault)
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
@@ -386,7 +387,7 @@ class Peer:
 
     def _fail_unnamed(self, error: RpcError) -> None:
         """An error without an id: a message that the other end could not read or take."""
-        log.warning("the other end reports an error without an id: %s", error)
+        log.warning("the other end reports an error without an id: %s", log_line(error))
         self._session.statistics.answers_unknown += 1
         for id in self._session.only_message():
             self._fail_call(id, _copy(error))
