@@ -22,8 +22,8 @@ HEAD: Final = """\
 A soak makes very many calls and connections, and looks at what they leave behind. Both ends are in
 one process, beside a child at the other end of a pipe. A tenth of it is done first, to bring caches,
 threads and allocators to their working size; what is held then is what may be held at the end. More
-resident memory is allowed up to {growth:.0f} MiB and {objects} objects, for what allocators and
-caches do; tasks, open files and threads must be exactly as many.
+resident memory is allowed up to {growth:.0f} MiB, and {objects:,} more objects, for what allocators and
+bounded caches do; tasks, open files and threads must be exactly as many.
 """
 
 

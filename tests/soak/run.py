@@ -101,8 +101,7 @@ async def soak(
         child = await stack.enter_async_context(connect(CHILD, client_router(), cwd=ROOT))
         session = Session(servers, child, say)
         say("warming up")
-        await session.start_threads()
-        await session.run(size.share(10), slices=1)
+        await session.warm_up(size)
         before, child_before = await session.held()
         made, rss = await session.run(size, slices=slices)
         after, child_after = await session.held()
@@ -131,7 +130,13 @@ class Session:
         self._say = say
         self._seed = 0
 
-    async def start_threads(self) -> None:
+    async def warm_up(self, size: Size) -> None:
+        """Do everything once, and hold connections twice: then the allocator has settled."""
+        await self._start_threads()
+        await self.run(size.share(10), slices=1)
+        await connections.hold(self._urls, size.hold, rounds=1)
+
+    async def _start_threads(self) -> None:
         """Have the pools of this process and the child start all their threads."""
         async with connect(self._urls[0]) as peer:
             ends = (peer, self._child) * (2 * DEFAULT_THREADS)
