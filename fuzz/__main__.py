@@ -30,13 +30,14 @@ def main() -> int:
     if variables is None and given.engine == "atheris":
         return 2
     for name in [given.target] if given.target else targets.NAMES:
+        commit = record.commit()
         started = time.monotonic()
         inputs = _guided(variables, name, given) if variables else _plain(name, given)
         if inputs is None:
             return 1
         engine = f"Atheris {environment.atheris_version()}" if variables else "mutation"
         seconds = time.monotonic() - started
-        run = record.Run(target=name, engine=engine, inputs=inputs, seconds=seconds)
+        run = record.Run(target=name, commit=commit, engine=engine, inputs=inputs, seconds=seconds)
         print(run.row, flush=True)
         if given.record:
             record.append(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,6 +18,7 @@ class Run(Struct, frozen=True, kw_only=True):
     """A run that found nothing."""
 
     target: str
+    commit: str
     engine: str
     inputs: int
     seconds: float
@@ -26,9 +28,16 @@ class Run(Struct, frozen=True, kw_only=True):
         date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
         python = platform.python_version()
         return (
-            f"| {date} | {self.target} | {self.engine} | {python} "
+            f"| {date} | {self.target} | {self.commit} | {self.engine} | {python} "
             f"| {self.inputs:,} | {self.seconds:,.0f} s | 0 |"
         )
+
+
+def commit() -> str:
+    """Which state of the code is here, with a plus where it was changed since."""
+    git = ["git", "describe", "--always", "--abbrev=7", "--dirty=+", "--exclude=*"]
+    done = subprocess.run(git, cwd=PAGE.parent, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 def append(run: Run) -> None:

@@ -32,13 +32,15 @@ def target() -> Iterator[Check]:
 
 
 def check(data: bytes) -> None:
-    limit = LIMITS[crc32(data) >> 28 & 3]
+    random = crc32(data)
+    limit = LIMITS[random >> 28 & 3]
     for make in (NewlineFramer, ContentLengthFramer):
         whole = _plain(make(limit).feed(data))
         pieces = _fed_in_pieces(make, limit, data)
         assert pieces == whole, f"{make.__name__}({limit}): {pieces} in pieces, {whole} as a whole"
         _check_pieces(pieces, limit)
-    _check_round_trip(data)
+    if random >> 26 & 3 == 0:
+        _check_round_trip(data)
 
 
 def _fed_in_pieces(
