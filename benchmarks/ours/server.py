@@ -78,7 +78,8 @@ def main() -> None:
     parser.add_argument("--reuse-port", action="store_true")
     given = parser.parse_args()
     router = tasks() if given.tasks else inline()
-    options = {"framing": given.framing, "reuse_port": given.reuse_port}
+    # No pings: the load generator would take them for answers.
+    options = {"framing": given.framing, "reuse_port": given.reuse_port, "ping_seconds": None}
     if given.stock_loop:
         asyncio.run(serve(router, given.url, options))
     else:
