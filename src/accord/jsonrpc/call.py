@@ -15,16 +15,16 @@ from accord.jsonrpc.messages import Id
 from accord.jsonrpc.session import Pending
 
 if TYPE_CHECKING:
-    from accord.jsonrpc.peer import Peer
+    from accord.jsonrpc.calls import Calls
 
 
 class Call:
     """A call that has been sent. Await it for its result."""
 
-    __slots__ = ("_future", "_peer", "_pending")
+    __slots__ = ("_calls", "_future", "_pending")
 
-    def __init__(self, peer: Peer, pending: Pending, future: asyncio.Future[Any]) -> None:
-        self._peer = peer
+    def __init__(self, calls: Calls, pending: Pending, future: asyncio.Future[Any]) -> None:
+        self._calls = calls
         self._pending = pending
         self._future = future
 
@@ -48,17 +48,17 @@ class Call:
         try:
             return await self._future
         except asyncio.CancelledError:
-            self._peer.abandon(self._pending)
+            self._calls.abandon(self._pending)
             raise
 
     def cancel(self) -> None:
         """Give the call up; whoever awaits it is cancelled."""
         if self._future.cancel():
-            self._peer.abandon(self._pending)
+            self._calls.abandon(self._pending)
 
     def extend(self) -> None:
         """Give the call its full time again: the other end has shown that it works on it."""
-        self._peer.extend(self._pending)
+        self._calls.extend(self._pending)
 
 
 def decode_result(raw: Any, into: Any, method: str) -> Any:

@@ -4,7 +4,7 @@ The life of a request, seen from both ends:
 
     caller                                                       callee
     peer.call("add", [1, 2])
-      session.call: id, pending entry, bytes
+      calls.prepare: id, pending entry, bytes
       channel.send ──────────────── {"id":1,"method":"add",…} ──▶ message_received
       await future                                                 codec.decode: Request
                                                                    dispatcher.serve
@@ -12,7 +12,7 @@ The life of a request, seen from both ends:
                                                                      async, thread: one task
     message_received ◀───────────── {"id":1,"result":3} ────────── channel.send
       dispatcher.handle
-      peer.settle: pending entry
+      calls.settle: pending entry
       future.set_result
     3
 
@@ -35,8 +35,8 @@ from typing import Any, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
-from accord.jsonrpc.call import Call, decode_data, decode_result
+from accord.jsonrpc.call import Call, decode_result
+from accord.jsonrpc.calls import Calls, checked
 from accord.jsonrpc.channel import Channel, ChannelInfo
 from accord.jsonrpc.codec import decode, encode_failure
 from accord.jsonrpc.context import Context
@@ -46,22 +46,17 @@ from accord.jsonrpc.errors import (
     ConnectionLostError,
     RpcError,
     TransportError,
-    from_wire,
     own_error,
 )
 from accord.jsonrpc.ids import IdKind, Uuids
 from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.messages import (
     Failure,
     Id,
-    Invalid,
-    Request,
-    Success,
 )
 from accord.jsonrpc.outgoing_batch import OutgoingBatch
 from accord.jsonrpc.router import Router
-from accord.jsonrpc.session import Pending, Session, Statistics
+from accord.jsonrpc.session import Session, Statistics
 from accord.jsonrpc.states import State
 from accord.jsonrpc.threads import ThreadPool
 
@@ -80,7 +75,7 @@ class Peer:
 
     __slots__ = (
         "__weakref__",
-        "_alarm",
+        "_calls",
         "_channel",
         "_closed",
         "_closing",
@@ -95,11 +90,10 @@ class Peer:
         "_refusals_in_a_row",
         "_router",
         "_session",
-        "_timeout",
         "_writable",
         "_write_waiters",
         "call_state",
-        "on_abandoned",
+        "settle",
     )
 
     def __init__(
@@ -118,7 +112,6 @@ class Peer:
         limits = Limits() if limits is None else limits
         self._loop = asyncio.get_running_loop()
         self._channel = channel
-        self._timeout = timeout
         self._drain = drain
         self._max_depth = limits.max_depth
         self._session = Session(limits=limits, next_id=Uuids(os.urandom) if ids == "uuid" else None)
@@ -134,7 +127,7 @@ class Peer:
         )
         self._handle = self._dispatcher.handle
         self._observers: list[StateObserver] = []
-        self._alarm = Alarm(self._loop, self._sweep)
+        self._calls = Calls(self._session, timeout=timeout)
         self._writable = channel.writable
         self._write_waiters: list[asyncio.Future[None]] = []
         self._closed: asyncio.Future[None] | None = None
@@ -142,9 +135,8 @@ class Peer:
         self._error: TransportError | None = None
         self.call_state: dict[str, Any] = {}
         """What handlers of this connection share as `context.state`."""
-        self.on_abandoned: Callable[[Id, str], None] | None = None
-        """Told the id and method of each call that was given up, so that a protocol can tell
-        the other end."""
+        self.settle = self._calls.settle
+        """Hands a response to the call that waits for it."""
         channel.start(self)
 
     # What is known
@@ -250,27 +242,21 @@ class Peer:
     ) -> tuple[Call, bytes]:
         """A call whose time already runs, and the message to send for it."""
         self._check_open()
-        future: asyncio.Future[Any] = self._loop.create_future()
-        pending, data = self._session.call(
+        return self._calls.prepare(
             method,
-            _checked(params),
-            future,
-            now=self._loop.time(),
-            timeout=self._timeout if timeout is UNSET else timeout,
+            params,
+            timeout=timeout,
             longest=longest,
             idempotent=idempotent,
             message=message,
         )
-        if pending.deadline is not None:
-            self._alarm.set(pending.deadline)
-        return Call(self, pending, future), data
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
         """Tell the other end something; returns when it is on its way."""
         await self.send(self.prepare_notification(method, params))
 
     def prepare_notification(self, method: str, params: Any = UNSET) -> bytes:
-        return self._session.notification(method, _checked(params))
+        return self._session.notification(method, checked(params))
 
     async def send(self, data: bytes) -> None:
         """Send one encoded message or batch as soon as the other end takes it."""
@@ -289,15 +275,15 @@ class Peer:
         """`call` from another thread; takes the same options."""
         return asyncio.run_coroutine_threadsafe(self.call(method, params, **options), self._loop)
 
-    def abandon(self, call: Pending) -> None:
-        """Nobody waits for this call any more."""
-        if self._session.abandon(call.id) and self.on_abandoned is not None:
-            self.on_abandoned(call.id, call.method)
+    @property
+    def on_abandoned(self) -> Callable[[Id, str], None] | None:
+        """Told the id and method of each call that was given up, so that a protocol can tell
+        the other end."""
+        return self._calls.on_abandoned
 
-    def extend(self, call: Pending) -> None:
-        deadline = self._session.extend(call.id, now=self._loop.time())
-        if deadline is not None:
-            self._alarm.set(deadline)
+    @on_abandoned.setter
+    def on_abandoned(self, tell: Callable[[Id, str], None] | None) -> None:
+        self._calls.on_abandoned = tell
 
     def _check_open(self) -> None:
         if self._session.state in (State.CLOSING, State.CLOSED):
@@ -309,7 +295,7 @@ class Peer:
     async def _wait_writable(self, method: str, timeout: float | None | UnsetType) -> float | None:
         """Wait until the other end takes messages again; the time that is left afterwards."""
         self._check_open()
-        seconds = self._timeout if timeout is UNSET else timeout
+        seconds = self._calls.seconds(timeout)
         started = self._loop.time()
         try:
             async with asyncio.timeout(seconds):
@@ -323,42 +309,12 @@ class Peer:
             return None
         return max(0.0, seconds - (self._loop.time() - started))
 
-    # Deadlines: one timer for all pending calls
-
-    def _sweep(self) -> None:
-        now = self._loop.time()
-        for pending in self._session.expire(now):
-            log.warning("no answer to %s within %g s", pending.method, pending.timeout)
-            error = own_error(
-                "timeout", f"no answer to {pending.method} within {pending.timeout:g} s"
-            )
-            _fail(pending, error)
-            if self.on_abandoned is not None:
-                self.on_abandoned(pending.id, pending.method)
-        deadline = self._session.next_deadline()
-        if deadline is not None:
-            self._alarm.set(max(deadline, now + SWEEP_SECONDS))
-
     # Receiving: the channel's callbacks
 
     def message_received(self, data: bytes) -> None:
         answer = self._handle(data, self)
         if isinstance(answer, bytes):
             self._channel.send(answer)
-
-    def settle(self, response: Success | Failure | Invalid) -> None:
-        """Hand a response to the call that waits for it."""
-        match response:
-            case Success(id=id, result=result):
-                pending = self._session.settle(id)
-                if pending is not None and not pending.token.done():
-                    pending.token.set_result(result)
-            case Failure(id=id, error=error):
-                self._fail_call(id, from_wire(error.code, error.message, decode_data(error.data)))
-            case Invalid(id=id, error=fault):
-                self._session.statistics.answers_broken += 1
-                log.warning("broken response dropped: %s", log_line(fault.message))
-                self._fail_call(id, fault)
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         info = self._channel.info
@@ -376,29 +332,12 @@ class Peer:
         if data is not None:
             self._channel.send(data)
 
-    def _fail_call(self, id: Id, error: RpcError) -> None:
-        error.remote = True
-        if id is None:
-            self._fail_unnamed(error)
-            return
-        pending = self._session.settle(id)
-        if pending is not None:
-            _fail(pending, error)
-
-    def _fail_unnamed(self, error: RpcError) -> None:
-        """An error without an id: a message that the other end could not read or take."""
-        log.warning("the other end reports an error without an id: %s", log_line(error))
-        self._session.statistics.answers_unknown += 1
-        for id in self._session.only_message():
-            self._fail_call(id, _copy(error))
-
     def message_refused(self, error: RpcError) -> None:
         self._session.statistics.messages_refused += 1
         log.warning("message refused: %s", error.message)
         if self._may_answer_refusal():
             self._channel.send(encode_failure(None, error))
-        for id in self._session.only_message():
-            self._fail_call(id, _copy(error))  # what was refused can only be the answer to it
+        self._calls.fail_only(error)  # where nothing else was sent it was the answer to that
 
     def _may_answer_refusal(self) -> bool:
         """Whether what was refused may have been a request. Where this end only calls it was
@@ -414,26 +353,14 @@ class Peer:
         """All the answers to one message: a call in it that they leave out has failed."""
         message = decode(data, self._max_depth)
         if isinstance(message, Failure) and message.id is None:
-            error = from_wire(
-                message.error.code, message.error.message, decode_data(message.error.data)
-            )
-            error.remote = True
-            self._fail_sent(sent, error)
+            self._calls.settle_sent(sent, message)
             return
         self.message_received(data)
-        self._fail_sent(sent, own_error("transport_error", "the reply left this call out"))
+        left_out = own_error("transport_error", "the reply left this call out")
+        self._calls.fail_sent(sent, left_out)
 
     def send_failed(self, data: bytes, error: TransportError) -> None:
-        self._fail_sent(data, error)
-
-    def _fail_sent(self, data: bytes, error: RpcError) -> None:
-        """Fail the calls in an outgoing message that are still pending."""
-        message = decode(data)
-        for item in message if isinstance(message, list) else [message]:
-            if isinstance(item, Request) and item.id in self._session.pending:
-                pending = self._session.settle(item.id)
-                if pending is not None:
-                    _fail(pending, error)
+        self._calls.fail_sent(data, error)
 
     def writable_changed(self, writable: bool) -> None:
         self._writable = writable
@@ -445,13 +372,13 @@ class Peer:
 
     def input_ended(self) -> None:
         """The other end sends nothing more, but may still read: finish what it asked for."""
-        self._lose_calls(lambda: ConnectionLostError("the other end will send no more answers"))
+        self._calls.lose(lambda: ConnectionLostError("the other end will send no more answers"))
         self.close_soon()
 
     def connection_interrupted(self, error: TransportError) -> None:
         """The connection is gone and a new one is being made."""
         self._dispatcher.cancel_all()
-        self._lose_calls(lambda: _lost(error), keep_resendable=True)
+        self._calls.lose(lambda: _lost(error), keep_resendable=True)
         self._move(State.CONNECTING, error)
 
     def connection_restored(self) -> None:
@@ -464,18 +391,11 @@ class Peer:
         self._error = error
         self._dispatcher.cancel_all()
         local = self._session.state is State.CLOSING and error is None
-        self._lose_calls(lambda: ConnectionClosedError() if local else _lost(error))
-        self._alarm.clear()
+        self._calls.lose(lambda: ConnectionClosedError() if local else _lost(error))
         self._move(State.CLOSED, error)
         self.writable_changed(True)  # whoever waits to send finds the connection closed
         if self._closed is not None:
             self._closed.set_result(None)
-
-    def _lose_calls(
-        self, error: Callable[[], TransportError], *, keep_resendable: bool = False
-    ) -> None:
-        for pending in self._session.lose(keep_resendable=keep_resendable):
-            _fail(pending, error())  # one each: an exception gathers the traceback of its raiser
 
     def _move(self, state: State, error: TransportError | None) -> None:
         if not self._session.move(state):
@@ -503,7 +423,7 @@ class Peer:
             )
 
     async def _close(self, drain: float) -> None:
-        self._lose_calls(ConnectionClosedError)
+        self._calls.lose(ConnectionClosedError)
         await self._dispatcher.drain(drain)
         self._channel.close()
 
@@ -528,28 +448,6 @@ class Peer:
         traceback: TracebackType | None,
     ) -> None:
         await self.close()
-
-
-def _checked(params: Any) -> Any:
-    """`params` as it may stand in a message. Raises TypeError for what is no array or object."""
-    if params is None:
-        return UNSET
-    if isinstance(params, str | bytes | int | float):
-        raise TypeError(
-            f"params must be a list, a tuple, a dict or an object with fields, "
-            f"got {type(params).__name__}"
-        )
-    return params
-
-
-def _fail(pending: Pending, error: BaseException) -> None:
-    if not pending.token.done():
-        pending.token.set_exception(error)
-
-
-def _copy(error: RpcError) -> RpcError:
-    """The same error to be raised elsewhere: an exception gathers the traceback of its raiser."""
-    return from_wire(error.code, error.message, error.data)
 
 
 def _lost(error: TransportError | None) -> TransportError:

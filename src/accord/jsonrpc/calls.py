@@ -1,0 +1,169 @@
+"""The calls that one end of a connection has under way, and everything that can end one.
+
+Drives a session: gives each pending call a future and keeps one timer for all deadlines.
+Does not know the channel; what is to be sent is handed back as bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
+from accord.jsonrpc.call import Call, decode_data
+from accord.jsonrpc.codec import decode
+from accord.jsonrpc.errors import RpcError, from_wire, own_error
+from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.messages import Failure, Id, Invalid, Request, Success
+from accord.jsonrpc.session import Pending, Session
+
+log = logging.getLogger("accord.jsonrpc")
+
+
+class Calls:
+    """The outgoing calls of one peer."""
+
+    __slots__ = ("_alarm", "_loop", "_session", "_timeout", "on_abandoned")
+
+    def __init__(self, session: Session, *, timeout: float | None) -> None:
+        self._session = session
+        self._timeout = timeout
+        self._loop = asyncio.get_running_loop()
+        self._alarm = Alarm(self._loop, self._sweep)
+        self.on_abandoned: Callable[[Id, str], None] | None = None
+
+    def seconds(self, timeout: float | None | UnsetType) -> float | None:
+        """How long a call may take, if its caller says `timeout`."""
+        return self._timeout if timeout is UNSET else timeout
+
+    def prepare(
+        self,
+        method: str,
+        params: Any,
+        *,
+        timeout: float | None | UnsetType,
+        longest: float | None,
+        idempotent: bool,
+        message: int | None,
+    ) -> tuple[Call, bytes]:
+        """A call whose time already runs, and the message to send for it."""
+        future: asyncio.Future[Any] = self._loop.create_future()
+        pending, data = self._session.call(
+            method,
+            checked(params),
+            future,
+            now=self._loop.time(),
+            timeout=self.seconds(timeout),
+            longest=longest,
+            idempotent=idempotent,
+            message=message,
+        )
+        if pending.deadline is not None:
+            self._alarm.set(pending.deadline)
+        return Call(self, pending, future), data
+
+    def extend(self, call: Pending) -> None:
+        """Give a call its full time again."""
+        deadline = self._session.extend(call.id, now=self._loop.time())
+        if deadline is not None:
+            self._alarm.set(deadline)
+
+    # What ends a call
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        """Hand a response to the call that waits for it."""
+        match response:
+            case Success(id=id, result=result):
+                pending = self._session.settle(id)
+                if pending is not None and not pending.token.done():
+                    pending.token.set_result(result)
+            case Failure(id=id):
+                self._fail(id, _told(response))
+            case Invalid(id=id, error=fault):
+                self._session.statistics.answers_broken += 1
+                log.warning("broken response dropped: %s", log_line(fault.message))
+                fault.remote = True
+                self._fail(id, fault)
+
+    def settle_sent(self, sent: bytes, response: Failure) -> None:
+        """The message `sent` as a whole was answered by an error."""
+        self.fail_sent(sent, _told(response))
+
+    def fail_sent(self, sent: bytes, error: RpcError) -> None:
+        """Fail the calls in an outgoing message that are still pending."""
+        message = decode(sent)
+        for item in message if isinstance(message, list) else [message]:
+            if isinstance(item, Request) and item.id in self._session.pending:
+                self._fail(item.id, copy(error))
+
+    def fail_only(self, error: RpcError) -> None:
+        """Fail the calls that `error` must mean, if it can mean but one message."""
+        for id in self._session.only_message():
+            self._fail(id, copy(error))
+
+    def abandon(self, call: Pending) -> None:
+        """Nobody waits for this call any more."""
+        if self._session.abandon(call.id):
+            self._tell_abandoned(call)
+
+    def lose(self, error: Callable[[], RpcError], *, keep_resendable: bool = False) -> None:
+        """The connection is gone, and with it all calls but those that can be sent again."""
+        for pending in self._session.lose(keep_resendable=keep_resendable):
+            _settle(pending, error())  # one each: an exception gathers its raiser's traceback
+        if not keep_resendable:
+            self._alarm.clear()
+
+    def _sweep(self) -> None:
+        now = self._loop.time()
+        for pending in self._session.expire(now):
+            why = f"no answer to {pending.method} within {pending.timeout:g} s"
+            log.warning("%s", log_line(why))
+            _settle(pending, own_error("timeout", why))
+            self._tell_abandoned(pending)
+        deadline = self._session.next_deadline()
+        if deadline is not None:
+            self._alarm.set(max(deadline, now + SWEEP_SECONDS))
+
+    def _fail(self, id: Id, error: RpcError) -> None:
+        if id is None:
+            # A message that the other end could not read or take.
+            log.warning("the other end reports an error without an id: %s", log_line(error))
+            self._session.statistics.answers_unknown += 1
+            self.fail_only(error)
+            return
+        pending = self._session.settle(id)
+        if pending is not None:
+            _settle(pending, error)
+
+    def _tell_abandoned(self, call: Pending) -> None:
+        if self.on_abandoned is not None:
+            self.on_abandoned(call.id, call.method)
+
+
+def checked(params: Any) -> Any:
+    """`params` as it may stand in a message. Raises TypeError for what is no array or object."""
+    if params is None:
+        return UNSET
+    if isinstance(params, str | bytes | int | float):
+        raise TypeError(
+            f"params must be a list, a tuple, a dict or an object with fields, "
+            f"got {type(params).__name__}"
+        )
+    return params
+
+
+def _settle(pending: Pending, error: RpcError) -> None:
+    if not pending.token.done():
+        pending.token.set_exception(error)
+
+
+def _told(response: Failure) -> RpcError:
+    error = response.error
+    told = from_wire(error.code, error.message, decode_data(error.data))
+    told.remote = True
+    return told
