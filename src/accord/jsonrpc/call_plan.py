@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, defstruct, field
-from msgspec.structs import asdict, astuple
+from msgspec.structs import astuple
 
 from accord.jsonrpc.binding import Binder, Params
 from accord.jsonrpc.context import Context
@@ -50,6 +50,8 @@ class Planner:
         if forms is None:
             return slow
         if "keyword_only" not in self._kinds:
+            if context is None and len(forms.names) == 2 and forms.absent is None:
+                return _two_values(forms, slow, function)
             if context is None:
                 return _values_only(forms, slow, function)
             if context.index == 0:
@@ -107,6 +109,24 @@ def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Pla
     return call
 
 
+def _two_values(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
+    """`_values_only` for two parameters, the first of them required: quicker to take apart."""
+    decode, by_name = forms.decode, forms.by_name
+
+    def call(params: Params, context: Context | None) -> Any:
+        if params is UNSET:
+            return slow(params, context)
+        try:
+            values = decode(params)
+        except REFUSALS:
+            values = None
+        if values.__class__ is by_name:
+            return function(values.f0, values.f1)
+        return slow(params, context) if values is None else function(*values)
+
+    return call
+
+
 def _context_first(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
     read, by_name = forms.read, forms.by_name
 
@@ -126,6 +146,7 @@ def _arranged(
 ) -> Plan:
     """For keyword-only parameters, and for a context that is not the first."""
     read, by_name = forms.read, forms.by_name
+    names = forms.names
     name = place.name if place is not None else ""
     index = place.index if place is not None else None
 
@@ -134,7 +155,7 @@ def _arranged(
         if values is None:
             return slow(params, context)
         if values.__class__ is by_name:
-            kwargs = asdict(values)
+            kwargs = dict(zip(names, astuple(values), strict=True))
             if name:
                 kwargs[name] = context
             return function(**kwargs)
@@ -149,7 +170,10 @@ class _Forms:
     """The two forms in which params come, as types that msgspec decodes in one pass."""
 
     def __init__(self, parameters: tuple[Parameter, ...]) -> None:
-        self.by_name = _struct([each for each in parameters if each.by_name])
+        named = [each for each in parameters if each.by_name]
+        self.names = [each.name for each in named]
+        self.by_name = _struct(named)
+        """Its fields are called `f0`, `f1` … in Python, whatever their names on the wire."""
         self.absent: Any = None
         """The values by position when there are no params; None when some are required."""
         form: Any = self.by_name
@@ -170,17 +194,17 @@ class _Forms:
 
 def _struct(parameters: list[Parameter]) -> Any:
     """Params by name."""
-    fields = [(each.name, each.annotation, _field(each)) for each in parameters]
+    fields = [(f"f{n}", each.annotation, _field(each)) for n, each in enumerate(parameters)]
     return defstruct("ByName", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
 
 
 def _field(parameter: Parameter) -> Any:
     if parameter.required:
-        return field()
+        return field(name=parameter.name)
     if isinstance(parameter.default, _CONSTANTS):
-        return field(default=parameter.default)
+        return field(name=parameter.name, default=parameter.default)
     # msgspec copies a default that can change; Python passes the very object.
-    return field(default_factory=partial(_itself, parameter.default))
+    return field(name=parameter.name, default_factory=partial(_itself, parameter.default))
 
 
 def _itself(value: Any) -> Any:

@@ -127,7 +127,7 @@ class Dispatcher:
         if type(what) is Envelope:
             id = what.id
             call = self._find_direct(what.method)
-            if call is None or id is UNSET or id is None:
+            if call is None or not id:  # nothing direct, a notification, or an unusual id
                 return self._serve_other(what, source)
             # The common case, written out: `_serve` would do the same.
             self.statistics.requests_received += 1
@@ -197,7 +197,7 @@ class Dispatcher:
         results: list[Success | Raw] = []
         for item in items:
             call = find(item.method) if type(item) is Envelope else None
-            if call is None or item.id is UNSET or item.id is None:
+            if call is None or not item.id:
                 break
             # The common case, written out as in `handle`.
             try:
