@@ -783,3 +783,19 @@ async def test_logs_never_carry_params_or_results(caplog: pytest.LogCaptureFixtu
             await client.call("add", {"a": "hunter2", "b": 1})
     assert "424242" not in caplog.text
     assert "hunter2" not in caplog.text
+
+
+@pytest.mark.req("F-03", "F-12")
+async def test_a_handler_knows_whether_it_may_answer_and_can_notify_its_caller() -> None:
+    router, client_router = Router(), Router()
+    heard: asyncio.Queue[bool] = asyncio.Queue()
+    client_router.add(heard.put_nowait, name="heard")
+
+    @router.method
+    async def tell(context: Context) -> None:
+        await context.notify("heard", [context.is_notification])
+
+    async with joined(router, client_router) as (client, _):
+        await client.call("tell")
+        await client.notify("tell")
+        assert [await heard.get(), await heard.get()] == [False, True]

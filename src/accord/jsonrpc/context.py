@@ -38,7 +38,6 @@ class Context:
 
     __slots__ = (
         "channel",
-        "correlation_id",
         "headers",
         "id",
         "in_thread",
@@ -55,7 +54,6 @@ class Context:
         peer: Caller | None = None,
         channel: ChannelInfo,
         headers: Mapping[str, str] | None = None,
-        correlation_id: str = "",
         state: dict[str, Any] | None = None,
     ) -> None:
         self.method = method
@@ -63,7 +61,6 @@ class Context:
         self.peer = peer
         self.channel = channel
         self.headers: Mapping[str, str] = {} if headers is None else headers
-        self.correlation_id = correlation_id
         self.state: dict[str, Any] = {} if state is None else state
         self.in_thread: InThread = _no_threads
         """Runs what blocks: `await context.in_thread(partial(read, path))`. Whoever serves an
