@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.soak.calls import WEIGHTS
 from tests.soak.measures import MIB, Held
-from tests.soak.run import MOST_GROWTH, MOST_OBJECTS, Report
+from tests.soak.run import HOLDS, MOST_GROWTH, MOST_OBJECTS, Report
 
 PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "soak.md"
 
@@ -36,7 +36,7 @@ def render(reports: Sequence[Report]) -> str:
         f"\nLast run: {date}, `make soak`, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}: {size.calls:,} calls or more, "
         f"{size.come_and_go:,} connections opened and closed, {size.hold:,} held at once with "
-        "traffic on every tenth; once on each event loop.\n",
+        f"traffic on every tenth, {HOLDS} times; all of it once on each event loop.\n",
     ]
     for report in reports:
         parts += [f"\n## {report.loop}, {report.seconds:,.0f} s\n\n", *_found(report)]
@@ -46,10 +46,12 @@ def render(reports: Sequence[Report]) -> str:
 
 def _found(report: Report) -> list[str]:
     made = ", ".join(f"{count:,} over {scheme}" for scheme, count in report.calls.items())
-    rss = ", ".join(f"{each / MIB:.1f}" for each in report.rss)
+    rss = [f"{each / MIB:.1f}" for each in report.rss]
     return [
         f"{sum(report.calls.values()):,} calls: {made}.\n",
-        f"Resident MiB after each tenth of them: {rss}.\n\n",
+        f"Resident MiB after each tenth of them: {', '.join(rss[:-HOLDS])}.\n",
+        f"After each time that {report.size.hold:,} connections were held: "
+        f"{', '.join(rss[-HOLDS:])}.\n\n",
         "| | resident | objects | tasks | open files | threads |\n",
         "|---|---|---|---|---|---|\n",
         _row("after the warm-up", report.before),

@@ -31,6 +31,8 @@ CHILD: Final = (sys.executable, "-m", "tests.soak.service")
 ROOT: Final = Path(__file__).parent.parent.parent
 SLICES: Final = 10
 """In how many slices the calls are made, with a look at the memory after each."""
+HOLDS: Final = 3
+"""How many times connections are held: what allocators keep settles with the second time."""
 MOST_GROWTH: Final = 8 * MIB
 """How much more memory may be resident at the end: allocators leave holes, and that is not a
 leak, while what a million calls leak, a byte each, would be."""
@@ -71,7 +73,7 @@ class Report(Struct, frozen=True, kw_only=True):
     child_before: Held
     child_after: Held
     rss: list[int]
-    """The memory after each slice of the calls."""
+    """The memory after each slice of the calls, then after each time connections were held."""
 
     @property
     def faults(self) -> list[str]:
@@ -131,10 +133,9 @@ class Session:
         self._seed = 0
 
     async def warm_up(self, size: Size) -> None:
-        """Do everything once, and hold connections twice: then the allocator has settled."""
+        """Do a tenth of it."""
         await self._start_threads()
         await self.run(size.share(10), slices=1)
-        await connections.hold(self._urls, size.hold, rounds=1)
 
     async def _start_threads(self) -> None:
         """Have the pools of this process and the child start all their threads."""
@@ -154,9 +155,11 @@ class Session:
             self._say(f"{total:,} calls, {rss[-1] / MIB:.1f} MiB, slice {number + 1} of {slices}")
         await connections.come_and_go(self._urls, size.come_and_go)
         self._say(f"{size.come_and_go:,} connections opened and closed")
-        await connections.hold(self._urls, size.hold, rounds=20)
-        self._say(f"{size.hold:,} connections held at once")
-        await self._settle()
+        for _ in range(HOLDS):
+            await connections.hold(self._urls, size.hold, rounds=20)
+            await self._settle()
+            rss.append(held().rss)
+            self._say(f"{size.hold:,} connections held at once, {rss[-1] / MIB:.1f} MiB left")
         return made, rss
 
     async def _make_calls(self, count: int, made: dict[str, Counter[str]]) -> None:

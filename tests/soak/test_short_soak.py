@@ -20,5 +20,5 @@ async def test_thousands_of_calls_of_every_kind_leave_nothing_behind() -> None:
     assert set(report.calls) == {"stdio", "tcp", "ws", "http"}
     assert min(report.kinds.values()) > 0
     assert len(report.kinds) == 13
-    assert said[-1] == "100 connections held at once"
+    assert said[-1].startswith("100 connections held at once")
     assert "| called back |" in render([report])
