@@ -1,6 +1,7 @@
 """What Accord owes its users, by number, each in one line.
 
-`F-…` are requirements of the JSON-RPC foundation, `RPC-…` the clauses of the JSON-RPC 2.0
+`F-…` are requirements of the JSON-RPC foundation, `O-…` of OpenRPC and of the exposure of web
+applications, `RPC-…` the clauses of the JSON-RPC 2.0
 specification: the section's number and a letter. A test that shows one carries
 `@pytest.mark.req("F-07")`. `tests/conftest.py` refuses marks that are not listed here, and
 `tests/test_requirements.py` fails for those that nothing shows.
@@ -87,6 +88,35 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-17", "Framing keeps the boundaries of messages, however the bytes arrive."),
         ("F-19", "A URL chooses the transport, and its scheme whether TLS is used."),
         ("F-27", "Transport errors say whether trying again helps; connecting can be retried."),
+    ),
+    ("accord.transports.asgi", "tests"): (
+        ("O-01", "JSON-RPC by POST at a path of your choice, mounted into any ASGI application."),
+        ("O-12", "Batch size, request size, calls in flight and time per call are limited."),
+    ),
+    ("accord.openrpc.expose", "tests"): (
+        ("O-02", "Routes of a web application are methods, called in process, middleware and all."),
+        ("O-03", "Include and exclude patterns select the routes."),
+        (
+            "O-04",
+            "Methods are named by path, verb and path, route or your own rule; no collisions.",
+        ),
+        ("O-05", "A route is given its own name, or left out, where it is defined."),
+        ("O-06", "A prefix can be put before the name of every method."),
+    ),
+    ("accord.openrpc.document", "tests"): (
+        ("O-07", "Plain functions are described by their annotations."),
+        ("O-08", "The description is a complete and valid OpenRPC 1.3.2 document."),
+        ("O-09", "The document is served by HTTP and `rpc.discover`, made once per change."),
+    ),
+    ("accord.openrpc.explorer", "tests"): (
+        ("O-13", "A page to find, read and call methods in a browser, offline too."),
+    ),
+    ("accord.openrpc.clients", "tests"): (
+        ("O-14", "Typed clients for Python and TypeScript are generated from a document."),
+    ),
+    ("accord.telemetry.metrics", "tests"): (
+        ("O-10", "Interceptors stand around every call, in order, and can stop it."),
+        ("O-11", "Calls, errors, latency, calls in flight and batch sizes as metrics; traces."),
     ),
     ("accord.jsonrpc", "benchmarks"): (
         ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),

@@ -15,6 +15,8 @@ from typing import Any, TypeVar, overload
 
 from msgspec import Struct
 
+from accord.jsonrpc.about import About
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__accord_method__"
@@ -26,6 +28,7 @@ class Mark(Struct, frozen=True):
     name: str | None = None
     thread: bool = False
     deadline: float | None = None
+    about: About | None = None
 
 
 @overload
@@ -34,11 +37,21 @@ def method(function: F, /) -> F: ...
 
 @overload
 def method(
-    name: str | None = None, *, thread: bool = False, deadline: float | None = None
+    name: str | None = None,
+    *,
+    thread: bool = False,
+    deadline: float | None = None,
+    about: About | None = None,
 ) -> Callable[[F], F]: ...
 
 
-def method(name: Any = None, *, thread: bool = False, deadline: float | None = None) -> Any:
+def method(
+    name: Any = None,
+    *,
+    thread: bool = False,
+    deadline: float | None = None,
+    about: About | None = None,
+) -> Any:
     """Mark a function, a method of a class or a static method as one to be served.
 
     Used bare or with the options of `Router.add`, which hold once the function is
@@ -48,7 +61,7 @@ def method(name: Any = None, *, thread: bool = False, deadline: float | None = N
         return _put_mark(name, Mark())
 
     def decorate(function: F) -> F:
-        return _put_mark(function, Mark(name, thread, deadline))
+        return _put_mark(function, Mark(name, thread, deadline, about))
 
     return decorate
 

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.jsonrpc.about import NOTHING, About
 from accord.jsonrpc.call_plan import Plan, Planner
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.interceptors import Interceptor, Mode, intercept, is_async
@@ -35,6 +36,7 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     """What callers can give, the context not among it."""
     returns: Any
     doc: str
+    about: About
     protocol: bool
     """Whether it belongs to the protocol, and may therefore be called `rpc.…`."""
     invoke: Plan
@@ -70,6 +72,7 @@ def make_method(
     *,
     thread: bool = False,
     deadline: float | None = None,
+    about: About | None = None,
     protocol: bool = False,
 ) -> Method:
     """The method that serves `function`. Raises `RegistrationError` when it cannot be served."""
@@ -89,6 +92,7 @@ def make_method(
         parameters=signature.parameters,
         returns=signature.returns,
         doc=inspect.getdoc(innermost(function)) or "",
+        about=NOTHING if about is None else about,
         protocol=protocol,
         invoke=planner.plan(function),
         bind=planner.plan(partial(partial, function)),

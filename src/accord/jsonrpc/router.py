@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
+from accord.jsonrpc.about import About
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.interceptors import Interceptor, check_interceptor
@@ -55,11 +56,21 @@ class Router:
 
     @overload
     def method(
-        self, name: str | None = None, *, thread: bool = False, deadline: float | None = None
+        self,
+        name: str | None = None,
+        *,
+        thread: bool = False,
+        deadline: float | None = None,
+        about: About | None = None,
     ) -> Callable[[F], F]: ...
 
     def method(
-        self, name: Any = None, *, thread: bool = False, deadline: float | None = None
+        self,
+        name: Any = None,
+        *,
+        thread: bool = False,
+        deadline: float | None = None,
+        about: About | None = None,
     ) -> Any:
         """Declare a function as a method; a decorator, bare or with the options of `add`."""
         if callable(name):
@@ -67,7 +78,7 @@ class Router:
             return name
 
         def decorate(function: F) -> F:
-            self.add(function, name, thread=thread, deadline=deadline)
+            self.add(function, name, thread=thread, deadline=deadline, about=about)
             return function
 
         return decorate
@@ -79,12 +90,14 @@ class Router:
         *,
         thread: bool = False,
         deadline: float | None = None,
+        about: About | None = None,
         protocol: bool = False,
     ) -> Method:
         """Declare `function` as a method, called as itself unless `name` says otherwise.
 
         A plain function runs inline, on the thread that serves; `thread=True` runs it in a
         pool of threads. `deadline` is in seconds, for functions that do not run inline.
+        `about` is what its description says beyond the signature and the docstring.
         `protocol` is for the protocol's own methods, whose names begin with `rpc.`.
         """
         mark = mark_of(function) or Mark()
@@ -93,6 +106,7 @@ class Router:
             _name(function, mark.name if name is None else name),
             thread=thread or mark.thread,
             deadline=mark.deadline if deadline is None else deadline,
+            about=mark.about if about is None else about,
             protocol=protocol,
         )
         self._add_own([method])
@@ -108,7 +122,15 @@ class Router:
         for attribute, function in marked_in(instance):
             mark = mark_of(function) or Mark()
             name = prefix + _name(function, attribute if mark.name is None else mark.name)
-            methods.append(make_method(function, name, thread=mark.thread, deadline=mark.deadline))
+            methods.append(
+                make_method(
+                    function,
+                    name,
+                    thread=mark.thread,
+                    deadline=mark.deadline,
+                    about=mark.about,
+                )
+            )
         if not methods:
             raise RegistrationError(f"{instance!r} has no function marked with accord.method")
         self._add_own(methods)

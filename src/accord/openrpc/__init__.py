@@ -1,0 +1,1 @@
+"""OpenRPC: methods described, explored, and called by generated clients."""

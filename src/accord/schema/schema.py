@@ -1,0 +1,25 @@
+"""A JSON Schema that stands alone: the schema itself, and the definitions that it refers to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+Json: TypeAlias = Any
+"""A schema as JSON has it: an object, `True` for anything or `False` for nothing."""
+
+DEFINITIONS = "#/$defs/"
+"""How references inside a `Schema` begin; the name of a definition follows."""
+
+
+class Schema(Struct, frozen=True):
+    """One schema in JSON Schema 2020-12. To read only: parts are shared."""
+
+    value: Json
+    definitions: Mapping[str, Json] = {}
+    """What `$ref`s in `value`, and in the definitions themselves, may refer to, by name."""
+
+
+ANYTHING = Schema({})
