@@ -22,7 +22,7 @@ def test_help_says_what_it_is_for_with_examples_commands_and_exit_codes() -> Non
     for expected in (
         "Accord speaks JSON-RPC 2.0",
         "accord call tcp://127.0.0.1:7000 add 1 2",
-        "  completion   print a completion script",
+        "  completion        print a completion script",
         *(f"  {code:<4} {meaning}\n" for code, meaning in MEANINGS.items()),
     ):
         assert expected in shown.out

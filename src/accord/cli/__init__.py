@@ -1,4 +1,4 @@
-"""The `accord` command: `accord call`, `accord demo`, `accord completion`.
+"""The `accord` command: `accord call`, `accord demo`, `accord openrpc lint` and others.
 
 `main` finds the command, runs it, and is the one place where an exception becomes a line on
 stderr and an exit code. Nothing slow is imported before it is needed.
@@ -11,15 +11,24 @@ import sys
 from collections.abc import Sequence
 
 from accord.cli.exits import BUG, OUTPUT_CLOSED, WRONG_USAGE, UsageError, exit_code
-from accord.cli.parser import COMMANDS, command_parser, top_parser
+from accord.cli.parser import (
+    COMMANDS,
+    GROUPS,
+    Parser,
+    command_parser,
+    find_command,
+    group_parser,
+    in_group,
+    top_parser,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `accord` with these arguments (those of the process unless given); the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    command = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    command = find_command(arguments)
     try:
-        code = _run_top(arguments) if command is None else _run_command(command, arguments[1:])
+        code = _run_top(arguments) if command is None else _run_command(command, arguments)
         sys.stdout.flush()
         return code
     except Exception as error:
@@ -31,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_top(arguments: list[str]) -> int:
+    if arguments and arguments[0] in GROUPS:
+        return _run_group(*arguments)
     parser = top_parser()
     parsed = parser.parse_args(arguments)
     if parsed.version:
@@ -38,16 +49,26 @@ def _run_top(arguments: list[str]) -> int:
 
         print(f"accord {__version__}")
         return 0
-    if parsed.command is None:
+    return _refuse(parser, parsed.command, list(COMMANDS))
+
+
+def _run_group(group: str, *arguments: str) -> int:
+    parser = group_parser(group)
+    command = parser.parse_args(arguments).command
+    return _refuse(parser, command and f"{group} {command}", in_group(group))
+
+
+def _refuse(parser: Parser, command: str | None, known: list[str]) -> int:
+    """Say what there is to those who named no command. Raises `UsageError` for a wrong one."""
+    if command is None:
         print(parser.format_help(), file=sys.stderr)
         return WRONG_USAGE
-    known = ", ".join(COMMANDS)
-    raise UsageError(f"there is no command {parsed.command!r}, only {known}")
+    raise UsageError(f"there is no command {command!r}, only {', '.join(known)}")
 
 
 def _run_command(command: str, arguments: list[str]) -> int:
     parser, run = command_parser(command)
-    return run(parser.parse_intermixed_args(arguments))
+    return run(parser.parse_intermixed_args(arguments[len(command.split()) :]))
 
 
 def _explain(error: Exception, command: str | None) -> int:

@@ -6,14 +6,14 @@ The scripts are written from the argparse trees, so that no flag is forgotten.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from accord.cli import exits
 from accord.cli.output import print_line
-from accord.cli.parser import COMMANDS, Parser, command_parser, top_parser
+from accord.cli.parser import COMMANDS, GROUPS, Parser, command_parser, in_group, top_parser
 
 USAGE: Final = "accord completion bash|zsh|fish"
 
@@ -46,9 +46,23 @@ class Command(Struct, frozen=True):
     """One command, with its flags and what its first argument can be."""
 
     name: str
+    """Its last word: `lint` of `openrpc lint`."""
     help: str
     flags: tuple[Flag, ...]
     first: tuple[str, ...] = ()
+    takes_file: bool = False
+    """Whether the first argument may be a file."""
+
+
+class Group(Struct, frozen=True):
+    """Commands that begin with the same word."""
+
+    name: str
+    commands: tuple[Command, ...]
+
+    @property
+    def help(self) -> str:
+        return " or ".join(command.name for command in self.commands)
 
 
 def configure(parser: Parser) -> None:
@@ -60,15 +74,24 @@ def run(arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _commands() -> list[Command]:
-    return [_command(name, help) for name, help in COMMANDS.items()]
+def _words() -> list[Command | Group]:
+    """What can stand first on the command line."""
+    found: dict[str, Command | Group] = {}
+    for name in COMMANDS:
+        word = name.split()[0]
+        if word not in GROUPS:
+            found[word] = _command(name)
+        elif word not in found:
+            found[word] = Group(word, tuple(map(_command, in_group(word))))
+    return list(found.values())
 
 
-def _command(name: str, help: str) -> Command:
+def _command(name: str) -> Command:
     parser, _ = command_parser(name)
     first = next(action for action in parser._actions if not action.option_strings)
     choices = URLS if first.dest == "url" else tuple(first.choices or ())
-    return Command(name, help, _flags(parser), choices)
+    takes_file = first.metavar == "DOC"
+    return Command(name.split()[-1], COMMANDS[name], _flags(parser), choices, takes_file)
 
 
 def _flags(parser: Parser) -> tuple[Flag, ...]:
@@ -93,33 +116,54 @@ def _bash() -> Iterator[str]:
     yield "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}"
     yield "    COMPREPLY=()"
     yield "    if ((COMP_CWORD == 1)); then"
-    yield f"        {_compgen([*COMMANDS, *_names(_flags(top_parser()))])}"
+    words = _words()
+    yield f"        {_compgen([*_named(words), *_names(_flags(top_parser()))])}"
     yield "        return"
     yield "    fi"
-    yield "    case ${COMP_WORDS[1]} in"
-    for command in _commands():
-        yield f"    {command.name})"
-        yield from _bash_command(command)
-        yield "        ;;"
-    yield "    esac"
+    yield from _indented(_bash_case(1, words))
     yield "}"
     yield "complete -o default -F _accord accord"
 
 
-def _bash_command(command: Command) -> Iterator[str]:
-    yield "        case $previous in"
+def _bash_case(place: int, words: Sequence[Command | Group]) -> Iterator[str]:
+    """What to suggest after the word at `place`, which is one of `words`."""
+    yield f"case ${{COMP_WORDS[{place}]}} in"
+    for word in words:
+        yield f"{word.name})"
+        if isinstance(word, Command):
+            yield from _indented(_bash_command(word, place + 1))
+        else:
+            yield from _indented(_bash_group(word, place + 1))
+        yield "    ;;"
+    yield "esac"
+
+
+def _bash_group(group: Group, place: int) -> Iterator[str]:
+    yield f"if ((COMP_CWORD == {place})); then"
+    yield f"    {_compgen(_named(group.commands))}"
+    yield "    return"
+    yield "fi"
+    yield from _bash_case(place, group.commands)
+
+
+def _bash_command(command: Command, place: int) -> Iterator[str]:
+    yield "case $previous in"
     for flag in command.flags:
         if flag.value is not None:
             suggest = "compopt -o default" if flag.takes_file else _compgen(flag.choices)
-            yield f"        {'|'.join(flag.names)}) {suggest}; return ;;"
-    yield "        esac"
-    yield "        if [[ $current == -* ]]; then"
-    yield f"            {_compgen(_names(command.flags))}"
-    yield "        elif ((COMP_CWORD == 2)); then"
-    yield f"            {_compgen(command.first)}"
+            yield f"{'|'.join(flag.names)}) {suggest}; return ;;"
+    yield "esac"
+    yield "if [[ $current == -* ]]; then"
+    yield f"    {_compgen(_names(command.flags))}"
+    yield f"elif ((COMP_CWORD == {place})); then"
+    yield f"    {_compgen(command.first)}"
     if command.first == URLS:
-        yield "            compopt -o nospace"
-    yield "        fi"
+        yield "    compopt -o nospace"
+    yield "fi"
+
+
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"    {line}" for line in lines)
 
 
 def _compgen(words: list[str] | tuple[str, ...]) -> str:
@@ -130,6 +174,10 @@ def _names(flags: tuple[Flag, ...]) -> list[str]:
     return [name for flag in flags for name in flag.names]
 
 
+def _named(words: Iterable[Command | Group]) -> list[str]:
+    return [word.name for word in words]
+
+
 # zsh
 
 
@@ -137,33 +185,48 @@ def _zsh() -> Iterator[str]:
     yield "#compdef accord"
     yield "# Completion of accord for zsh, printed by: accord completion zsh"
     yield "_accord() {"
-    yield "    if (( CURRENT == 2 )); then"
-    yield "        local -a commands=("
-    for name, help in COMMANDS.items():
-        yield f"            {_quoted(f'{name}:{help}')}"
-    yield "        )"
-    yield "        _describe command commands"
-    yield "        _arguments \\"
-    yield from _zsh_arguments(_flags(top_parser()))
-    yield "        return"
-    yield "    fi"
-    yield "    shift words"
-    yield "    (( CURRENT-- ))"
-    yield "    case $words[1] in"
-    for command in _commands():
-        yield f"    {command.name})"
-        yield "        _arguments \\"
-        if command.first == URLS:
-            urls = " ".join(url.replace(":", "\\:") for url in URLS)
-            yield f"            {_quoted(f'1:URL:compadd -S {chr(39)}{chr(39)} -- {urls}')} \\"
-            yield "            '*: :_files' \\"
-        else:
-            yield f"            {_quoted(f'1: :({chr(32).join(command.first)})')} \\"
-        yield from _zsh_arguments(command.flags)
-        yield "        ;;"
-    yield "    esac"
+    yield from _indented(_zsh_words(_words(), _flags(top_parser())))
     yield "}"
     yield 'if [[ $funcstack[1] == _accord ]]; then _accord "$@"; else compdef _accord accord; fi'
+
+
+def _zsh_words(words: Sequence[Command | Group], flags: tuple[Flag, ...]) -> Iterator[str]:
+    """What to suggest where one of `words` or a flag comes next, and what after that word."""
+    yield "if (( CURRENT == 2 )); then"
+    yield "    local -a commands=("
+    for word in words:
+        yield f"        {_quoted(f'{word.name}:{word.help}')}"
+    yield "    )"
+    yield "    _describe command commands"
+    if flags:
+        yield "    _arguments \\"
+        yield from _indented(_zsh_arguments(flags))
+    yield "    return"
+    yield "fi"
+    yield "shift words"
+    yield "(( CURRENT-- ))"
+    yield "case $words[1] in"
+    for word in words:
+        yield f"{word.name})"
+        if isinstance(word, Command):
+            yield from _indented(_zsh_command(word))
+        else:
+            yield from _indented(_zsh_words(word.commands, ()))
+        yield "    ;;"
+    yield "esac"
+
+
+def _zsh_command(command: Command) -> Iterator[str]:
+    yield "_arguments \\"
+    if command.first == URLS:
+        urls = " ".join(url.replace(":", "\\:") for url in URLS)
+        yield f"    {_quoted(f'1:URL:compadd -S {chr(39)}{chr(39)} -- {urls}')} \\"
+        yield "    '*: :_files' \\"
+    elif command.takes_file:
+        yield "    '*: :_files' \\"
+    else:
+        yield f"    {_quoted(f'1: :({chr(32).join(command.first)})')} \\"
+    yield from _zsh_arguments(command.flags)
 
 
 def _zsh_arguments(flags: tuple[Flag, ...]) -> Iterator[str]:
@@ -172,7 +235,7 @@ def _zsh_arguments(flags: tuple[Flag, ...]) -> Iterator[str]:
         for name in flag.names:
             more = "" if (flag, name) == last else " \\"
             shown = f"{name}[{_zsh_text(flag.help)}]{_zsh_value(flag)}"
-            yield f"            {_quoted(shown)}{more}"
+            yield f"    {_quoted(shown)}{more}"
 
 
 def _zsh_value(flag: Flag) -> str:
@@ -198,14 +261,33 @@ def _fish() -> Iterator[str]:
     yield "complete -c accord -f"
     for flag in _flags(top_parser()):
         yield from _fish_flag("__fish_use_subcommand", flag)
-    for command in _commands():
-        what = f"-a {command.name} -d {_quoted(command.help)}"
+    for word in _words():
+        what = f"-a {word.name} -d {_quoted(word.help)}"
         yield f"complete -c accord -n __fish_use_subcommand {what}"
-        seen = _quoted(f"__fish_seen_subcommand_from {command.name}")
-        if command.first:
-            yield f"complete -c accord -n {seen} -a {_quoted(' '.join(command.first))}"
-        for flag in command.flags:
-            yield from _fish_flag(seen, flag)
+        if isinstance(word, Command):
+            seen = f"__fish_seen_subcommand_from {word.name}"
+            yield from _fish_command(word, seen)
+        else:
+            yield from _fish_group(word)
+
+
+def _fish_group(group: Group) -> Iterator[str]:
+    seen = f"__fish_seen_subcommand_from {group.name}"
+    unsaid = f"{seen}; and not __fish_seen_subcommand_from {' '.join(_named(group.commands))}"
+    for command in group.commands:
+        what = f"-a {command.name} -d {_quoted(command.help)}"
+        yield f"complete -c accord -n {_quoted(unsaid)} {what}"
+        both = f"{seen}; and __fish_seen_subcommand_from {command.name}"
+        yield from _fish_command(command, both)
+
+
+def _fish_command(command: Command, seen: str) -> Iterator[str]:
+    if command.first:
+        yield f"complete -c accord -n {_quoted(seen)} -a {_quoted(' '.join(command.first))}"
+    elif command.takes_file:
+        yield f"complete -c accord -n {_quoted(seen)} -F"
+    for flag in command.flags:
+        yield from _fish_flag(_quoted(seen), flag)
 
 
 def _fish_flag(condition: str, flag: Flag) -> Iterator[str]:

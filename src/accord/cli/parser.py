@@ -6,7 +6,7 @@ Only the tree of the command that runs is built, so that none pays for another's
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Final, NoReturn
 
@@ -17,7 +17,11 @@ COMMANDS: Final = {
     "demo": "serve a few methods to try things out with",
     "completion": "print a completion script for your shell",
 }
-"""Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`."""
+"""Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of
+two words, as `openrpc lint`, is the module `openrpc_lint`."""
+
+GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " in name))
+"""The first words of commands that have two."""
 
 _DESCRIPTION = """\
 Accord speaks JSON-RPC 2.0 over stdio, TCP, TLS, Unix sockets, WebSocket and HTTP.
@@ -50,9 +54,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+def find_command(arguments: Sequence[str]) -> str | None:
+    """The command that the arguments begin with; None if they begin with none."""
+    return next(
+        (name for name in COMMANDS if [*arguments[: name.count(" ") + 1]] == name.split()), None
+    )
+
+
 def top_parser() -> Parser:
     """The parser of `accord` itself; it is asked only when no command is named."""
-    commands = "\n".join(f"  {name:<12} {what}" for name, what in COMMANDS.items())
+    commands = _listed(COMMANDS)
     parser = Parser(
         "accord",
         usage="accord [-h] [--version] COMMAND …",
@@ -64,9 +75,25 @@ def top_parser() -> Parser:
     return parser
 
 
+def group_parser(group: str) -> Parser:
+    """The parser of the first word of several commands, where no second one is named."""
+    parser = Parser(
+        f"accord {group}",
+        usage=f"accord {group} COMMAND …",
+        epilog=f"commands (each has a --help of its own):\n{_listed(in_group(group))}",
+    )
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    return parser
+
+
+def in_group(group: str) -> list[str]:
+    """The commands that begin with the word `group`."""
+    return [name for name in COMMANDS if name.startswith(f"{group} ")]
+
+
 def command_parser(name: str) -> tuple[Parser, Run]:
     """The parser of one command, and the function that runs it."""
-    module = import_module(f"accord.cli.{name}")
+    module = import_module(f"accord.cli.{name.replace(' ', '_')}")
     parser = Parser(
         f"accord {name}",
         usage=module.USAGE,
@@ -78,6 +105,10 @@ def command_parser(name: str) -> tuple[Parser, Run]:
         "--debug", action="store_true", help="show log messages, and the traceback of an error"
     )
     return parser, module.run
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "\n".join(f"  {name:<17} {COMMANDS[name]}" for name in names)
 
 
 def _exit_codes() -> str:
