@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.transports.pages import Pages
 
 Framing = Literal["newline", "content-length"]
 Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
@@ -33,6 +34,8 @@ class Options(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None
     """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
     without one and those whose origin is the server's own host; `("*",)` lets in all."""
+    pages: Pages = {}
+    """HTTP servers: pages for GET, by where they are below the endpoint's path."""
     ping_seconds: float | None = 20.0
     """WebSocket: how often the other end is pinged; silent for as long again, it is cut off.
     None never pings."""

@@ -19,7 +19,7 @@ MAX_BODY = 1000
 
 
 def reader(*, max_head: int = 4096, max_body: int | None = MAX_BODY) -> RequestReader:
-    rules = Rules(path="/rpc", max_body=max_body, origins=None, loopback=False)
+    rules = Rules(path="/rpc", max_body=max_body, origins=None, loopback=False, pages={})
     return RequestReader(rules, max_head=max_head, max_body=max_body)
 
 

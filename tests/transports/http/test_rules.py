@@ -29,7 +29,7 @@ def rules(
     origins: tuple[str, ...] | None = None,
     loopback: bool = False,
 ) -> Rules:
-    return Rules(path=path, max_body=max_body, origins=origins, loopback=loopback)
+    return Rules(path=path, max_body=max_body, origins=origins, loopback=loopback, pages={})
 
 
 def head(start: str = "POST /rpc HTTP/1.1", **fields: str) -> bytes:
@@ -39,7 +39,7 @@ def head(start: str = "POST /rpc HTTP/1.1", **fields: str) -> bytes:
 
 
 def refusal(raw: bytes, by: Rules | None = None) -> Reply | None:
-    return (by or rules()).judge(raw).refusal
+    return (by or rules()).judge(raw).reply
 
 
 def message(reply: Reply | None) -> tuple[int, int, str]:
@@ -52,7 +52,7 @@ def message(reply: Reply | None) -> tuple[int, int, str]:
 
 def test_a_request_that_is_let_in() -> None:
     found = rules().judge(head(content_length="12", x_trace="a", X_Trace="b"))
-    assert (found.length, found.close, found.expects, found.extra, found.refusal) == (
+    assert (found.length, found.close, found.expects, found.extra, found.reply) == (
         12, False, False, b"", None,
     )  # fmt: skip
     assert dict(found.fields) == {
@@ -178,7 +178,7 @@ def test_without_a_limit_any_length_is_let_in() -> None:
 
 def test_a_client_that_waits_for_permission() -> None:
     found = rules().judge(head(expect="100-Continue", content_length="5"))
-    assert (found.expects, found.refusal, found.close) == (True, None, False)
+    assert (found.expects, found.reply, found.close) == (True, None, False)
 
 
 @pytest.mark.parametrize(
@@ -186,12 +186,12 @@ def test_a_client_that_waits_for_permission() -> None:
 )
 def test_an_expectation_without_use_is_ignored(start: str, length: str) -> None:
     found = rules().judge(head(start, expect="100-continue", content_length=length))
-    assert (found.expects, found.refusal) == (False, None)
+    assert (found.expects, found.reply) == (False, None)
 
 
 def test_a_refused_client_that_waited_for_permission_may_send_its_body_or_not() -> None:
     found = rules().judge(head("POST /other HTTP/1.1", expect="100-continue", content_length="5"))
-    assert (found.expects, found.close, found.refusal) == (False, True, NOT_HERE)
+    assert (found.expects, found.close, found.reply) == (False, True, NOT_HERE)
 
 
 def test_other_expectations_are_not_met() -> None:
@@ -214,7 +214,7 @@ def test_what_is_said_about_the_connection(start: str, connection: str, extra: b
 
 def test_a_refused_http_1_0_client_hears_that_its_connection_lives_on() -> None:
     found = rules().judge(head("POST / HTTP/1.0", connection="keep-alive"))
-    assert found.refusal == Reply(404, TEXT + b"connection: keep-alive\r\n", NOT_HERE.body)
+    assert found.reply == Reply(404, TEXT + b"connection: keep-alive\r\n", NOT_HERE.body)
 
 
 # Browsers
@@ -239,7 +239,7 @@ def test_pages_of_listed_origins_may_read_the_answer() -> None:
     by = rules(origins=("https://app.example",))
     found = by.judge(head(origin="https://app.example", connection="close"))
     cors = b"access-control-allow-origin: https://app.example\r\nvary: origin\r\n"
-    assert (found.refusal, found.cors) == (None, cors)
+    assert (found.reply, found.cors) == (None, cors)
     assert found.extra == cors + b"connection: close\r\n"
     refused = refusal(head(origin="https://app.example", content_type="text/plain"), by)
     assert refused is not None

@@ -4,7 +4,8 @@
     site        what the connections of a listener share: clock, limits, sweep
     connection  one client of the server: reads, dispatches, writes
     requests    bytes in, whole requests or refusals out             pure
-    rules       what an endpoint accepts, decided from a head        pure
+    rules       what follows from a request's head
+    admission   who is let in; the ASGI adapter asks it too
     replies     what the server says by itself, as bytes             pure
 
     client      `open_http`: a channel over a pool of connections

@@ -1,4 +1,4 @@
-"""What the server sends back, as bytes. Pure: the date comes in as text."""
+"""What the server sends back by itself, and how it is written. Pure: the date comes in as text."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import RpcError
+from accord.transports.http.fields import Pairs, check_headers
+from accord.transports.pages import Page, is_unchanged
 
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 CLOSE: Final = b"connection: close\r\n"
@@ -17,6 +19,7 @@ KEEP_ALIVE: Final = b"connection: keep-alive\r\n"
 PHRASES: Final = {
     200: "OK",
     204: "No Content",
+    304: "Not Modified",
     400: "Bad Request",
     403: "Forbidden",
     404: "Not Found",
@@ -32,8 +35,12 @@ PHRASES: Final = {
     505: "HTTP Version Not Supported",
 }
 
+NO_CONTENT: Final = (204, 304)
+"""Statuses without a body, and so without a content-length (RFC 9110, section 8.6)."""
 MAX_KNOWN_LENGTHS: Final = 1_000
 """How many different lengths of answers are remembered within a second."""
+_NOT_OF_PAGES: Final = frozenset(("connection", "content-length", "date", "transfer-encoding"))
+"""Header fields that are not a page's to set."""
 _JSON: Final = b"content-type: application/json\r\n"
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\n"
 
@@ -52,6 +59,12 @@ class Reply(Struct, frozen=True):
         """The same reply with more header lines."""
         return replace(self, headers=self.headers + headers)
 
+    @property
+    def pairs(self) -> Pairs:
+        """The header lines as names and values."""
+        lines = self.headers.split(b"\r\n")[:-1]
+        return [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
+
 
 def text_reply(status: int, message: str, headers: bytes = b"") -> Reply:
     """A reply for people, in plain text."""
@@ -63,10 +76,27 @@ def failure_reply(status: int, error: RpcError, headers: bytes = b"") -> Reply:
     return Reply(status, headers + _JSON, encode_failure(None, error))
 
 
+def page_reply(page: Page, if_none_match: str | None) -> Reply:
+    """The answer to a client that asks for `page`, and may have it already.
+
+    Raises ValueError for a page with headers that cannot be sent.
+    """
+    headers = [("etag", page.etag)] if page.etag else []
+    headers += page.headers
+    unchanged = is_unchanged(page, if_none_match)
+    if not unchanged:
+        headers.append(("content-type", page.media_type))
+    for name, value in headers:
+        check_headers({name: value}, reserved=_NOT_OF_PAGES)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers).encode("latin-1")
+    # RFC 9110, section 15.4.5: as the page would have been told about, without its content.
+    return Reply(304, lines) if unchanged else Reply(page.status, lines, page.body)
+
+
 def encode_reply(reply: Reply, date: str) -> bytes:
     """The bytes of `reply`."""
     head = start(reply.status, date) + reply.headers
-    if reply.status == 204:  # RFC 9110, section 8.6: no content-length here
+    if reply.status in NO_CONTENT:
         return head + b"\r\n"
     body = b"" if reply.head_only else reply.body
     return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(reply.body), body)
@@ -74,7 +104,7 @@ def encode_reply(reply: Reply, date: str) -> bytes:
 
 def start(status: int, date: str) -> bytes:
     """The status line and the date, which every response has (RFC 9110, section 6.6.1)."""
-    return f"HTTP/1.1 {status} {PHRASES[status]}\r\ndate: {date}\r\n".encode()
+    return f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\ndate: {date}\r\n".encode()
 
 
 class Starts:

@@ -2,7 +2,7 @@
 
 head ──▶ body ──▶ (head, body)      a request that is let in
   │
-  └────▶ Reply ──▶ its body is dropped, then the next head
+  └────▶ Reply ──▶ its body is dropped, then the next head      a page, or a refusal
   └────▶ Reply ──▶ finished: nothing more is read
 """
 
@@ -95,8 +95,8 @@ class RequestReader:
                 head = self._read_head(self._buffer[at:end])
             except MalformedError as error:
                 return self._finish(text_reply(error.status, error.reason))
-        if head.refusal is not None:
-            return self._skip(head, head.refusal, end)
+        if head.reply is not None:
+            return self._skip(head, head.reply, end)
         stop = end + head.length
         if end <= stop <= len(self._buffer):
             self._at = stop
@@ -163,14 +163,14 @@ class RequestReader:
         body.data = bytearray()
         return self._rules.too_large.adding(head.extra)
 
-    def _skip(self, head: Head, refusal: Reply, end: int) -> Reply | None:
-        """Answer with `refusal`, and drop the body if the connection is to survive."""
+    def _skip(self, head: Head, reply: Reply, end: int) -> Reply | None:
+        """Answer with `reply`, and drop the body if the connection is to survive."""
         if head.close:
-            return self._finish(refusal)
+            return self._finish(reply)
         self._at = end
         if head.length:
             self._begin_body(head, keep=False)
-        return refusal
+        return reply
 
     def _finish(self, reply: Reply | None) -> Reply | None:
         self.finished = True

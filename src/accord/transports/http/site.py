@@ -44,6 +44,7 @@ class Site:
                 max_body=options.limits.max_message_bytes,
                 origins=options.origins,
                 loopback=loopback,
+                pages=options.pages,
             )
             for loopback in (False, True)
         }

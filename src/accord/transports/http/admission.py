@@ -1,0 +1,173 @@
+"""Who is let in to an endpoint and to the pages beside it, decided before a body is read.
+
+The HTTP server and the ASGI adapter ask the same questions here and get the same answers.
+Knows neither of them, nor where the endpoint is.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from accord.jsonrpc.errors import own_error
+from accord.transports.http.fields import Fields, Pairs
+from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
+from accord.transports.origins import origin_allowed
+from accord.transports.pages import Pages, PageSource
+
+log = logging.getLogger("accord.transports.http")
+
+ENDPOINT: Final = ""
+"""The place of the endpoint itself, among the places of pages."""
+
+_MEDIA_TYPE = re.compile(
+    rb"application/(?:json|json-rpc|jsonrequest)[ \t]*(?:;[ -~\t]*)?", re.IGNORECASE
+)
+_CHARSET = re.compile(rb';[ \t]*charset[ \t]*=[ \t]*"?([^";, \t]*)', re.IGNORECASE)
+_CHARSETS: Final = (b"utf-8", b"utf8", b"us-ascii")
+_TOKENS = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
+
+
+class Asked(Struct, frozen=True, gc=False):
+    """What a request asks for, as far as its head tells."""
+
+    method: bytes
+    place: str
+    """What is asked, relative to the endpoint's path: `ENDPOINT`, or where a page may be."""
+    fields: dict[bytes, bytes]
+    """The fields that decide something, by their names in lower case."""
+    pairs: Pairs
+    """All fields."""
+    length: int
+    """How long the body is, below zero where that is not known yet."""
+    loopback: bool
+    """Whether it came over the loopback interface; read only where it has an origin."""
+
+
+class Admission:
+    """The rules of one endpoint and its pages."""
+
+    def __init__(
+        self, *, max_body: int | None, origins: tuple[str, ...] | None, pages: Pages
+    ) -> None:
+        self._max_body = max_body
+        self._origins = origins
+        self._pages = pages
+        self.too_large = _too_large(max_body)
+
+    def knows(self, place: str) -> bool:
+        """Whether anything is there."""
+        return place == ENDPOINT or place in self._pages
+
+    def reply(self, asked: Asked) -> Reply | None:
+        """What is answered without any method being called; None for a call to be let in.
+
+        `asked.place` must be known. Origins are not named in it: see `cors`.
+        """
+        if not self._origin_allowed(asked):
+            return text_reply(403, "Requests of this origin are not let in")
+        if asked.place == ENDPOINT and asked.method == b"POST":
+            if self._max_body is not None and asked.length > self._max_body:
+                return self.too_large
+            return _media_refusal(asked.fields)
+        page = self._pages.get(asked.place)
+        if page is not None and asked.method in (b"GET", b"HEAD"):
+            return _show(asked, page)
+        return self._preflight(asked) or self._wrong_method(asked.place)
+
+    def cors(self, asked: Asked) -> bytes:
+        """Header lines for a browser that asks on behalf of another origin."""
+        origin = asked.fields.get(b"origin")
+        if self._origins is None or origin is None or not self._origin_allowed(asked):
+            return b""
+        return b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+
+    def _origin_allowed(self, asked: Asked) -> bool:
+        origin = asked.fields.get(b"origin")
+        return origin is None or origin_allowed(
+            origin.decode("latin-1"),
+            host=asked.fields.get(b"host", b"").decode("latin-1"),
+            allowed=self._origins,
+            loopback=asked.loopback,
+        )
+
+    def _preflight(self, asked: Asked) -> Reply | None:
+        """The answer to a browser that asks whether a page may ask (Fetch, section 4.8)."""
+        if asked.method != b"OPTIONS" or self._origins is None:
+            return None
+        fields = Fields(asked.pairs)
+        if "origin" not in fields or "access-control-request-method" not in fields:
+            return None
+        names = fields.get("access-control-request-headers", "content-type")
+        if _TOKENS.fullmatch(names) is None:
+            return None
+        lines = (
+            f"access-control-allow-methods: {self._methods(asked.place)}\r\n"
+            f"access-control-allow-headers: {names}\r\n"
+            "access-control-max-age: 600\r\n"
+        )
+        return Reply(204, lines.encode("ascii"))
+
+    def _wrong_method(self, place: str) -> Reply:
+        preflights = "" if self._origins is None else ", OPTIONS"
+        allow = f"allow: {self._methods(place)}{preflights}\r\n"
+        message = (
+            "This is a JSON-RPC 2.0 endpoint: send your call as a POST with "
+            "content-type: application/json"
+        )
+        if place != ENDPOINT:
+            message = "This is a page to read: ask for it with GET"
+        return text_reply(405, message, allow.encode("ascii"))
+
+    def _methods(self, place: str) -> str:
+        methods = ["POST"] if place == ENDPOINT else []
+        return ", ".join(methods + ["GET", "HEAD"] * (place in self._pages))
+
+
+def nothing_here(endpoint: str) -> Reply:
+    """The answer to a request for a place where nothing is."""
+    return text_reply(404, f"Nothing is here: JSON-RPC is served at {endpoint}")
+
+
+def _show(asked: Asked, page: PageSource) -> Reply:
+    try:
+        return page_reply(page(), Fields(asked.pairs).get("if-none-match"))
+    except Exception:
+        log.exception("the page %s could not be made", asked.place)
+        return text_reply(500, "This page could not be made")
+
+
+def _too_large(most: int | None) -> Reply:
+    error = own_error(
+        "message_too_large",
+        f"the message is over the limit of {most:,} bytes" if most is not None else None,
+        maxSize=most,
+        unit="bytes",
+    )
+    return failure_reply(413, error)
+
+
+def _media_refusal(fields: dict[bytes, bytes]) -> Reply | None:
+    coding = fields.get(b"content-encoding", b"identity").lower()
+    if coding != b"identity":
+        return _unsupported("send the body without content-encoding", b"accept-encoding: identity")
+    media_type = fields.get(b"content-type")
+    advice = "send your call with content-type: application/json"
+    if media_type is None:
+        return _unsupported(f"the content type is missing; {advice}")
+    if _MEDIA_TYPE.fullmatch(media_type) is None:
+        came = media_type[:80].decode("latin-1")
+        return _unsupported(f"the content type is {came}; {advice}")
+    charset = _CHARSET.search(media_type)
+    if charset is not None and charset[1].lower() not in _CHARSETS:
+        return _unsupported("JSON is UTF-8; send it without another charset")
+    return None
+
+
+def _unsupported(why: str, line: bytes = b"accept: application/json") -> Reply:
+    return failure_reply(
+        415, own_error("invalid_request", f"Invalid Request: {why}"), line + b"\r\n"
+    )
