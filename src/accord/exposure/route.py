@@ -24,7 +24,7 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     """What callers call it: unique within the route."""
     wire_name: str
     """What the route calls it: the header's name, the query key, the member of the body. Empty
-    where the argument is the whole body."""
+    where the argument is the whole body, or an object of the nested form."""
     location: Location
     schema: Schema = ANYTHING
     required: bool = False
@@ -33,8 +33,14 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     description: str = ""
     deprecated: bool = False
     style: str = "form"
-    """OpenAPI's way to spell arrays and objects: form, simple, deepObject, pipeDelimited, …"""
+    """OpenAPI's way to spell arrays and objects: form, simple, deepObject, pipeDelimited, …;
+    or `json`, where the application wants the value as JSON text."""
     explode: bool = True
+    """Whether the members of an array or object stand apart: in headers, on lines of their own."""
+    slashes: bool = False
+    """Whether the value of a path parameter may have slashes in it, as in `{rest:path}`."""
+    members: tuple[RouteParameter, ...] = ()
+    """In the nested form: the argument is an object, and these are its members, by `name`."""
 
 
 class RouteResponse(Struct, frozen=True):
