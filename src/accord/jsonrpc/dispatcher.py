@@ -14,7 +14,7 @@ import logging
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -35,7 +35,7 @@ from accord.jsonrpc.codec import (
     sort,
 )
 from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.failures import is_foreseen, to_wire
+from accord.jsonrpc.failures import is_foreseen, to_wire, told_code
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.messages import (
@@ -48,6 +48,8 @@ from accord.jsonrpc.messages import (
     Success,
 )
 from accord.jsonrpc.method import Method
+from accord.jsonrpc.observed import tell_batch, tell_called, tell_ended, tell_left, tell_refused
+from accord.jsonrpc.observer import CANCELLED, Observation, Observer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.running import Cancellable, Running, Source
 from accord.jsonrpc.session import Statistics
@@ -58,6 +60,8 @@ log = logging.getLogger("accord.jsonrpc")
 _FAULTS = (Exception, asyncio.CancelledError)
 """What an inline handler may raise. One that asks a cancelled future for its result raises
 `CancelledError`, which is no `Exception`; nobody has cancelled the call, though."""
+
+_Serve: TypeAlias = Callable[[Id | UnsetType, str, Any, Source], bytes | None | Running]
 
 
 class Dispatcher:
@@ -72,7 +76,9 @@ class Dispatcher:
         "_limits",
         "_loop",
         "_max_depth",
+        "_observer",
         "_running",
+        "_serve",
         "_shallow",
         "_strict",
         "_threads",
@@ -89,9 +95,15 @@ class Dispatcher:
         threads: ThreadPool | None = None,
         strict_codes: bool = False,
         debug: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
+        self._serve: _Serve = self._serve_call
+        self._observer = observer
+        if observer is not None:  # then every call takes one way, and that way is observed
+            self._find_direct = _find_nothing
+            self._serve = self._serve_observed
         self._limits = limits
         self._max_depth = limits.max_depth
         self._shallow = 2 * limits.max_depth
@@ -139,8 +151,24 @@ class Dispatcher:
             return self._serve_batch(what, source)
         return self._serve_other(what, source)
 
-    def _serve(
+    def _serve_observed(
         self, id: Id | UnsetType, name: str, params: Any, source: Source
+    ) -> bytes | None | Running:
+        assert self._observer is not None
+        known = self._find(name) is not None
+        seen = tell_called(self._observer, name, id, known=known, context=source.context)
+        try:
+            return self._serve_call(id, name, params, source, seen)
+        finally:
+            tell_left(seen)
+
+    def _serve_call(
+        self,
+        id: Id | UnsetType,
+        name: str,
+        params: Any,
+        source: Source,
+        seen: Observation | None = None,
     ) -> bytes | None | Running:
         """Serve a request, or a notification if `id` is UNSET."""
         if id is UNSET:
@@ -151,15 +179,19 @@ class Dispatcher:
                 self._note_null_id(name)
         method = self._find(name)
         if method is None:
-            return self._malformed(id, params) or self._refuse(id, _unknown_method(name))
+            unknown = _unknown_method(name)
+            return self._malformed(id, params, seen) or self._refuse(id, unknown, seen)
         if method.mode != "inline":
-            return self._start(method, params, id, source)
+            return self._start(method, params, id, source, seen)
         try:
             context = source.context(name, id) if method.wants_context else None
             result = method.invoke(params, context)
-            return encode(Success(id, result)) if id is not UNSET else None
+            answer = encode(Success(id, result)) if id is not UNSET else None
         except _FAULTS as error:
-            return self._malformed(id, params) or self._failed(id, name, error)
+            return self._malformed(id, params, seen) or self._failed(id, name, error, seen)
+        if seen is not None:
+            tell_ended(seen, None)
+        return answer
 
     def _serve_batch(
         self, items: list[Envelope] | Batch, source: Source
@@ -170,7 +202,11 @@ class Dispatcher:
             return self._refuse_invalid(EMPTY_BATCH)
         if len(items) > most:
             self.statistics.requests_refused += 1
-            return encode_failure(None, _batch_too_large(len(items), most))
+            too_large = _batch_too_large(len(items), most)
+            tell_refused(self._observer, too_large)
+            return encode_failure(None, too_large)
+        if self._observer is not None:
+            tell_batch(self._observer, len(items))
         room = self._limits.max_batch_response_bytes
         results = self._call_direct(items if len(items) <= CHUNK else items[:CHUNK])
         if len(results) == len(items):  # all called at once, as most batches are
@@ -232,11 +268,16 @@ class Dispatcher:
     # Handlers that take their time
 
     def _start(
-        self, method: Method, params: Any, id: Id | UnsetType, source: Source
+        self,
+        method: Method,
+        params: Any,
+        id: Id | UnsetType,
+        source: Source,
+        seen: Observation | None,
     ) -> bytes | None | Running:
         refusal = self._no_room()
         if refusal is not None:
-            return self._refuse(id, refusal)
+            return self._refuse(id, refusal, seen)
         try:
             pool = self._threads or shared_pool()
             context = None
@@ -249,8 +290,8 @@ class Dispatcher:
             else:
                 work = method.invoke(params, context)
         except Exception as error:
-            return self._malformed(id, params) or self._failed(id, method.name, error)
-        running = Running(method, id, source, self._running)
+            return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
+        running = Running(method, id, source, self._running, seen)
         running.work = work
         self._running.add(running)
         if method.deadline is not None:
@@ -269,6 +310,8 @@ class Dispatcher:
             result = await work
             if running.id is not UNSET and not running.answered:
                 answer = encode(Success(running.id, result))
+            if running.seen is not None:
+                tell_ended(running.take_seen(), None)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if running.answered or (task is not None and task.cancelling()):
@@ -276,12 +319,15 @@ class Dispatcher:
                 raise
             # The handler awaited something that was cancelled; the call itself was not.
             error = own_error("internal_error", "the handler was cancelled")
-            answer = self._refuse(running.id, error)
+            answer = self._refuse(running.id, error, running.take_seen())
         except Exception as error:
             if not running.answered:
-                answer = self._failed(running.id, running.method.name, error)
+                name, seen = running.method.name, running.take_seen()
+                answer = self._failed(running.id, name, error, seen)
         finally:
             self._running.discard(running)
+            if running.seen is not None:
+                tell_ended(running.take_seen(), CANCELLED)
             self._finish(running, answer)
 
     def _finish(self, running: Running, answer: bytes | None) -> None:
@@ -324,7 +370,7 @@ class Dispatcher:
         """Answer with `error` now, whatever the handler does about its cancellation."""
         if running.answered:
             return
-        answer = self._refuse(running.id, error)
+        answer = self._refuse(running.id, error, running.take_seen())
         running.cancel()
         running.source.answer(answer)
 
@@ -349,7 +395,14 @@ class Dispatcher:
 
     # Failures
 
-    def _malformed(self, id: Id | UnsetType, params: Any) -> Refused | None:
+    def refused(self, error: RpcError) -> None:
+        """A message was refused before it was read."""
+        self.statistics.messages_refused += 1
+        tell_refused(self._observer, error)
+
+    def _malformed(
+        self, id: Id | UnsetType, params: Any, seen: Observation | None = None
+    ) -> Refused | None:
         """The answer to a request whose params are a bare value, None to any other.
 
         JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; and what
@@ -357,14 +410,27 @@ class Dispatcher:
         """
         if params is UNSET or is_structured(bytes(params)):
             return None
-        return self._refuse_invalid(invalid_params_type(bytes(params), None if id is UNSET else id))
+        message = invalid_params_type(bytes(params), None if id is UNSET else id)
+        return self._refuse_invalid(message, seen)
 
-    def _refuse_invalid(self, message: Invalid) -> Refused:
+    def _refuse_invalid(self, message: Invalid, seen: Observation | None = None) -> Refused:
         self.statistics.invalid_received += 1
+        if seen is not None:
+            tell_ended(seen, message.error.code, message.error)
+        else:
+            tell_refused(self._observer, message.error)
         return Refused(encode_failure(message.id, message.error))
 
-    def _failed(self, id: Id | UnsetType, method: object, error: BaseException) -> bytes | None:
+    def _failed(
+        self,
+        id: Id | UnsetType,
+        method: object,
+        error: BaseException,
+        seen: Observation | None = None,
+    ) -> bytes | None:
         """The answer for a handler that raised, or whose result cannot be encoded."""
+        if seen is not None:
+            tell_ended(seen, told_code(error, strict=self._strict), error)
         if id is not UNSET:
             return self._failure(id, method, error)
         self.statistics.handlers_failed += 1
@@ -389,12 +455,19 @@ class Dispatcher:
         log.error("%s failed [%s]", method, correlation_id, exc_info=error)
         return correlation_id
 
-    def _refuse(self, id: Id | UnsetType, error: RpcError) -> bytes | None:
+    def _refuse(
+        self, id: Id | UnsetType, error: RpcError, seen: Observation | None
+    ) -> bytes | None:
         self.statistics.requests_refused += 1
+        tell_ended(seen, error.code, error)
         if id is UNSET:
             log.warning("notification dropped: %s", log_line(error.message))
             return None
         return encode_failure(id, error)
+
+
+def _find_nothing(method: object) -> None:
+    """In place of the direct calls: there is none."""
 
 
 def _batch_too_large(items: int, most: int) -> RpcError:

@@ -24,6 +24,13 @@ def is_foreseen(error: BaseException, *, strict: bool = False) -> bool:
     return not strict or CATALOGUE.get(error.code) is not None
 
 
+def told_code(error: BaseException, *, strict: bool = False) -> int:
+    """The code that the caller is told about `error`."""
+    if isinstance(error, RpcError) and is_foreseen(error, strict=strict):
+        return error.code
+    return CATALOGUE.named("internal_error").code
+
+
 def to_wire(
     error: BaseException, *, correlation_id: str, strict: bool = False, debug: bool = False
 ) -> RpcError:

@@ -54,6 +54,7 @@ from accord.jsonrpc.messages import (
     Failure,
     Id,
 )
+from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.outgoing_batch import OutgoingBatch
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Session, Statistics
@@ -108,6 +109,7 @@ class Peer:
         drain: float = DEFAULT_DRAIN,
         strict_codes: bool = False,
         debug: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         limits = Limits() if limits is None else limits
         self._loop = asyncio.get_running_loop()
@@ -124,6 +126,7 @@ class Peer:
             threads=threads,
             strict_codes=strict_codes,
             debug=debug,
+            observer=observer,
         )
         self._handle = self._dispatcher.handle
         self._observers: list[StateObserver] = []
@@ -333,7 +336,7 @@ class Peer:
             self._channel.send(data)
 
     def message_refused(self, error: RpcError) -> None:
-        self._session.statistics.messages_refused += 1
+        self._dispatcher.refused(error)
         log.warning("message refused: %s", error.message)
         if self._may_answer_refusal():
             self._channel.send(encode_failure(None, error))

@@ -11,6 +11,8 @@ from msgspec import UnsetType
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.method import Method
+from accord.jsonrpc.observed import tell_ended
+from accord.jsonrpc.observer import CANCELLED, Observation
 
 
 class Cancellable(Protocol):
@@ -42,13 +44,19 @@ class Running:
         "deadline",
         "id",
         "method",
+        "seen",
         "source",
         "task",
         "work",
     )
 
     def __init__(
-        self, method: Method, id: Id | UnsetType, source: Source, among: set[Running]
+        self,
+        method: Method,
+        id: Id | UnsetType,
+        source: Source,
+        among: set[Running],
+        seen: Observation | None,
     ) -> None:
         self.method = method
         self.id = id
@@ -60,10 +68,17 @@ class Running:
         self.answered = False
         self.answer: bytes | None = None
         self._among = among
+        self.seen = seen
+        """Who is to be told how this ends; None when nobody is, or has been already."""
+
+    def take_seen(self) -> Observation | None:
+        seen, self.seen = self.seen, None
+        return seen
 
     def cancel(self) -> None:
         """Stop the handler; its caller is gone and is not answered."""
         self.answered = True
+        tell_ended(self.take_seen(), CANCELLED)
         if self.task is not None:
             self.task.cancel()
         if self.work is not None:  # a task cancelled before its first step runs no line of its own

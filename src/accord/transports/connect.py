@@ -10,6 +10,7 @@ from typing import Any
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.ids import IdKind
+from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool
@@ -28,7 +29,7 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
     `stdio:command args` or a list of strings for a program to start and talk to.
 
     The other end can call the methods of `router`. With `reconnect`, a connection that is
-    lost is made anew. `options` are those of `Options`: `framing`, `limits`, `tls`,
+    lost is made anew. `observer` is told of every call that comes in. `options` are those of `Options`: `framing`, `limits`, `tls`,
     `headers` and so on. Raises `ConnectError`.
     """
 
@@ -44,6 +45,7 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
         drain: float = DEFAULT_DRAIN,
         strict_codes: bool = False,
         debug: bool = False,
+        observer: Observer | None = None,
         **options: Any,
     ) -> None:
         self._target = target
@@ -58,6 +60,7 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
             "drain": drain,
             "strict_codes": strict_codes,
             "debug": debug,
+            "observer": observer,
         }
 
     def __await__(self) -> Generator[Any, None, Peer]:

@@ -16,6 +16,7 @@ from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.errors import TransportError
 from accord.jsonrpc.ids import IdKind
+from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Statistics
@@ -88,7 +89,8 @@ class Server:
     async def _start_http(self, url: str) -> None:
         from accord.transports.http.server import listen_http
 
-        options = {key: self._peer_options[key] for key in ("threads", "strict_codes", "debug")}
+        keys = ("threads", "strict_codes", "debug", "observer")
+        options = {key: self._peer_options[key] for key in keys}
         self._dispatcher = Dispatcher(
             self._router, limits=self._options.limits, statistics=self._past, **options
         )
@@ -157,8 +159,8 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
     """Serve `router` at `url`: use it as `async with serve(…) as server`, or await it.
 
     URLs as in `connect`; port 0 picks a free one, `server.url` tells which. `on_connect` is
-    given each new peer, so that the server can call its clients. `options` are those of
-    `Options`. Raises `ConnectError` when it cannot listen.
+    given each new peer, so that the server can call its clients. `observer` is told of every
+    call: see `accord.telemetry`. `options` are those of `Options`. Raises `ConnectError` when it cannot listen.
     """
 
     def __init__(
@@ -172,6 +174,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
         drain: float = DEFAULT_DRAIN,
         strict_codes: bool = False,
         debug: bool = False,
+        observer: Observer | None = None,
         on_connect: Callable[[Peer], None] | None = None,
         **options: Any,
     ) -> None:
@@ -187,6 +190,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
                 "threads": threads,
                 "strict_codes": strict_codes,
                 "debug": debug,
+                "observer": observer,
             },
         )
         self._server: Server | None = None
