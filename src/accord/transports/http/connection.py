@@ -19,10 +19,13 @@ from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
+from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.replies import (
     CLOSE,
     CONTINUE,
+    CRASHED,
     Reply,
+    answer_too_large,
     encode_reply,
     failure_reply,
     text_reply,
@@ -44,7 +47,6 @@ MAX_DROPPED: Final = 4 * 1024 * 1024
 """Most bytes taken from a client that was refused and goes on sending."""
 
 _BUSY: Final = failure_reply(503, own_error("busy", "too many connections"), b"retry-after: 1\r\n")
-_CRASHED: Final = failure_reply(500, own_error("internal_error"))
 
 
 class HttpConnection(asyncio.BufferedProtocol):
@@ -209,7 +211,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             answer = self._site.handle(body, self)
         except Exception:
             log.exception("a request of %s could not be handled", self._info.address)
-            self._put_reply(_CRASHED.adding(head.cors))
+            self._put_reply(CRASHED.adding(head.cors))
             return
         if type(answer) is bytes or answer is None or type(answer) is Refused:
             self._put(head, answer)
@@ -231,12 +233,7 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._serve()
 
     def settle(self, response: Success | Failure | Invalid) -> None:
-        """Nobody here has asked anything: count it and drop it."""
-        statistics = self._site.statistics
-        if isinstance(response, Invalid):
-            statistics.answers_broken += 1
-        else:
-            statistics.answers_unknown += 1
+        count_unasked(self._site.statistics, response)
 
     # Writing
 
@@ -265,9 +262,8 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def _answer_too_large(self, size: int) -> Reply:
         most = self._site.limits.max_queued_bytes
-        why = f"the answer of {size:,} bytes is over the limit of {most:,}"
-        log.warning("%s is not answered: %s", self._info.address, why)
-        return failure_reply(500, own_error("message_too_large", why, maxSize=most, unit="bytes"))
+        log.warning("%s is not answered: %d bytes are over the limit", self._info.address, size)
+        return answer_too_large(size, most)
 
     def _put_reply(self, reply: Reply) -> None:
         if self._reader.finished or self._site.closing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from accord.jsonrpc.messages import Failure, Invalid, Success
 from accord.jsonrpc.running import Cancellable, Source
 from accord.jsonrpc.session import Statistics
 
@@ -20,3 +21,11 @@ class Dispatch(Protocol):
         `source.answer` gets the answer of what is running, once, never before this returns.
         An answer of the type `Refused` says that `data` was no message.
         """
+
+
+def count_unasked(statistics: Statistics, response: Success | Failure | Invalid) -> None:
+    """Over HTTP nobody here asks anything: count an answer, and drop it."""
+    if isinstance(response, Invalid):
+        statistics.answers_broken += 1
+    else:
+        statistics.answers_unknown += 1

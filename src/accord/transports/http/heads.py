@@ -89,7 +89,7 @@ def read_request(raw: bytes) -> RequestHead:
     if major != b"1" or minor not in b"01":
         raise MalformedError("only HTTP/1.1 and HTTP/1.0 are spoken here", status=505)
     pairs = _read_pairs(httptools.HttpRequestParser, raw)
-    fields, connection = _sift(pairs)
+    fields, connection = sift(pairs)
     return RequestHead(
         method,
         _path(method, target, _host(fields.get(b"host"), minor)),
@@ -108,7 +108,7 @@ def read_response(raw: bytes) -> ResponseHead:
         raise MalformedError("the status line is malformed")
     minor, status = line[1], int(line[2])
     pairs = _read_pairs(httptools.HttpResponseParser, raw)
-    fields, connection = _sift(pairs)
+    fields, connection = sift(pairs)
     length = _response_length(fields, status)
     keep_alive = length != UNTIL_CLOSE and _keeps_alive(connection, minor)
     return ResponseHead(status, length, keep_alive, fields, pairs)
@@ -150,8 +150,11 @@ def _read_pairs(
     return collector.pairs
 
 
-def _sift(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
-    """The fields that decide something, and the `Connection` fields joined."""
+def sift(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
+    """The fields that decide something, and the `Connection` fields joined.
+
+    Raises MalformedError for one that is given twice.
+    """
     fields: dict[bytes, bytes] = {}
     connection = b""
     for raw_name, value in pairs:
@@ -193,7 +196,7 @@ def _request_length(fields: dict[bytes, bytes], minor: bytes) -> int:
     coding = fields.get(b"transfer-encoding")
     length = fields.get(b"content-length")
     if coding is None:
-        return 0 if length is None else _content_length(length)
+        return 0 if length is None else content_length(length)
     # RFC 9112, section 6.1: both fields at once, and a coding in HTTP/1.0, are signs of an
     # attempt at request smuggling.
     if length is not None:
@@ -220,10 +223,11 @@ def _response_length(fields: dict[bytes, bytes], status: int) -> int:
         if coding.lower() != b"chunked" or length is not None:
             raise MalformedError("the length of the response is ambiguous")
         return CHUNKED
-    return UNTIL_CLOSE if length is None else _content_length(length)
+    return UNTIL_CLOSE if length is None else content_length(length)
 
 
-def _content_length(value: bytes) -> int:
+def content_length(value: bytes) -> int:
+    """Raises MalformedError for what is not the length of a body."""
     if _LENGTH.fullmatch(value) is None:
         raise MalformedError("the header field content-length is invalid")
     return int(value)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.jsonrpc.codec import encode_failure
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.errors import RpcError, own_error
 from accord.transports.http.fields import Pairs, check_headers
 from accord.transports.pages import Page, is_unchanged
 
@@ -61,19 +61,24 @@ class Reply(Struct, frozen=True):
 
     @property
     def pairs(self) -> Pairs:
-        """The header lines as names and values."""
-        lines = self.headers.split(b"\r\n")[:-1]
-        return [(name, value) for name, _, value in (line.partition(b": ") for line in lines)]
+        """The headers as names and values."""
+        return pairs_in(self.headers)
 
 
 def text_reply(status: int, message: str, headers: bytes = b"") -> Reply:
     """A reply for people, in plain text."""
-    return Reply(status, headers + _TEXT, message.encode() + b"\n")
+    return Reply(status, headers + _TEXT, message.encode(errors="replace") + b"\n")
 
 
 def failure_reply(status: int, error: RpcError, headers: bytes = b"") -> Reply:
     """A reply for programs: `error` under a null id, as no id was read."""
     return Reply(status, headers + _JSON, encode_failure(None, error))
+
+
+def answer_too_large(size: int, most: int) -> Reply:
+    """What is answered instead of an answer that nobody would take."""
+    why = f"the answer of {size:,} bytes is over the limit of {most:,}"
+    return failure_reply(500, own_error("message_too_large", why, maxSize=most, unit="bytes"))
 
 
 def page_reply(page: Page, if_none_match: str | None) -> Reply:
@@ -93,6 +98,12 @@ def page_reply(page: Page, if_none_match: str | None) -> Reply:
     return Reply(304, lines) if unchanged else Reply(page.status, lines, page.body)
 
 
+def pairs_in(lines: bytes) -> Pairs:
+    """Header lines as names and values."""
+    parts = (line.partition(b": ") for line in lines.split(b"\r\n")[:-1])
+    return [(name, value) for name, _, value in parts]
+
+
 def encode_reply(reply: Reply, date: str) -> bytes:
     """The bytes of `reply`."""
     head = start(reply.status, date) + reply.headers
@@ -100,6 +111,10 @@ def encode_reply(reply: Reply, date: str) -> bytes:
         return head + b"\r\n"
     body = b"" if reply.head_only else reply.body
     return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(reply.body), body)
+
+
+CRASHED: Final = failure_reply(500, own_error("internal_error"))
+"""What is answered when serving a request failed, not its method."""
 
 
 def start(status: int, date: str) -> bytes:

@@ -1,0 +1,158 @@
+"""`AsgiEndpoint`: a router as an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from typing import ClassVar, cast
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.peer import DEFAULT_DRAIN
+from accord.jsonrpc.router import Router
+from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.session import Statistics
+from accord.jsonrpc.threads import ThreadPool
+from accord.transports.asgi.exchange import BodyTooLargeError, ClientGoneError, Exchange
+from accord.transports.asgi.protocol import Receive, Scope, Send
+from accord.transports.asgi.scope import asked_in, place_of
+from accord.transports.http.admission import Admission, nothing_here
+from accord.transports.http.heads import MalformedError
+from accord.transports.http.replies import CRASHED, Reply, answer_too_large, text_reply
+from accord.transports.pages import Pages
+
+log = logging.getLogger("accord.transports.asgi")
+
+
+class AsgiEndpoint:
+    """Serves a router over HTTP inside any ASGI application, or as one.
+
+        app.mount("/rpc", AsgiEndpoint(router))
+
+    Calls are POSTs to where it is mounted; `pages` are below that, for GET. `path` says where
+    the endpoint is in what reaches this application, for servers and routers that leave the
+    path as it is. Status codes, origins and limits are those of `accord.serve` over HTTP.
+    Handlers find the request's scope in `context.state["asgi.scope"]`. Needs asyncio.
+    """
+
+    __accord_endpoint__: ClassVar = True
+
+    def __init__(
+        self,
+        router: Router,
+        *,
+        path: str = "/",
+        pages: Pages | None = None,
+        limits: Limits | None = None,
+        origins: tuple[str, ...] | None = None,
+        threads: ThreadPool | None = None,
+        drain: float = DEFAULT_DRAIN,
+        strict_codes: bool = False,
+        debug: bool = False,
+    ) -> None:
+        self._router = router
+        self._path = path.rstrip("/")
+        self._limits = Limits() if limits is None else limits
+        self._threads = threads
+        self._drain = drain
+        self._strict = strict_codes
+        self._debug = debug
+        self._admission = Admission(
+            max_body=self._limits.max_message_bytes,
+            origins=origins,
+            pages={} if pages is None else pages,
+        )
+        self._dispatchers: dict[asyncio.AbstractEventLoop, Dispatcher] = {}
+        self.statistics = Statistics()
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls are being handled."""
+        return sum(dispatcher.in_flight for dispatcher in self._dispatchers.values())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                with contextlib.suppress(ClientGoneError):
+                    await self._serve(scope, Exchange(scope, receive, send, self.statistics))
+            case "lifespan":
+                await self._live(receive, send)
+            case "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            case other:
+                raise NotImplementedError(f"the ASGI scope {other!r} is not served")
+
+    # One request
+
+    async def _serve(self, scope: Scope, exchange: Exchange) -> None:
+        place = place_of(scope, self._path)
+        if place is None or not self._admission.knows(place):
+            endpoint = f"{scope.get('root_path', '')}{self._path}"
+            await exchange.send_reply(nothing_here(endpoint or "/"))
+            return
+        try:
+            asked = asked_in(scope, place)
+        except MalformedError as error:
+            await exchange.send_reply(text_reply(error.status, error.reason))
+            return
+        exchange.cors = self._admission.cors(asked)
+        reply = self._admission.reply(asked)
+        if reply is None:
+            reply = await self._call(exchange)
+        if reply is not None:
+            await exchange.send_reply(reply)
+
+    async def _call(self, exchange: Exchange) -> Reply | None:
+        """Have a message answered; a reply for one that cannot be."""
+        try:
+            body = await exchange.body(self._limits.max_message_bytes)
+        except BodyTooLargeError:
+            return self._admission.too_large
+        try:
+            answer = self._dispatcher().handle(body, exchange)
+        except Exception:
+            log.exception("a request could not be handled")
+            return CRASHED
+        if not (type(answer) is bytes or answer is None or type(answer) is Refused):
+            answer = await exchange.outcome(cast(Cancellable, answer))
+        most = self._limits.max_queued_bytes
+        if answer is not None and len(answer) > most:
+            log.warning("a call is not answered: %d bytes are over the limit", len(answer))
+            return answer_too_large(len(answer), most)
+        await exchange.send_answer(answer)
+        return None
+
+    # Loops, beginning and end
+
+    def _dispatcher(self) -> Dispatcher:
+        loop = asyncio.get_running_loop()
+        return self._dispatchers.get(loop) or self._new_dispatcher(loop)
+
+    def _new_dispatcher(self, loop: asyncio.AbstractEventLoop) -> Dispatcher:
+        dispatcher = Dispatcher(
+            self._router,
+            limits=self._limits,
+            statistics=self.statistics,
+            threads=self._threads,
+            strict_codes=self._strict,
+            debug=self._debug,
+        )
+        # Under a test client each request may have a loop of its own.
+        open_ones = {old: it for old, it in self._dispatchers.items() if not old.is_closed()}
+        self._dispatchers = {**open_ones, loop: dispatcher}
+        return dispatcher
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Take part in the server's start and end, where this is the whole application."""
+        loop = asyncio.get_running_loop()
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.shutdown":
+                dispatcher = self._dispatchers.pop(loop, None)
+                if dispatcher is not None:
+                    await dispatcher.drain(self._drain)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+            await send({"type": "lifespan.startup.complete"})

@@ -1,0 +1,57 @@
+"""What the scope of a request says: which place it points at, and who sent it. Pure."""
+
+from __future__ import annotations
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.transports.asgi.protocol import Scope
+from accord.transports.http.admission import Asked
+from accord.transports.http.heads import content_length, sift
+from accord.transports.origins import is_loopback
+from accord.transports.urls import host_and_port
+
+
+def place_of(scope: Scope, path: str) -> str | None:
+    """Where a request points at, relative to an endpoint at `path` of the application.
+
+    Gives "" for the endpoint itself, with or without a slash behind it; None for what is not
+    below it. `path` is without a slash at its end.
+    """
+    here = _without(scope["path"], scope.get("root_path", "").rstrip("/"))
+    # ASGI, HTTP scope: the path includes root_path. Before servers and frameworks agreed on
+    # that some took root_path off, so that it may be missing.
+    below = _without(scope["path"] if here is None else here, path)
+    return None if below is None else below.removeprefix("/")
+
+
+def asked_in(scope: Scope, place: str) -> Asked:
+    """What a request asks for. Raises MalformedError."""
+    pairs = scope["headers"]
+    fields, _ = sift(pairs)
+    length = fields.get(b"content-length")
+    return Asked(
+        scope["method"].encode("latin-1"),
+        place,
+        fields,
+        pairs,
+        -1 if length is None else content_length(length),
+        b"origin" in fields and is_loopback(_client(scope)[0]),
+    )
+
+
+def channel_info(scope: Scope, *, duplex: bool) -> ChannelInfo:
+    """What is known about the other end."""
+    host, port = _client(scope)
+    address = host_and_port(host, port) if host else ""
+    return ChannelInfo(scheme=scope.get("scheme", "http"), address=address, duplex=duplex)
+
+
+def _client(scope: Scope) -> tuple[str, int]:
+    """Host and port; an empty host where nobody knows, as over a Unix socket."""
+    host, port = scope.get("client") or ("", 0)
+    return host, port or 0
+
+
+def _without(path: str, prefix: str) -> str | None:
+    """What comes behind the folder `prefix` in `path`, None where `path` is elsewhere."""
+    rest = path.removeprefix(prefix)
+    return rest if path.startswith(prefix) and (not rest or rest[0] == "/") else None
