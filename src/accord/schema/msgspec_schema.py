@@ -1,0 +1,380 @@
+"""Schemas of the types that msgspec reads and writes.
+
+Made from `msgspec.inspect`, not from `msgspec.json.schema`, which describes neither what a
+decoder takes (a set may come with duplicates, a decimal as a number) nor what an encoder
+gives (a field with a default is always there).
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import is_dataclass
+from typing import Any, TypeAlias, get_type_hints
+
+import msgspec
+import msgspec.inspect as m
+from msgspec import NODEFAULT, UnsetType
+
+from accord.jsonrpc.codec import encode
+from accord.schema import strings
+from accord.schema.names import name_classes, title
+from accord.schema.patterns import to_ecma
+from accord.schema.references import reference
+from accord.schema.schema import Json, Role, Schema
+
+ClassType: TypeAlias = (
+    m.StructType | m.DataclassType | m.TypedDictType | m.NamedTupleType | m.EnumType
+)
+Foreign: TypeAlias = Callable[[type], Schema]
+"""The schema of a class that msgspec does not know."""
+
+_SCALARS: Json = {"type": ["null", "boolean", "number", "string"]}
+_NOTHING: Json = {"not": {}}
+
+
+def describe(annotation: Any, role: Role, foreign: Foreign) -> Schema:
+    """The schema of `annotation`. Raises `TypeError` for what msgspec cannot read."""
+    described = m.type_info(annotation)
+    writer = _Writer(_classes_in(described), role, foreign)
+    value = writer.schema(described)
+    return Schema(value, writer.definitions(), role)
+
+
+def _classes_in(described: m.Type) -> dict[Any, ClassType]:
+    """Every class that gets a definition, in the order in which they are met."""
+    found: dict[Any, ClassType] = {}
+    seen: dict[int, Any] = {}
+    waiting: list[Any] = [described]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(reversed(part))
+        elif isinstance(part, m.Type | m.Field) and id(part) not in seen:
+            seen[id(part)] = part
+            if isinstance(part, ClassType):
+                found.setdefault(part.cls, part)
+            waiting.extend(getattr(part, name) for name in reversed(part.__struct_fields__))
+    return found
+
+
+class _Writer:
+    """Writes the schemas of types; classes become references."""
+
+    def __init__(self, classes: Mapping[Any, ClassType], role: Role, foreign: Foreign) -> None:
+        self._classes = classes
+        self._names = name_classes(classes)
+        self._output = role == "Output"
+        self._foreign = foreign
+        self._foreign_definitions: dict[str, Json] = {}
+
+    def definitions(self) -> dict[str, Json]:
+        own = {self._names[cls]: self._definition(it) for cls, it in self._classes.items()}
+        return self._foreign_definitions | own
+
+    def schema(self, it: m.Type) -> Json:
+        match it:
+            case m.Metadata():
+                return self.schema(it.type) | (it.extra_json_schema or {})
+            case m.AnyType() | m.RawType():
+                return {}
+            case m.NoneType():
+                return {"type": "null"}
+            case m.BoolType():
+                return {"type": "boolean"}
+            case m.IntType():
+                return {"type": "integer"} | _limits(it)
+            case m.FloatType():
+                return {"type": "number"} | _limits(it)
+            case m.LiteralType():
+                return {"enum": list(it.values)}
+            case m.CollectionType():
+                return self._collection(it)
+            case m.TupleType():
+                return _places([self.schema(each) for each in it.item_types])
+            case m.DictType():
+                return self._dict(it)
+            case m.UnionType():
+                return self._union(it)
+            case m.CustomType():
+                return self._custom(it.cls)
+            case _ if isinstance(it, ClassType):
+                return {"$ref": reference(self._names[it.cls])}
+            case _:
+                return self._string(it)
+
+    def _string(self, it: m.Type) -> Json:
+        match it:
+            case m.StrType():
+                pattern = None if it.pattern is None else to_ecma(it.pattern)
+                return {
+                    "type": "string",
+                    **_given(minLength=it.min_length, maxLength=it.max_length, pattern=pattern),
+                }
+            case m.BytesType() | m.ByteArrayType() | m.MemoryViewType():
+                lengths = _given(minLength=it.min_length, maxLength=it.max_length)
+                encoded = {word: 4 * ((length + 2) // 3) for word, length in lengths.items()}
+                return strings.BASE64 | encoded
+            case m.DateTimeType():
+                return strings.datetime(it.tz)
+            case m.TimeType():
+                return strings.time(it.tz)
+            case m.DateType():
+                return strings.DATE
+            case m.TimeDeltaType():
+                return strings.DURATION
+            case m.UUIDType():
+                return strings.UUID
+            case m.DecimalType() if self._output:
+                return strings.DECIMAL
+            case m.DecimalType():
+                return {"type": ["number", "string"]}
+            case _:
+                return {}
+
+    def _collection(self, it: m.CollectionType) -> Json:
+        distinct = isinstance(it, m.SetType | m.FrozenSetType)
+        if not distinct or self._output:
+            lengths = _given(minItems=it.min_length, maxItems=it.max_length)
+            unique = {"uniqueItems": True} if distinct else {}
+            return {"type": "array", "items": self.schema(it.item_type), **lengths, **unique}
+        # What comes twice is in the set once, and counts once.
+        items = self._hashable(it.item_type)
+        return {"type": "array", "items": items, **_given(minItems=it.min_length)}
+
+    def _hashable(self, it: m.Type) -> Json:
+        """The schema of `it` without what a set cannot hold."""
+        match it:
+            case m.Metadata():
+                return self._hashable(it.type) | (it.extra_json_schema or {})
+            case m.AnyType():
+                return _SCALARS
+            case m.UnionType():
+                return self._union(it, self._hashable)
+            case m.VarTupleType():
+                return self._collection(m.VarTupleType(it.item_type, it.min_length, it.max_length))
+            case m.ListType() | m.SetType() | m.DictType() | m.TypedDictType():
+                return _NOTHING
+            case m.StructType() | m.DataclassType() if not _is_hashable(it.cls):
+                return _NOTHING
+            case _:
+                return self.schema(it)
+
+    def _dict(self, it: m.DictType) -> Json:
+        names = self._key(it.key_type)
+        lengths = _given(minProperties=it.min_length, maxProperties=it.max_length)
+        if not self._output and not _is_text(it.key_type):
+            # Keys such as "1" and "1.0" may be the same number, and count once.
+            lengths.pop("maxProperties", None)
+        return {
+            "type": "object",
+            "additionalProperties": self.schema(it.value_type),
+            **({"propertyNames": names} if names else {}),
+            **lengths,
+        }
+
+    def _key(self, it: m.Type) -> Json:
+        """What the name of a member must be, which is always a string."""
+        match it:
+            case m.Metadata():
+                return self._key(it.type)
+            case m.AnyType() | m.CustomType() | m.DecimalType():
+                return {}
+            case m.IntType():
+                return strings.INTEGER_KEY
+            case m.FloatType():
+                return strings.NUMBER_KEY
+            case m.EnumType():
+                return _enumeration([member.value for member in it.cls], it.cls, str)
+            case m.LiteralType():
+                return {"enum": [str(each) for each in it.values if each is not None]}
+            case m.UnionType():
+                choices = [self._key(each) for each in it.types]
+                return {} if {} in choices else {"anyOf": choices}
+            case m.StrType() | m.BytesType() | m.DateTimeType() | m.TimeType() | m.DateType():
+                schema = self._string(it)
+            case m.TimeDeltaType() | m.UUIDType():
+                schema = self._string(it)
+            case _:
+                return _NOTHING
+        return {word: each for word, each in schema.items() if word not in ("type", "examples")}
+
+    def _union(self, it: m.UnionType, schema: Callable[[m.Type], Json] | None = None) -> Json:
+        write = schema or self.schema
+        structs = [inner for each in it.types if isinstance(inner := _bare(each), m.StructType)]
+        if len(structs) < 2:
+            return {"anyOf": [write(each) for each in it.types]}
+        # Of a struct alone the tag may be left out; among others it decides.
+        return {
+            "anyOf": [
+                write(each) | _required([inner.tag_field])
+                if isinstance(inner := _bare(each), m.StructType) and not inner.array_like
+                else write(each)
+                for each in it.types
+            ]
+        }
+
+    def _custom(self, cls: type) -> Json:
+        if cls is object:
+            return {}
+        found = self._foreign(cls)
+        self._foreign_definitions.update(found.definitions)
+        return found.value
+
+    # Definitions
+
+    def _definition(self, it: ClassType) -> Json:
+        heading = {"title": title(it.cls)}
+        if about := _doc(it.cls):
+            heading["description"] = about
+        match it:
+            case m.EnumType():
+                return heading | _enumeration([each.value for each in it.cls], it.cls, None)
+            case m.NamedTupleType():
+                return heading | self._array(it.fields, [], closed=True)
+            case m.StructType(array_like=True):
+                tag = [] if it.tag_field is None else [{"const": it.tag}]
+                return heading | self._array(it.fields, tag, closed=it.forbid_unknown_fields)
+            case m.StructType():
+                return heading | self._tagged_object(it)
+            case _:
+                return heading | self._object(it)
+
+    def _array(self, fields: Iterable[m.Field], tag: list[Json], *, closed: bool) -> Json:
+        fields = tuple(fields)
+        places = tag + [self._field(each) for each in fields]
+        needed = len(places)
+        if not self._output:
+            needed = len(tag) + max(
+                (index + 1 for index, each in enumerate(fields) if each.required), default=0
+            )
+        if closed or self._output:
+            return _places(places) | {"minItems": needed}
+        return {"type": "array", "prefixItems": places, "minItems": needed}
+
+    def _tagged_object(self, it: m.StructType) -> Json:
+        schema = self._object(it)
+        if it.tag_field is not None:
+            schema["properties"] = {it.tag_field: {"const": it.tag}, **schema["properties"]}
+            if self._output:
+                schema["required"] = [it.tag_field, *schema.get("required", [])]
+        if it.forbid_unknown_fields:
+            schema["additionalProperties"] = False
+        return schema
+
+    def _object(self, it: m.StructType | m.DataclassType | m.TypedDictType) -> Json:
+        is_there = _always_written(it) if self._output else _is_required
+        return {
+            "type": "object",
+            "properties": {each.encode_name: self._field(each) for each in it.fields},
+            **_required([each.encode_name for each in it.fields if is_there(each)]),
+        }
+
+    def _field(self, field: m.Field) -> Json:
+        schema = self.schema(field.type)
+        default = _default(field)
+        return schema if self._output or default is NODEFAULT else {**schema, "default": default}
+
+
+def _bare(it: m.Type) -> m.Type:
+    while isinstance(it, m.Metadata):
+        it = it.type
+    return it
+
+
+def _limits(it: m.IntType | m.FloatType) -> Json:
+    return _given(
+        minimum=it.ge,
+        exclusiveMinimum=it.gt,
+        maximum=it.le,
+        exclusiveMaximum=it.lt,
+        multipleOf=it.multiple_of,
+    )
+
+
+def _given(**members: Any) -> dict[str, Any]:
+    return {word: value for word, value in members.items() if value is not None}
+
+
+def _required(names: list[Any]) -> Json:
+    return {"required": names} if names else {}
+
+
+def _places(places: list[Json]) -> Json:
+    length = len(places)
+    prefix = {"prefixItems": places} if places else {}
+    return {"type": "array", **prefix, "items": False, "minItems": length, "maxItems": length}
+
+
+def _enumeration(values: list[Any], cls: type[enum.Enum], key: Callable[[Any], Any] | None) -> Json:
+    """The values of an enum, or only their kind where the class makes up more of them."""
+    if issubclass(cls, enum.Flag) or _makes_members(cls):
+        if key is None:
+            return {"type": "string" if isinstance(values[0], str) else "integer"}
+        return {} if isinstance(values[0], str) else strings.INTEGER_KEY
+    return {"enum": values if key is None else [key(each) for each in values]}
+
+
+def _makes_members(cls: type[enum.Enum]) -> bool:
+    own: Any = cls._missing_
+    return own.__func__ is not enum.Enum.__dict__["_missing_"].__func__
+
+
+def _is_text(it: m.Type) -> bool:
+    it = _bare(it)
+    if isinstance(it, m.UnionType):
+        return all(_is_text(each) for each in it.types)
+    return isinstance(it, m.AnyType | m.StrType | m.LiteralType | m.EnumType | m.CustomType)
+
+
+def _is_hashable(cls: Any) -> bool:
+    return getattr(cls, "__origin__", cls).__hash__ is not None
+
+
+def _is_required(field: m.Field) -> bool:
+    return field.required
+
+
+def _always_written(it: m.StructType | m.DataclassType | m.TypedDictType) -> Callable[..., bool]:
+    """Whether a field is there in every value that is written."""
+    if isinstance(it, m.TypedDictType):
+        return _is_required
+    cls: Any = getattr(it.cls, "__origin__", it.cls)
+    omits = isinstance(it, m.StructType) and cls.__struct_config__.omit_defaults
+    absent = _unset_fields(cls)
+    if is_dataclass(cls):
+        absent |= {name for name, each in cls.__dataclass_fields__.items() if not each.init}
+
+    def is_there(field: m.Field) -> bool:
+        return field.name not in absent and (field.required or not omits)
+
+    return is_there
+
+
+def _unset_fields(cls: Any) -> set[str]:
+    hints = get_type_hints(cls)
+    return {name for name, hint in hints.items() if UnsetType in getattr(hint, "__args__", ())}
+
+
+def _default(field: m.Field) -> Any:
+    """The default as JSON; NODEFAULT when there is none, or none that can be told."""
+    default = field.default
+    if field.default_factory in (list, dict, set, frozenset, tuple, bytearray):
+        default = field.default_factory()
+    if default is NODEFAULT:
+        return NODEFAULT
+    try:
+        return msgspec.json.decode(encode(default))
+    except (TypeError, ValueError, RecursionError, OverflowError):
+        return NODEFAULT
+
+
+def _doc(cls: Any) -> str:
+    """What its docstring says, unless Python wrote it."""
+    cls = getattr(cls, "__origin__", cls)
+    doc = cls.__dict__.get("__doc__") or ""
+    signature = doc.startswith(f"{cls.__name__}(") and doc.endswith(")")
+    if signature or doc == "An enumeration.":
+        return ""
+    return inspect.cleandoc(doc)
