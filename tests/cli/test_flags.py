@@ -39,6 +39,7 @@ def test_every_flag_is_explained() -> None:
         "(default: 1,048,576; or unlimited)"
     )
     assert explained["idle_seconds"].endswith("(default: 75)")
+    assert explained["call_seconds"].endswith("(default: 300; or none)")
 
 
 def test_no_flags_are_the_defaults() -> None:
@@ -48,6 +49,10 @@ def test_no_flags_are_the_defaults() -> None:
 @pytest.mark.parametrize("text", ["0", "unlimited"])
 def test_a_size_can_be_unlimited(text: str) -> None:
     assert parse("--max-message-bytes", text)[0] == Limits(max_message_bytes=None)
+
+
+def test_a_time_can_be_unlimited() -> None:
+    assert parse("--call-seconds", "none")[0] == Limits(call_seconds=None)
 
 
 @pytest.mark.parametrize(

@@ -392,7 +392,7 @@ def test_a_method_knows_what_it_takes_and_gives() -> None:
     method = make_method(power, "power")
     assert method.name == "power"
     assert method.function is power
-    assert method.deadline is None
+    assert method.deadline is UNSET
     assert method.parameters == (
         Parameter("base", int, "positional_or_keyword", True, UNSET),
         Parameter("exponent", int, "positional_or_keyword", False, 2),
@@ -505,6 +505,7 @@ def test_what_cannot_be_a_method_is_refused_with_the_reason() -> None:
 def test_a_deadline_needs_something_that_can_be_stopped() -> None:
     assert make_method(wait, "it", deadline=5).deadline == 5
     assert make_method(subtract, "it", thread=True, deadline=0.5).deadline == 0.5
+    assert make_method(wait, "it", deadline=None).deadline is None
     assert refused(subtract, deadline=5) == (
         "method 'it' (tests.subtract): it runs inline, where nothing can stop it at a deadline: "
         "make it async, or let it run in a thread with thread=True"

@@ -711,6 +711,36 @@ async def test_a_handler_that_hangs_is_answered_at_its_deadline_and_harms_nobody
         assert await client.call("add", [1, 1]) == 2
 
 
+@pytest.mark.req("O-12")
+@pytest.mark.parametrize("thread", [False, True])
+async def test_a_call_has_the_time_of_the_limits_unless_its_method_has_its_own(
+    thread: bool,
+) -> None:
+    release = threading.Event()
+    stop = asyncio.Event()
+    hang = (lambda: release.wait(10)) if thread else stop.wait
+    router = make_router()
+    router.add(hang, "limited", thread=thread)
+    router.add(hang, "unlimited", thread=thread, deadline=None)
+    router.add(hang, "patient", thread=thread, deadline=10.0)
+    async with joined(router, limits=Limits(call_seconds=0.03)) as (client, server):
+        others = [client.begin(name) for name in ("unlimited", "patient")]
+        with pytest.raises(CallTimeoutError, match=r"limited took longer than 0\.03 s"):
+            await client.call("limited")
+        assert server.statistics.handlers_timed_out == 1
+        release.set()
+        stop.set()
+        assert await asyncio.gather(*others) == [True, True]
+
+
+async def test_without_a_limit_a_call_has_all_the_time() -> None:
+    async with joined(limits=Limits(call_seconds=None)) as (client, server):
+        waiting = client.begin("wait")
+        await until(lambda: server.in_flight == 1)
+        server.call_state["gate"].set()
+        assert await waiting == "opened"
+
+
 async def test_a_full_pool_of_threads_refuses_more_work_and_recovers() -> None:
     router = make_router()
     release = threading.Event()

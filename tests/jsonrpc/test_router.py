@@ -328,6 +328,7 @@ def test_a_marked_function_is_added_as_its_mark_says() -> None:
     assert router.methods["blocking"].mode == "thread"
     assert router.methods["blocking"].deadline == 2.0
     assert router.add(block, "other", deadline=1.0).deadline == 1.0
+    assert router.add(block, "patient", deadline=None).deadline is None
 
 
 # Nesting

@@ -54,6 +54,7 @@ _READERS: Final[dict[object, tuple[Callable[[str], Any], str]]] = {
     int: (count, "N"),
     int | None: (size, "N"),
     float: (seconds, "SECONDS"),
+    float | None: (duration, "SECONDS"),
 }
 
 
@@ -86,8 +87,8 @@ def limits_from(arguments: argparse.Namespace) -> tuple[Limits, ServerLimits]:
 
 
 def _help(explanation: str, field: FieldInfo) -> str:
-    default = f"{field.default:g}" if field.type is float else f"{field.default:,}"
-    unlimited = "; or unlimited" if field.type == int | None else ""
+    default = f"{field.default:g}" if isinstance(field.default, float) else f"{field.default:,}"
+    unlimited = {int | None: "; or unlimited", float | None: "; or none"}.get(field.type, "")
     return f"{explanation.rstrip('.')} (default: {default}{unlimited})".replace("%", "%%")
 
 

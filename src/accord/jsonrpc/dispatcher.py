@@ -294,8 +294,9 @@ class Dispatcher:
         running = Running(method, id, source, self._running, seen)
         running.work = work
         self._running.add(running)
-        if method.deadline is not None:
-            running.deadline = self._loop.time() + method.deadline
+        seconds = self._seconds(method)
+        if seconds is not None:
+            running.deadline = self._loop.time() + seconds
             self._alarm.set(running.deadline)
         task = _start_task(self._drive(running, work), self._loop)
         if running not in self._running:  # an eager task that is done already
@@ -348,6 +349,10 @@ class Dispatcher:
 
     # Deadlines
 
+    def _seconds(self, method: Method) -> float | None:
+        """How long a call of `method` may take."""
+        return self._limits.call_seconds if method.deadline is UNSET else method.deadline
+
     def _sweep(self) -> None:
         now = self._loop.time()
         waiting = [run for run in self._running if run.deadline is not None]
@@ -360,7 +365,7 @@ class Dispatcher:
 
     def _time_out(self, running: Running) -> None:
         running.deadline = None
-        seconds = running.method.deadline
+        seconds = self._seconds(running.method)
         error = own_error("timeout", f"{running.method.name} took longer than {seconds:g} s")
         self.statistics.handlers_timed_out += 1
         log.warning("handler of %s passed its deadline of %g s", running.method.name, seconds)

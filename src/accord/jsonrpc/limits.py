@@ -24,6 +24,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Most bytes in the answer to one batch; answers beyond it become -32012 errors."""
     max_in_flight: int = 1_000
     """Most incoming requests and notifications being handled at once; more are answered -32010."""
+    call_seconds: float | None = 300.0
+    """How long a handler may take whose method has no deadline of its own; then it is answered
+    -32009. Inline methods cannot be stopped."""
     max_pending: int = 10_000
     """Most outgoing calls waiting for an answer; further calls raise `BusyError`."""
     max_queued_bytes: int = 16 * MIB

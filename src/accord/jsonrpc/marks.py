@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar, overload
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.about import About
 
@@ -27,7 +27,7 @@ class Mark(Struct, frozen=True):
 
     name: str | None = None
     thread: bool = False
-    deadline: float | None = None
+    deadline: float | None | UnsetType = UNSET
     about: About | None = None
 
 
@@ -40,7 +40,7 @@ def method(
     name: str | None = None,
     *,
     thread: bool = False,
-    deadline: float | None = None,
+    deadline: float | None | UnsetType = UNSET,
     about: About | None = None,
 ) -> Callable[[F], F]: ...
 
@@ -49,7 +49,7 @@ def method(
     name: Any = None,
     *,
     thread: bool = False,
-    deadline: float | None = None,
+    deadline: float | None | UnsetType = UNSET,
     about: About | None = None,
 ) -> Any:
     """Mark a function, a method of a class or a static method as one to be served.

@@ -11,7 +11,7 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.about import NOTHING, About
@@ -28,8 +28,9 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     function: Callable[..., Any]
     mode: Mode
     """How to run it; a method with interceptors is always `async`."""
-    deadline: float | None
-    """Seconds after which a call is given up."""
+    deadline: float | None | UnsetType
+    """Seconds after which a call is given up, None for never. UNSET leaves it to whoever serves
+    the method."""
     wants_context: bool
     """Whether `invoke` needs the context; else it may be None."""
     parameters: tuple[Parameter, ...]
@@ -71,7 +72,7 @@ def make_method(
     name: str,
     *,
     thread: bool = False,
-    deadline: float | None = None,
+    deadline: float | None | UnsetType = UNSET,
     about: About | None = None,
     protocol: bool = False,
 ) -> Method:
@@ -130,8 +131,8 @@ def _lacks_instance(function: Callable[..., Any]) -> bool:
     return next(iter(inspect.signature(function).parameters), None) == "self"
 
 
-def _check_deadline(deadline: float | None, mode: Mode) -> None:
-    if deadline is None:
+def _check_deadline(deadline: float | None | UnsetType, mode: Mode) -> None:
+    if deadline is None or deadline is UNSET:
         return
     if not isfinite(deadline) or deadline <= 0:
         raise RegistrationError(f"its deadline of {deadline} s is not a number above 0")

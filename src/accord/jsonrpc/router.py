@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
+from msgspec import UNSET, UnsetType
+
 from accord.jsonrpc.about import About
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.errors import RegistrationError
@@ -60,7 +62,7 @@ class Router:
         name: str | None = None,
         *,
         thread: bool = False,
-        deadline: float | None = None,
+        deadline: float | None | UnsetType = UNSET,
         about: About | None = None,
     ) -> Callable[[F], F]: ...
 
@@ -69,7 +71,7 @@ class Router:
         name: Any = None,
         *,
         thread: bool = False,
-        deadline: float | None = None,
+        deadline: float | None | UnsetType = UNSET,
         about: About | None = None,
     ) -> Any:
         """Declare a function as a method; a decorator, bare or with the options of `add`."""
@@ -89,14 +91,15 @@ class Router:
         name: str | None = None,
         *,
         thread: bool = False,
-        deadline: float | None = None,
+        deadline: float | None | UnsetType = UNSET,
         about: About | None = None,
         protocol: bool = False,
     ) -> Method:
         """Declare `function` as a method, called as itself unless `name` says otherwise.
 
         A plain function runs inline, on the thread that serves; `thread=True` runs it in a
-        pool of threads. `deadline` is in seconds, for functions that do not run inline.
+        pool of threads. `deadline` is in seconds, for functions that do not run inline; None
+        for none at all, while one that is not given is `Limits.call_seconds`.
         `about` is what its description says beyond the signature and the docstring.
         `protocol` is for the protocol's own methods, whose names begin with `rpc.`.
         """
@@ -105,7 +108,7 @@ class Router:
             function,
             _name(function, mark.name if name is None else name),
             thread=thread or mark.thread,
-            deadline=mark.deadline if deadline is None else deadline,
+            deadline=mark.deadline if deadline is UNSET else deadline,
             about=mark.about if about is None else about,
             protocol=protocol,
         )
