@@ -24,7 +24,7 @@ class RouteParameter(Struct, frozen=True, kw_only=True):
     """What callers call it: unique within the route."""
     wire_name: str
     """What the route calls it: the header's name, the query key, the member of the body. Empty
-    where the argument is the whole body, or an object of the nested form."""
+    where the argument is all of its location: the whole body, or an object of query keys."""
     location: Location
     schema: Schema = ANYTHING
     required: bool = False

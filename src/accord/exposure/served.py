@@ -1,0 +1,209 @@
+"""What an application of Starlette or FastAPI serves: every method on every path, mounts included.
+
+Found by walking through its routes. Imported only where Starlette is in use.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+from msgspec import Struct
+from starlette.convertors import Convertor, FloatConvertor, IntegerConvertor, UUIDConvertor
+from starlette.endpoints import HTTPEndpoint
+from starlette.routing import Mount, Route as StarletteRoute, Router
+
+from accord.exposure.marks import Mark, mark_of
+from accord.exposure.openapi import METHODS, Document
+from accord.exposure.operation import Operation, read_operation
+from accord.exposure.route import RouteParameter
+from accord.jsonrpc.errors import RegistrationError
+from accord.schema.schema import Json, Schema
+
+ENDPOINT = "__accord_endpoint__"
+"""An application that has this attribute, set to true, serves JSON-RPC itself: it is left out."""
+
+MOST_MOUNTS = 32
+"""How deep applications may be mounted in each other: one may hold itself."""
+
+_SCHEMAS: tuple[tuple[type[Convertor[Any]], Json], ...] = (
+    (IntegerConvertor, {"type": "integer", "minimum": 0}),
+    (FloatConvertor, {"type": "number", "minimum": 0}),
+    (UUIDConvertor, {"type": "string", "format": "uuid"}),
+    (Convertor, {"type": "string"}),
+)
+
+
+class Served(Struct, frozen=True, kw_only=True):
+    """One method on one path."""
+
+    method: str
+    path: str
+    """From the root, with `{name}` for parameters."""
+    path_parameters: tuple[RouteParameter, ...]
+    """All of the path, those of the mounts among them."""
+    name: str
+    doc: str
+    mark: Mark
+    public: bool
+    """Whether it is in its application's own document, or would be if there were one."""
+    operation: Operation | None = None
+    """What its application's own document says of it."""
+    made_up_id: bool = False
+    """Whether its operation id only repeats its name, path and method."""
+
+
+class _Level(Struct, frozen=True):
+    """Where in the tree of mounts something stands."""
+
+    prefix: str = ""
+    parameters: tuple[RouteParameter, ...] = ()
+    depth: int = 0
+
+
+def served_by(app: Any) -> list[Served] | None:
+    """What `app` serves, or the application inside the middleware that `app` is.
+
+    None where that cannot be known. Raises `RegistrationError` where mounts do not end.
+    """
+    inner = _application(app)
+    return None if inner is None else list(_walk(inner, _Level()))
+
+
+def _application(app: Any) -> Any | None:
+    """The Starlette application or router that `app` is or, as middleware does, has as `app`."""
+    for _ in range(MOST_MOUNTS):
+        if getattr(app, ENDPOINT, False) is True:
+            return None
+        if isinstance(app, Router) or isinstance(getattr(app, "router", None), Router):
+            return app
+        app = getattr(app, "app", None)
+    return None
+
+
+def _walk(app: Any, level: _Level) -> Iterator[Served]:
+    if level.depth > MOST_MOUNTS:
+        raise RegistrationError(
+            f"applications are mounted in each other more than {MOST_MOUNTS} levels deep, and "
+            "that is the limit"
+        )
+    fastapi = _fastapi()
+    operations = _operations(app, fastapi)
+    for route in app.routes if fastapi is None else fastapi.routes_of(app):
+        # What FastAPI says of a route inside a router is not the route itself but has it.
+        kind = getattr(route, "original_route", route)
+        if isinstance(kind, Mount):
+            yield from _mounted(route, level)
+        elif fastapi is not None and fastapi.is_described(route):
+            for method, handler in _handlers(route):
+                operation = operations.get((method, route.path_format))
+                yield _served(
+                    route,
+                    level,
+                    method,
+                    handler,
+                    public=operation is not None,
+                    operation=operation,
+                    made_up_id=fastapi.has_made_up_id(route),
+                )
+        elif isinstance(kind, StarletteRoute):
+            for method, handler in _handlers(route):
+                yield _served(route, level, method, handler, public=route.include_in_schema)
+
+
+def _fastapi() -> ModuleType | None:
+    """What is known about FastAPI, if the program uses it."""
+    if "fastapi" not in sys.modules:
+        return None
+    from accord.exposure import fastapi
+
+    return fastapi
+
+
+def _operations(app: Any, fastapi: ModuleType | None) -> dict[tuple[str, str], Operation]:
+    """What the application's own document says, if it makes one, by method and path."""
+    value = None if fastapi is None else fastapi.document_of(app)
+    if value is None:
+        return {}
+    document = Document(value, header_lines=True)
+    return {
+        (entry.method, entry.path): read_operation(document, entry) for entry in document.entries()
+    }
+
+
+def _mounted(mount: Any, level: _Level) -> Iterator[Served]:
+    # Middleware of the mount stands around what was mounted, which only has a private name.
+    inner = _application(getattr(mount, "_base_app", mount.app))
+    if inner is None or getattr(mount.app, ENDPOINT, False) is True:
+        return
+    convertors = {key: each for key, each in mount.param_convertors.items() if key != "path"}
+    yield from _walk(
+        inner,
+        _Level(
+            level.prefix + mount.path_format.removesuffix("/{path}"),
+            level.parameters + _path_parameters(convertors),
+            level.depth + 1,
+        ),
+    )
+
+
+def _handlers(route: Any) -> Iterable[tuple[str, Any]]:
+    """The methods that are called, each with what handles it."""
+    endpoint, methods = route.endpoint, route.methods
+    if getattr(endpoint, ENDPOINT, False) is True:
+        return
+    for method in METHODS:
+        if isinstance(endpoint, type) and issubclass(endpoint, HTTPEndpoint):
+            if hasattr(endpoint, method) and (not methods or method.upper() in methods):
+                yield method.upper(), getattr(endpoint, method)
+        elif methods and method.upper() in methods:
+            yield method.upper(), endpoint
+
+
+def _served(
+    route: Any,
+    level: _Level,
+    method: str,
+    handler: Any,
+    *,
+    public: bool,
+    operation: Operation | None = None,
+    made_up_id: bool = False,
+) -> Served:
+    whole, part = mark_of(route.endpoint), mark_of(handler)
+    return Served(
+        method=method,
+        path=level.prefix + route.path_format,
+        path_parameters=level.parameters + _path_parameters(route.param_convertors),
+        name=route.name or "",
+        doc=_doc(handler) or _doc(route.endpoint),
+        mark=Mark(part.name or whole.name, part.hidden or whole.hidden),
+        public=public,
+        operation=operation,
+        made_up_id=made_up_id,
+    )
+
+
+def _path_parameters(convertors: dict[str, Convertor[Any]]) -> tuple[RouteParameter, ...]:
+    return tuple(
+        RouteParameter(
+            name=name,
+            wire_name=name,
+            location="path",
+            schema=Schema(next(it for kind, it in _SCHEMAS if isinstance(convertor, kind))),
+            required=True,
+            style="simple",
+            explode=False,
+            slashes=re.fullmatch(convertor.regex, "a/b") is not None,
+        )
+        for name, convertor in convertors.items()
+    )
+
+
+def _doc(function: Any) -> str:
+    """The docstring, without the description in YAML that Starlette allows below `---`."""
+    return (inspect.getdoc(function) or "").partition("---")[0].strip()
