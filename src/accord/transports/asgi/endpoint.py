@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.peer import DEFAULT_DRAIN
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.running import Cancellable
@@ -51,6 +52,7 @@ class AsgiEndpoint:
         drain: float = DEFAULT_DRAIN,
         strict_codes: bool = False,
         debug: bool = False,
+        observer: Observer | None = None,
     ) -> None:
         self._router = router
         self._path = path.rstrip("/")
@@ -59,6 +61,7 @@ class AsgiEndpoint:
         self._drain = drain
         self._strict = strict_codes
         self._debug = debug
+        self._observer = observer
         self._admission = Admission(
             max_body=self._limits.max_message_bytes,
             origins=origins,
@@ -138,6 +141,7 @@ class AsgiEndpoint:
             threads=self._threads,
             strict_codes=self._strict,
             debug=self._debug,
+            observer=self._observer,
         )
         # Under a test client each request may have a loop of its own.
         open_ones = {old: it for old, it in self._dispatchers.items() if not old.is_closed()}
