@@ -14,7 +14,7 @@ import logging
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -48,7 +48,7 @@ from accord.jsonrpc.messages import (
     Success,
 )
 from accord.jsonrpc.method import Method
-from accord.jsonrpc.observed import tell_batch, tell_called, tell_ended, tell_left, tell_refused
+from accord.jsonrpc.observed import log_failure, tell_batch, tell_ended, tell_refused
 from accord.jsonrpc.observer import CANCELLED, Observation, Observer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.running import Cancellable, Running, Source
@@ -60,6 +60,8 @@ log = logging.getLogger("accord.jsonrpc")
 _FAULTS = (Exception, asyncio.CancelledError)
 """What an inline handler may raise. One that asks a cancelled future for its result raises
 `CancelledError`, which is no `Exception`; nobody has cancelled the call, though."""
+
+_NOTHING_DIRECT: Final[dict[str, Plan]] = {}
 
 _Serve: TypeAlias = Callable[[Id | UnsetType, str, Any, Source], bytes | None | Running]
 
@@ -102,7 +104,7 @@ class Dispatcher:
         self._serve: _Serve = self._serve_call
         self._observer = observer
         if observer is not None:  # then every call takes one way, and that way is observed
-            self._find_direct = _find_nothing
+            self._find_direct = _NOTHING_DIRECT.get
             self._serve = self._serve_observed
         self._limits = limits
         self._max_depth = limits.max_depth
@@ -156,11 +158,19 @@ class Dispatcher:
     ) -> bytes | None | Running:
         assert self._observer is not None
         known = self._find(name) is not None
-        seen = tell_called(self._observer, name, id, known=known, context=source.context)
+        seen = None
+        try:
+            seen = self._observer.called(name, id, known=known, context=source.context)
+        except Exception as failure:
+            log_failure(failure)
         try:
             return self._serve_call(id, name, params, source, seen)
         finally:
-            tell_left(seen)
+            try:
+                if seen is not None:
+                    seen.left()
+            except Exception as failure:
+                log_failure(failure)
 
     def _serve_call(
         self,
@@ -469,10 +479,6 @@ class Dispatcher:
             log.warning("notification dropped: %s", log_line(error.message))
             return None
         return encode_failure(id, error)
-
-
-def _find_nothing(method: object) -> None:
-    """In place of the direct calls: there is none."""
 
 
 def _batch_too_large(items: int, most: int) -> RpcError:

@@ -29,8 +29,8 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
     `stdio:command args` or a list of strings for a program to start and talk to.
 
     The other end can call the methods of `router`. With `reconnect`, a connection that is
-    lost is made anew. `observer` is told of every call that comes in. `options` are those of `Options`: `framing`, `limits`, `tls`,
-    `headers` and so on. Raises `ConnectError`.
+    lost is made anew. `observer` is told of every call that comes in. `options` are those of
+    `Options`: `framing`, `limits`, `tls`, `headers` and so on. Raises `ConnectError`.
     """
 
     def __init__(

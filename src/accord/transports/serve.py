@@ -160,7 +160,8 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
 
     URLs as in `connect`; port 0 picks a free one, `server.url` tells which. `on_connect` is
     given each new peer, so that the server can call its clients. `observer` is told of every
-    call: see `accord.telemetry`. `options` are those of `Options`. Raises `ConnectError` when it cannot listen.
+    call, as those of `accord.telemetry` are. `options` are those of `Options`. Raises
+    `ConnectError` when it cannot listen.
     """
 
     def __init__(

@@ -1,0 +1,252 @@
+"""Counts and times of the calls that come in, for Prometheus.
+
+An observer: give it to `serve` as `observer=`, and its page to whatever serves pages. What it
+remembers is bounded, whatever callers send: only names of methods that exist become labels,
+and of codes that the catalogue does not know a fixed number.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from math import isfinite
+from threading import Lock, get_ident
+from time import perf_counter
+from typing import Final
+
+from msgspec import UNSET, Struct, UnsetType
+
+from accord.jsonrpc.catalogue import CATALOGUE
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.messages import Id
+from accord.jsonrpc.observer import MakeContext, Outcome
+from accord.telemetry.exposition import MEDIA_TYPE, Exposition
+from accord.transports.pages import Page
+
+SECONDS: Final = (
+    *(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025),
+    *(0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+"""The bounds of the latency histogram unless others are given."""
+BATCH_SIZES: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+UNKNOWN: Final = "(unknown)"
+"""The label for every method that does not exist."""
+OTHER: Final = "(other)"
+"""The label for what is beyond a limit."""
+MAX_METHODS: Final = 4_096
+"""How many methods get a label: more than a router has, unless it is changed all the time."""
+MAX_CODES: Final = 64
+"""How many codes that are not in the catalogue get a label."""
+
+_NAMESPACE: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+class Metrics:
+    """Counts calls. One object may observe several servers, also in several threads."""
+
+    def __init__(self, *, buckets: Sequence[float] = SECONDS, namespace: str = "accord") -> None:
+        """`buckets` are the bounds of the latency histogram, in seconds.
+
+        Raises ValueError when they do not rise, or `namespace` cannot begin a metric's name.
+        """
+        _check_buckets(buckets)
+        if _NAMESPACE.fullmatch(namespace) is None:
+            raise ValueError(f"namespace {namespace!r} must match {_NAMESPACE.pattern}")
+        self._namespace = namespace
+        self._lock = Lock()
+        self._bounds = tuple(buckets)
+        self._by_thread: dict[int, dict[str, _Method]] = {}
+        """By thread, as each counts for itself: a lock would cost as much as all the rest."""
+        self._codes: set[int] = set()
+        self._batches = _Histogram(BATCH_SIZES)
+        self._refused: Counter[str] = Counter()
+
+    # What an observer is told
+
+    def called(
+        self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
+    ) -> _Timed:
+        methods = self._by_thread.get(get_ident())
+        counts = methods.get(method) if known and methods is not None else None
+        if counts is None:
+            counts = self._counts(method if known else UNKNOWN)
+        if id is UNSET:
+            counts.notifications += 1
+        else:
+            counts.requests += 1
+        return _Timed(counts, perf_counter())
+
+    def batch_received(self, size: int) -> None:
+        with self._lock:
+            self._batches.add(size)
+
+    def refused(self, error: RpcError) -> None:
+        with self._lock:
+            self._refused[self._code_label(error.code)] += 1
+
+    # Labels
+
+    def _counts(self, name: str) -> _Method:
+        """Where this thread counts the calls of a method."""
+        with self._lock:
+            methods = self._by_thread.setdefault(get_ident(), {})
+            if len(methods) >= MAX_METHODS and name not in methods:
+                name = OTHER
+            return methods.setdefault(name, _Method(self._bounds, self._code))
+
+    def _code(self, outcome: Outcome) -> str:
+        with self._lock:
+            return self._code_label(outcome)
+
+    def _code_label(self, outcome: Outcome) -> str:
+        if isinstance(outcome, int) and CATALOGUE.get(outcome) is None:
+            if len(self._codes) >= MAX_CODES and outcome not in self._codes:
+                return OTHER
+            self._codes.add(outcome)
+        return str(outcome)
+
+    # What Prometheus is told
+
+    def page(self) -> Page:
+        """The metrics as a page: `pages={"metrics": metrics.page}`."""
+        return Page(
+            body=self.text(), media_type=MEDIA_TYPE, headers=(("cache-control", "no-store"),)
+        )
+
+    def text(self) -> bytes:
+        """The metrics in Prometheus' text format."""
+        out = Exposition()
+        with self._lock:
+            self._write(out, sorted(self._total().items()))
+        return out.encode()
+
+    def _total(self) -> dict[str, _Method]:
+        """What all threads have counted; they may go on counting meanwhile."""
+        total: dict[str, _Method] = {}
+        for methods in self._by_thread.values():
+            for name, counts in list(methods.items()):
+                if name not in total:
+                    total[name] = _Method(self._bounds, self._code)
+                total[name].include(counts)
+        return total
+
+    def _write(self, out: Exposition, methods: list[tuple[str, _Method]]) -> None:
+        space = self._namespace
+        out.family(
+            f"{space}_calls_total",
+            "counter",
+            "Calls that came in, refused ones included.",
+            [
+                ((("method", name), ("kind", kind)), count)
+                for name, each in methods
+                for kind, count in (
+                    ("notification", each.notifications),
+                    ("request", each.requests),
+                )
+            ],
+        )
+        out.family(
+            f"{space}_call_errors_total",
+            "counter",
+            "Calls that ended with an error, by its code.",
+            [
+                ((("method", name), ("code", code)), count)
+                for name, each in methods
+                for code, count in sorted(each.errors.items())
+            ],
+        )
+        out.family(
+            f"{space}_calls_in_flight",
+            "gauge",
+            "Calls that have not ended.",
+            [((("method", name),), each.in_flight) for name, each in methods],
+        )
+        out.family(f"{space}_call_seconds", "histogram", "How long calls took to end.")
+        for name, each in methods:
+            each.seconds.write(out, f"{space}_call_seconds", (("method", name),))
+        out.family(f"{space}_batch_messages", "histogram", "How many messages came in one batch.")
+        self._batches.write(out, f"{space}_batch_messages", ())
+        out.family(
+            f"{space}_messages_refused_total",
+            "counter",
+            "What came in and was no call, by the code of its refusal.",
+            [((("code", code),), count) for code, count in sorted(self._refused.items())],
+        )
+
+
+class _Histogram:
+    """How many values were at most each bound."""
+
+    __slots__ = ("bounds", "counts", "sum")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum: float = 0
+
+    def add(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def include(self, other: _Histogram) -> None:
+        self.counts = [
+            mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)
+        ]
+        self.sum += other.sum
+
+    def write(self, out: Exposition, name: str, labels: tuple[tuple[str, str], ...]) -> None:
+        out.histogram(name, labels, self.bounds, self.counts, self.sum)
+
+
+class _Method:
+    """What is counted of one method."""
+
+    __slots__ = ("code", "errors", "notifications", "requests", "seconds")
+
+    def __init__(self, bounds: tuple[float, ...], code: Callable[[Outcome], str]) -> None:
+        self.code = code
+        """Gives the label of an outcome."""
+        self.requests = 0
+        self.notifications = 0
+        self.errors: Counter[str] = Counter()
+        self.seconds = _Histogram(bounds)
+
+    def include(self, other: _Method) -> None:
+        # Ends are read before beginnings, or there could be more of them.
+        self.seconds.include(other.seconds)
+        self.requests += other.requests
+        self.notifications += other.notifications
+        self.errors.update(other.errors.copy())
+
+    @property
+    def in_flight(self) -> int:
+        return self.requests + self.notifications - sum(self.seconds.counts)
+
+
+class _Timed(Struct, gc=False):
+    """One call under way."""
+
+    counts: _Method
+    started: float
+
+    def ended(self, outcome: Outcome, error: BaseException | None) -> None:
+        seconds = perf_counter() - self.started
+        counts = self.counts
+        histogram = counts.seconds  # its `add` is written out, as this happens at every call
+        histogram.counts[bisect_left(histogram.bounds, seconds)] += 1
+        histogram.sum += seconds
+        if outcome is not None:
+            counts.errors[counts.code(outcome)] += 1
+
+    def left(self) -> None:
+        pass
+
+
+def _check_buckets(buckets: Sequence[float]) -> None:
+    rising = all(low < high for low, high in pairwise(buckets))
+    if not buckets or not rising or not all(isfinite(bound) for bound in buckets):
+        raise ValueError(f"buckets must be numbers that rise, got {tuple(buckets)}")
