@@ -1,0 +1,156 @@
+"""One request to an ASGI application and its response, in process.
+
+The application runs in a task of its own. The response is there as soon as its last byte is;
+what the application does after that, background work above all, goes on in the task. Once
+nobody wants the response any more the application is told so, as by a server whose client went
+away: `receive` gives `http.disconnect`, and `send` raises OSError.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+
+from accord.exposure.response import Response
+from accord.exposure.route import Route
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.transports.asgi.protocol import App, Event, Scope
+
+log = logging.getLogger("accord.exposure")
+
+
+class Exchange:
+    """One request and its response. Belongs to one call; never used twice."""
+
+    __slots__ = (
+        "_body",
+        "_chunks",
+        "_headers",
+        "_max_bytes",
+        "_outcome",
+        "_over",
+        "_route",
+        "_size",
+        "_status",
+        "_waker",
+        "correlation_id",
+    )
+
+    def __init__(self, route: Route, body: bytes, *, max_bytes: int) -> None:
+        self._route = route
+        self._body: bytes | None = body
+        self._max_bytes = max_bytes
+        self._status = 0
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._chunks: list[bytes] = []
+        self._size = 0
+        self._over = False
+        self._waker: asyncio.Event | None = None
+        self._outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self.correlation_id = ""
+        """Under this id the log has the exception that left the application, if one did."""
+
+    async def run(self, app: App, scope: Scope) -> None:
+        """Call the application. Raises nothing but its own cancellation."""
+        try:
+            await app(scope, self.receive, self.send)
+        except Exception as error:
+            self._failed(error)
+        finally:
+            if not self._outcome.done():
+                self._settle(own_error("internal_error", f"{self._route} ended without an answer"))
+
+    async def response(self) -> Response:
+        """What the application answers. Raises `RpcError` when there is no answer to be had."""
+        return await self._outcome
+
+    def time_out(self, seconds: float) -> None:
+        """Give up."""
+        got = f", {self._size:,} bytes of its answer came" if self._status else ""
+        self._settle(own_error("timeout", f"{self._route} took longer than {seconds:g} s{got}"))
+
+    def leave(self) -> None:
+        """Nobody wants the response any more."""
+        self._end()
+
+    # What the application is called with
+
+    async def receive(self) -> Event:
+        if self._body is not None and not self._over:
+            body, self._body = self._body, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        if not self._over:
+            if self._waker is None:
+                self._waker = asyncio.Event()
+            await self._waker.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, event: Event) -> None:
+        if self._over:
+            # ASGI, HTTP since version 2.4: what is sent after the disconnect raises OSError.
+            raise OSError("nobody waits for this response")
+        match event["type"]:
+            case "http.response.start":
+                self._start(event)
+            case "http.response.body":
+                self._take(event)
+
+    def _start(self, event: Event) -> None:
+        if self._status:
+            raise RuntimeError("http.response.start was sent twice")
+        self._status = event["status"]
+        self._headers = [(bytes(name), bytes(value)) for name, value in event.get("headers", ())]
+
+    def _take(self, event: Event) -> None:
+        if not self._status:
+            raise RuntimeError("http.response.body was sent before http.response.start")
+        chunk = bytes(event.get("body", b""))
+        self._size += len(chunk)
+        if self._size > self._max_bytes:
+            self._settle(_too_large(self._route, self._max_bytes))
+            raise OSError("the response is over the limit")
+        self._chunks.append(chunk)
+        if not event.get("more_body", False):
+            body = chunk if len(self._chunks) == 1 else b"".join(self._chunks)
+            self._settle(Response(status=self._status, headers=self._headers, body=body))
+
+    # How it ends
+
+    def _settle(self, outcome: Response | RpcError) -> None:
+        if not self._outcome.done():
+            if isinstance(outcome, Response):
+                self._outcome.set_result(outcome)
+            else:
+                self._outcome.set_exception(outcome)
+        self._end()
+
+    def _end(self) -> None:
+        self._over = True
+        if self._waker is not None:
+            self._waker.set()
+
+    def _failed(self, error: Exception) -> None:
+        answered = self._outcome.done()
+        if self._over and not self._is_answered():
+            log.debug("%s failed after its caller had left", self._route, exc_info=error)
+            return
+        self.correlation_id = secrets.token_hex(8)
+        log.error("%s failed [%s]", self._route, self.correlation_id, exc_info=error)
+        if not answered:
+            told = own_error("internal_error", None, correlationId=self.correlation_id)
+            told.__cause__ = error
+            self._settle(told)
+
+    def _is_answered(self) -> bool:
+        """Whether the response is complete and reached the caller."""
+        outcome = self._outcome
+        return outcome.done() and not outcome.cancelled() and outcome.exception() is None
+
+
+def _too_large(route: Route, most: int) -> RpcError:
+    return own_error(
+        "content_too_large",
+        f"the answer of {route} is over the limit of {most:,} bytes",
+        limit=most,
+    )

@@ -1,0 +1,298 @@
+"""Calls of a web application's routes in process, through raw ASGI.
+
+The request goes through everything that the application has: middleware, authentication,
+dependencies, error handlers. No socket, no server and no HTTP library are involved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
+
+from accord.exposure.exchange import Exchange
+from accord.exposure.lifespan import Lifespan
+from accord.exposure.request import FRAMING, TOKEN, Pair, Request, RequestPlan
+from accord.exposure.response import read_response
+from accord.exposure.route import Route
+from accord.exposure.spelling import header_value
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.limits import KIB, MIB
+from accord.transports.asgi.protocol import App, Scope
+
+TRACE_CONTEXT: Final = ("traceparent", "tracestate")
+"""W3C Trace Context: always goes along."""
+
+_OURS: Final = FRAMING | {
+    "accept",
+    "accept-encoding",
+    "connection",
+    "content-type",
+    "te",
+    "upgrade",
+}
+_DEFAULT_URL: Final = "http://localhost"
+_PORTS: Final = {"http": 80, "https": 443}
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class InProcessLimits(Struct, frozen=True, kw_only=True):
+    """What a call of a route may take."""
+
+    max_response_bytes: int = 16 * MIB
+    """Largest response; a larger one is answered -32014, and its rest not waited for."""
+    max_error_bytes: int = 64 * KIB
+    """How much of a response's body goes into the data of an error."""
+    seconds: float | None = 60.0
+    """How long a response may take until its last byte; None for as long as it likes."""
+    max_background: int = 1_000
+    """Most calls that have been answered while the application still works on them; at this
+    limit further calls are answered -32010."""
+    drain_seconds: float = 10.0
+    """How long that work may go on once the application is to end."""
+
+
+class InProcess:
+    """A web application whose routes are called as functions.
+
+    `forward` names the headers of the caller that go along with a call, beside its trace
+    context. `base_url` is where the application believes to be; left out, that is where the
+    request came from that led to the call, else http://localhost. `root_path` is what the
+    application's paths have before them.
+
+    Calls need nothing else where the application is served, and thereby started, by somebody.
+    If it is not, `async with` starts it and lets it end.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        forward: Iterable[str] = ("authorization",),
+        base_url: str | None = None,
+        root_path: str = "",
+        limits: InProcessLimits | None = None,
+    ) -> None:
+        self._app = app
+        self._limits = InProcessLimits() if limits is None else limits
+        self._forward = {
+            name: name.encode("ascii") for name in (*_checked(forward), *TRACE_CONTEXT)
+        }
+        self._fixed_place = base_url is not None
+        self._place = _Place.at(base_url or _DEFAULT_URL)
+        self._root_path = root_path.rstrip("/")
+        self._raw_root_path = quote(self._root_path).encode("ascii")
+        self._plans: dict[int, RequestPlan] = {}
+        """By the identity of the route, which the plan keeps alive."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting = 0
+        self._lifespan: Lifespan | None = None
+
+    async def call(
+        self,
+        route: Route,
+        arguments: Mapping[str, Any],
+        *,
+        headers: Mapping[str, str] = _NOTHING,
+        scope: Mapping[str, Any] = _NOTHING,
+    ) -> Any:
+        """What the route answers: a `msgspec.Raw` if that is JSON. Raises `RpcError`.
+
+        Arguments may be `msgspec.Raw` too. `headers` are those of the caller, of which the
+        allowed ones go along. `scope` is the ASGI scope of the request that led to this call,
+        where there is one: the application then sees its client, its state and its host.
+
+        Once this call is cancelled, so is the application's work on it.
+        """
+        request = self.prepare(route).build(arguments)
+        self._check_room()
+        limits = self._limits
+        exchange = Exchange(route, request.body, max_bytes=limits.max_response_bytes)
+        loop = asyncio.get_running_loop()
+        inner = self._scope(route, request, headers, scope)
+        task = self._own(_start_task(exchange.run(self._app, inner), loop))
+        timer = None
+        if limits.seconds is not None:
+            timer = loop.call_later(limits.seconds, exchange.time_out, limits.seconds)
+        self._waiting += 1
+        try:
+            response = await exchange.response()
+        except BaseException:
+            exchange.leave()
+            task.cancel()
+            raise
+        finally:
+            self._waiting -= 1
+            if timer is not None:
+                timer.cancel()
+        try:
+            return read_response(route, response, max_error_bytes=limits.max_error_bytes)
+        except RpcError as error:
+            if exchange.correlation_id:
+                error.data["correlationId"] = exchange.correlation_id
+            raise
+
+    def prepare(self, route: Route) -> RequestPlan:
+        """Work out what does not depend on arguments, once, before the first call or in it.
+
+        Raises `RegistrationError` for a route that cannot be called as it is described.
+        """
+        plan = self._plans.get(id(route))
+        if plan is None:
+            plan = self._plans[id(route)] = RequestPlan(route)
+        return plan
+
+    @property
+    def in_background(self) -> int:
+        """How many calls have been answered while the application still works on them."""
+        return len(self._tasks) - self._waiting
+
+    # Beginning and end
+
+    async def __aenter__(self) -> InProcess:
+        self._lifespan = Lifespan(self._app)
+        await self._lifespan.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.drain()
+        if self._lifespan is not None:
+            await self._lifespan.stop()
+            self._lifespan = None
+
+    async def drain(self) -> None:
+        """Let what the application does in the background finish, then cancel it."""
+        loop = asyncio.get_running_loop()
+        tasks = [task for task in self._tasks if task.get_loop() is loop]
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._limits.drain_seconds)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _own(self, task: asyncio.Task[None]) -> asyncio.Task[None]:
+        if not task.done():
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _check_room(self) -> None:
+        most = self._limits.max_background
+        if self.in_background >= most:
+            raise own_error(
+                "busy", f"{most:,} calls still have background work, the limit", limit=most
+            )
+
+    # Scopes
+
+    def _scope(
+        self,
+        route: Route,
+        request: Request,
+        headers: Mapping[str, str],
+        outer: Mapping[str, Any],
+    ) -> Scope:
+        place = self._place
+        if not self._fixed_place and "server" in outer:
+            place = _Place.of(outer, headers, place)
+        state = outer.get("state", _NOTHING) if self._lifespan is None else self._lifespan.state
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": "1.1",
+            "method": route.method,
+            "scheme": place.scheme,
+            "path": self._root_path + request.path,
+            "raw_path": self._raw_root_path + request.raw_path,
+            "query_string": request.query,
+            "root_path": self._root_path,
+            "headers": self._headers(request, headers, place),
+            "client": outer.get("client"),
+            "server": place.server,
+            "state": dict(state),
+            "extensions": {},
+        }
+
+    def _headers(self, request: Request, headers: Mapping[str, str], place: _Place) -> list[Pair]:
+        """Arguments before the caller's own headers before ours."""
+        taken = {name for name, _ in request.headers}
+        found: list[Pair] = []
+        cookies = request.cookies
+        for name, value in headers.items():
+            raw = self._forward.get(name.lower())
+            if raw is None or raw in taken:
+                continue
+            if raw == b"cookie" and cookies:
+                # Of two cookies with one name applications take the last.
+                cookies = header_value(value) + b"; " + cookies
+            else:
+                found.append((raw, header_value(value)))
+        if cookies:
+            found.append((b"cookie", cookies))
+        taken.update(name for name, _ in found)
+        ours = [pair for pair in place.headers if pair[0] not in taken]
+        return ours + found + request.headers
+
+
+class _Place(Struct, frozen=True):
+    """Where an application believes to be reached."""
+
+    scheme: str
+    server: tuple[str, int | None]
+    headers: tuple[Pair, ...]
+
+    @classmethod
+    def at(cls, url: str) -> _Place:
+        """Raises ValueError for what is no URL of a server."""
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname or parts.path.rstrip("/"):
+            raise ValueError(f"base_url {url!r} is not like http://example.com:8000")
+        server = (parts.hostname, parts.port or _PORTS[parts.scheme])
+        return cls(parts.scheme, server, _basic(parts.netloc))
+
+    @classmethod
+    def of(cls, scope: Mapping[str, Any], headers: Mapping[str, str], default: _Place) -> _Place:
+        """Where the request of that scope and those headers was sent to."""
+        host = headers.get("host")
+        return cls(
+            scope.get("scheme", default.scheme),
+            scope["server"] or default.server,
+            default.headers if host is None else _basic(host),
+        )
+
+
+def _basic(host: str) -> tuple[Pair, ...]:
+    return (b"host", header_value(host)), (b"accept", b"application/json")
+
+
+def _checked(names: Iterable[str]) -> list[str]:
+    """The names of headers that may go along. Raises ValueError."""
+    if isinstance(names, str):
+        raise ValueError(f"forward is a list of headers, not the string {names!r}")
+    lowered = [name.lower() for name in names]
+    for name in lowered:
+        if TOKEN.fullmatch(name) is None:
+            raise ValueError(f"{name!r} is not the name of a header")
+        if name in _OURS:
+            raise ValueError(f"the header {name} belongs to the call and cannot be forwarded")
+    return lowered
+
+
+if sys.version_info >= (3, 12):
+
+    def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+else:
+
+    def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
+        return loop.create_task(coroutine)

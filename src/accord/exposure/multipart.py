@@ -1,0 +1,104 @@
+"""Bodies of several parts, RFC 7578. Pure.
+
+A file is given as an object with `data` in base64, and a `filename` and a `mediaType` if it has
+them: what a call of a route that answers with a file gives. Base64 text alone does as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.exposure.route import RouteParameter
+from accord.exposure.spelling import UnspellableError, from_base64, plain, text, utf8
+from accord.schema.schema import Json, Schema
+
+_MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*", re.ASCII)
+_QUOTED: Final = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A", ord("\0"): "%00"}
+_FILE: Final = frozenset({"data", "filename", "mediaType"})
+
+
+class Part(Struct, frozen=True):
+    """One field or one file."""
+
+    name: str
+    content: bytes
+    filename: str | None = None
+    media_type: str = ""
+
+    def as_bytes(self) -> bytes:
+        head = f'content-disposition: form-data; name="{_quoted(self.name)}"'
+        if self.filename is not None:
+            head += f'; filename="{_quoted(self.filename)}"'
+        if self.media_type:
+            head += f"\r\ncontent-type: {self.media_type}"
+        return utf8(head) + b"\r\n\r\n" + self.content
+
+
+def make_parts(parameter: RouteParameter, value: Any) -> list[Part]:
+    """The parts that one argument stands for; none for None. Raises UnspellableError."""
+    value = plain(value)
+    if value is None:
+        return []
+    make = _file if is_file(parameter.schema) else _field
+    if isinstance(value, list):
+        return [make(parameter.wire_name, each) for each in value]
+    return [make(parameter.wire_name, value)]
+
+
+def join_parts(parts: list[Part]) -> tuple[str, bytes]:
+    """The content type and the content of a body with these parts."""
+    written = [part.as_bytes() for part in parts]
+    boundary = _boundary(written)
+    line = b"--" + boundary.encode("ascii")
+    content = b"".join(line + b"\r\n" + each + b"\r\n" for each in written)
+    return f"multipart/form-data; boundary={boundary}", content + line + b"--\r\n"
+
+
+def is_file(schema: Schema) -> bool:
+    """Whether values of that schema are files: as OpenAPI 3.0 says it, and as 3.1 does."""
+    return _says_file(schema.value)
+
+
+def _says_file(value: Json) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if value.get("format") == "binary" or "contentMediaType" in value:
+        return True
+    inner = [value.get("items"), *value.get("anyOf", ()), *value.get("oneOf", ())]
+    return any(_says_file(each) for each in inner)
+
+
+def _field(name: str, value: Any) -> Part:
+    return Part(name, utf8(text(value)))
+
+
+def _file(name: str, value: Any) -> Part:
+    if not isinstance(value, dict):
+        return Part(name, from_base64(value), name, "application/octet-stream")
+    if "data" not in value or not value.keys() <= _FILE:
+        raise UnspellableError("a file: base64 text, or an object of data, filename, mediaType")
+    filename = value.get("filename", name)
+    media_type = value.get("mediaType", "application/octet-stream")
+    if not isinstance(filename, str) or not filename:
+        raise UnspellableError("a filename that is text")
+    if not isinstance(media_type, str) or _MEDIA_TYPE.fullmatch(media_type) is None:
+        raise UnspellableError("a mediaType such as image/png")
+    return Part(name, from_base64(value["data"]), filename, media_type)
+
+
+def _boundary(written: list[bytes]) -> str:
+    """A line that none of the parts contains. The same parts always get the same one."""
+    digest = hashlib.sha256()
+    for each in written:
+        digest.update(each)
+    while any(digest.hexdigest().encode("ascii") in each for each in written):
+        digest.update(b"again")
+    return digest.hexdigest()
+
+
+def _quoted(name: str) -> str:
+    return name.translate(_QUOTED)

@@ -1,0 +1,68 @@
+"""What an application says about wrong values, in the words of the router. Pure.
+
+FastAPI answers 422 with a list under `detail`: where (`loc`), what (`msg`) and which kind
+(`type`). Each entry becomes the problem that the router would report for a parameter of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from accord.exposure.route import Route, RouteParameter
+from accord.jsonrpc.params_errors import MAX_PROBLEMS, Problem, json_kind
+
+_SHOULD_BE: Final = "Input should be "
+
+
+def read_problems(route: Route, body: Any) -> list[Problem]:
+    """The problems that a body lists; none where it lists none in this way."""
+    listed = body.get("detail") if isinstance(body, dict) else None
+    if not isinstance(listed, list) or not listed or not all(map(_is_rejection, listed)):
+        return []
+    return [_problem(route, entry) for entry in listed[:MAX_PROBLEMS]]
+
+
+def _is_rejection(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("loc"), list)
+        and isinstance(entry.get("msg"), str)
+    )
+
+
+def _problem(route: Route, entry: dict[str, Any]) -> Problem:
+    parameter, path = _place(route, entry["loc"])
+    kind, message = entry.get("type"), entry["msg"]
+    members = {"type": kind} if isinstance(kind, str) else {}
+    if kind == "missing":
+        return Problem(parameter, path, "a value", "nothing", members=members)
+    got = json_kind(entry["input"]) if "input" in entry else "another value"
+    if message.startswith(_SHOULD_BE):
+        expected = message.removeprefix(_SHOULD_BE)
+        return Problem(parameter, path, expected, got, members=members)
+    return Problem(parameter, path, message, got, message, members)
+
+
+def _place(route: Route, steps: list[Any]) -> tuple[str, str]:
+    """The caller's name for what `loc` points at, and the path into it."""
+    location, inside = steps[:1], steps[1:]
+    for parameter in route.parameters:
+        if [parameter.location] != location:
+            continue
+        if not parameter.wire_name:
+            return parameter.name, parameter.name + _path(inside)
+        if inside and _is_called(parameter, inside[0]):
+            return parameter.name, parameter.name + _path(inside[1:])
+    names = [str(step) for step in steps] or ["params"]
+    return names[-1], ".".join(names)
+
+
+def _is_called(parameter: RouteParameter, name: Any) -> bool:
+    if parameter.location == "header":
+        return parameter.wire_name.lower() == str(name).lower()
+    return bool(parameter.wire_name == name)
+
+
+def _path(steps: Iterable[Any]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)

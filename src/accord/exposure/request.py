@@ -1,0 +1,288 @@
+"""From the arguments of a call to the request that a route expects. Pure.
+
+Everything that does not depend on the arguments is worked out once per route. Values are not
+checked against their schemas: the application does that. Refused are arguments that the route
+does not have, those that are missing, and values that cannot stand where they belong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final, TypeAlias, assert_never
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.exposure.body import Body, choose_body
+from accord.exposure.route import Route, RouteParameter
+from accord.exposure.spelling import (
+    UnspellableError,
+    cookie_value,
+    encoded,
+    fields,
+    header_values,
+    plain,
+    segment,
+)
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.params_errors import Problem, invalid_params, json_kind, unexpected
+from accord.schema.schema import Schema
+
+Pair: TypeAlias = tuple[bytes, bytes]
+
+FRAMING: Final = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say how long a request is, which the request itself knows best."""
+
+TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+"""RFC 9110, section 5.6.2: what the names of headers and cookies are made of."""
+
+_PLACE: Final = re.compile(r"\{([^{}:]+)(?::[^{}]*)?\}")
+_LITERAL: Final = "/:@!$&'()*+,;=~"
+"""What stands in a path as it is, RFC 3986, section 3.3."""
+_WITH_LENGTH: Final = frozenset({"POST", "PUT", "PATCH"})
+"""RFC 9110, section 8.6: these say how long their content is even where there is none."""
+_TYPES: Final = {
+    "string": "str",
+    "integer": "int",
+    "number": "float",
+    "boolean": "bool",
+    "array": "array",
+    "object": "object",
+    "null": "null",
+}
+
+
+class Request(Struct, frozen=True, gc=False):
+    """One request, but for what the caller's own headers add to it."""
+
+    path: str
+    raw_path: bytes
+    query: bytes
+    headers: list[Pair]
+    """Those that describe the body, and those that arguments stand for."""
+    cookies: bytes
+    """What arguments add to the header `cookie`."""
+    body: bytes
+
+
+class RequestPlan:
+    """How calls of one route become requests.
+
+    Raises `RegistrationError` for a route that cannot be called as it is described.
+    """
+
+    def __init__(self, route: Route) -> None:
+        self.route = route
+        self._path = _PathPlan(route)
+        self._body = choose_body(route)
+        self._arguments = _Arguments(route.parameters, partial(_step, route, self._body))
+        self._with_length = route.method in _WITH_LENGTH
+
+    def build(self, arguments: Mapping[str, Any]) -> Request:
+        """The request for `arguments`. Raises `InvalidParamsError`."""
+        draft = _Draft()
+        problems = self._arguments.put(draft, arguments)
+        if problems:
+            raise invalid_params(problems)
+        path, raw_path = self._path.fill(draft.path)
+        content_type, body = self._body.join(draft.body)
+        if content_type:
+            draft.headers.append((b"content-type", content_type.encode("latin-1")))
+        if content_type or self._with_length:
+            draft.headers.append((b"content-length", b"%d" % len(body)))
+        return Request(
+            path,
+            raw_path,
+            "&".join(draft.query).encode("ascii"),
+            draft.headers,
+            "; ".join(draft.cookies).encode("ascii"),
+            body,
+        )
+
+
+class _Draft:
+    """A request while the arguments are put where they belong."""
+
+    __slots__ = ("body", "cookies", "headers", "path", "query")
+
+    def __init__(self) -> None:
+        self.path: dict[str, tuple[str, str]] = {}
+        self.query: list[str] = []
+        self.headers: list[Pair] = []
+        self.cookies: list[str] = []
+        self.body: list[Any] = []
+
+
+_Step: TypeAlias = Callable[[_Draft, Any], Any]
+"""Puts one value where it belongs. Raises UnspellableError, or gives a list of problems."""
+
+
+class _Arguments:
+    """Named values: all that a call has, or the members of one part of the nested form."""
+
+    def __init__(
+        self,
+        parameters: Iterable[RouteParameter],
+        step: Callable[[RouteParameter], _Step],
+        part: str = "",
+    ) -> None:
+        parameters = tuple(parameters)
+        self._part = part
+        self._names = [each.name for each in parameters]
+        self._steps = {
+            each.name: self._nested(each, step) if each.members else step(each)
+            for each in parameters
+        }
+        self._required = [each for each in parameters if each.required]
+
+    def put(self, draft: _Draft, values: Mapping[str, Any]) -> list[Problem]:
+        """Put every value where it belongs, and say what is wrong."""
+        problems: list[Problem] = []
+        known = 0
+        for name, value in values.items():
+            step = self._steps.get(name)
+            if step is None:
+                continue
+            known += 1
+            try:
+                problems += step(draft, value) or ()
+            except UnspellableError as error:
+                problems.append(self._problem(name, str(error), _kind(value)))
+        if known != len(values):
+            problems += self._unexpected([name for name in values if name not in self._steps])
+        for each in self._required:
+            if each.name not in values:
+                problems.append(self._problem(each.name, _expected(each.schema), "nothing"))
+        return problems
+
+    def _nested(self, part: RouteParameter, step: Callable[[RouteParameter], _Step]) -> _Step:
+        inside = _Arguments(part.members, step, part.name)
+
+        def put(draft: _Draft, value: Any) -> list[Problem]:
+            value = plain(value)
+            if not isinstance(value, dict):
+                raise UnspellableError("object")
+            return inside.put(draft, value)
+
+        return put
+
+    def _unexpected(self, names: list[str]) -> list[Problem]:
+        # Comparing names takes long, so it is done for one name and not for thousands.
+        suggest = len(names) == 1
+        return [self._placed(unexpected(name, self._names, suggest=suggest)) for name in names]
+
+    def _problem(self, name: str, expected: str, got: str) -> Problem:
+        return self._placed(Problem(name, name, expected, got))
+
+    def _placed(self, problem: Problem) -> Problem:
+        if not self._part:
+            return problem
+        return replace(problem, parameter=self._part, path=f"{self._part}.{problem.path}")
+
+
+def _step(route: Route, body: Body, parameter: RouteParameter) -> _Step:
+    """What puts the value of a parameter where it belongs."""
+    name = parameter.wire_name
+    match parameter.location:
+        case "path":
+
+            def put(draft: _Draft, value: Any) -> None:
+                draft.path[name] = segment(parameter, value)
+
+        case "query":
+            key = encoded(name)
+
+            def put(draft: _Draft, value: Any) -> None:
+                draft.query += fields(parameter, key, value)
+
+        case "header":
+            field = _header_name(route, name)
+
+            def put(draft: _Draft, value: Any) -> None:
+                draft.headers += [(field, line) for line in header_values(parameter, value)]
+
+        case "cookie":
+            _check_token(route, "cookie", name)
+
+            def put(draft: _Draft, value: Any) -> None:
+                shown = cookie_value(value)
+                if shown is not None:
+                    draft.cookies.append(f"{name}={shown}")
+
+        case "body":
+            piece = body.piece(parameter)
+
+            def put(draft: _Draft, value: Any) -> None:
+                draft.body.append(piece(value))
+
+        case never:
+            assert_never(never)
+    return put
+
+
+def _header_name(route: Route, name: str) -> bytes:
+    _check_token(route, "header", name)
+    if name.lower() in FRAMING:
+        raise RegistrationError(
+            f"{route} wants the header '{name}' from its caller, who cannot know"
+        )
+    return name.lower().encode("ascii")
+
+
+def _check_token(route: Route, noun: str, name: str) -> None:
+    if TOKEN.fullmatch(name) is None:
+        raise RegistrationError(f"{route} wants a {noun} {name!r}, and no {noun} is called so")
+
+
+class _PathPlan:
+    """A path with places for values."""
+
+    def __init__(self, route: Route) -> None:
+        pieces = _PLACE.split(route.path)
+        self._names = pieces[1::2]
+        self._shown = pieces[::2]
+        self._encoded = [quote(literal, _LITERAL) for literal in pieces[::2]]
+        self._fixed = (route.path, self._encoded[0].encode("ascii"))
+        inside = [
+            each
+            for parameter in route.parameters
+            for each in (parameter, *parameter.members)
+            if each.location == "path" and not each.members
+        ]
+        given = [each.wire_name for each in inside if each.required]
+        if sorted(given) != sorted(set(self._names)):
+            raise RegistrationError(
+                f"{route} has places for {self._names}, and the required parameters of its path "
+                f"are {given}"
+            )
+
+    def fill(self, values: Mapping[str, tuple[str, str]]) -> tuple[str, bytes]:
+        """The path, decoded and encoded."""
+        if not self._names:
+            return self._fixed
+        path, raw_path = self._shown[0], self._encoded[0]
+        for name, shown, literal in zip(
+            self._names, self._shown[1:], self._encoded[1:], strict=True
+        ):
+            decoded, raw = values[name]
+            path += decoded + shown
+            raw_path += raw + literal
+        return path, raw_path.encode("ascii")
+
+
+def _kind(value: Any) -> str:
+    """What a value is, for a message that must not repeat it."""
+    try:
+        return json_kind(plain(value))
+    except UnspellableError:
+        return "what cannot be decoded"
+
+
+def _expected(schema: Schema) -> str:
+    said = schema.value.get("type") if isinstance(schema.value, dict) else None
+    names = said if isinstance(said, list) else [said]
+    known = [_TYPES[name] for name in names if name in _TYPES]
+    return " | ".join(known) or "a value"

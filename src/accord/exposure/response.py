@@ -1,0 +1,225 @@
+"""From the response of an application to the result of a call, or to the error it raises. Pure.
+
+JSON is passed on as it came: checked, never decoded and encoded again. Text is a string, no
+content is null, anything else is an object with its bytes in base64. A redirect is an error, as
+is every status from 400 on, with `status` and `body` in its data.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from email.message import Message
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from accord.exposure.rejections import read_problems
+from accord.exposure.route import Route
+from accord.exposure.statuses import error_name
+from accord.jsonrpc.codec import REFUSALS
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.params_errors import invalid_params
+
+_NO_CONTENT: Final = frozenset({204, 205, 304})
+_WRONG_VALUES: Final = frozenset({400, 422})
+_LONGEST_HEADER: Final = 2_048
+"""How much of a header goes into an error's data."""
+_DETAILS: Final = ("detail", "message", "title", "error")
+"""Where bodies say in a sentence what is wrong: FastAPI, RFC 9457 and what is common."""
+
+_check_json = msgspec.json.Decoder(Raw).decode
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """What an application answered."""
+
+    status: int
+    headers: Iterable[tuple[bytes, bytes]] = ()
+    body: bytes = b""
+
+
+def read_response(route: Route, response: Response, *, max_error_bytes: int) -> Any:
+    """The result of a call: a `msgspec.Raw` where the response is JSON.
+
+    Raises `RpcError` for a redirect, for an error, and for what cannot be told to the caller.
+    No more than `max_error_bytes` of a body go into an error.
+    """
+    if not 200 <= response.status < 600:
+        raise own_error(
+            "internal_error", f"{route} answered {response.status}, which no answer has"
+        )
+    head = _Head(response.headers)
+    _check_encoding(route, response, head)
+    if response.status >= 300 and response.status != 304:
+        raise _error(route, response, head, max_error_bytes)
+    if not response.body or response.status in _NO_CONTENT:
+        return None
+    if head.is_json:
+        return _json(route, response)
+    if head.is_text:
+        return _text(route, response, head)
+    return _file(response, head)
+
+
+class _Head:
+    """The headers that matter here."""
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self._fields = {name.lower(): value for name, value in headers}
+        self.content_type = self.get(b"content-type")
+        self.media_type = self.content_type.partition(";")[0].strip().lower()
+
+    def get(self, name: bytes) -> str:
+        return self._fields.get(name, b"").decode("latin-1").strip()
+
+    @property
+    def is_json(self) -> bool:
+        return self.media_type == "application/json" or self.media_type.endswith("+json")
+
+    @property
+    def is_text(self) -> bool:
+        return self.media_type.startswith("text/") or "charset=" in self.content_type.lower()
+
+    @property
+    def charset(self) -> str:
+        return str(_parsed(b"content-type", self.content_type).get_content_charset("utf-8"))
+
+    @property
+    def filename(self) -> str:
+        """The name of the file without folders: whoever stores it should not have to look."""
+        disposition = self.get(b"content-disposition")
+        if not disposition:
+            return ""
+        name = _parsed(b"content-disposition", disposition).get_filename("")
+        return name.replace("\\", "/").rpartition("/")[2]
+
+
+def _parsed(name: bytes, value: str) -> Message:
+    message = Message()
+    message[name.decode()] = value.replace("\r", " ").replace("\n", " ")
+    return message
+
+
+# Results
+
+
+def _json(route: Route, response: Response) -> Raw:
+    try:
+        if not response.body.isascii():
+            response.body.decode()
+        checked = _check_json(response.body)
+    except REFUSALS:
+        raise own_error(
+            "internal_error",
+            f"{route} answered {response.status} with JSON that is not valid",
+            status=response.status,
+        ) from None
+    if b"\n" in response.body or b"\r" in response.body:
+        # Some framings have one message a line.
+        return Raw(msgspec.json.format(bytes(checked), indent=-1))
+    return checked
+
+
+def _text(route: Route, response: Response, head: _Head) -> str:
+    try:
+        return response.body.decode(head.charset)
+    except (LookupError, ValueError):
+        raise own_error(
+            "invalid_encoding",
+            f"{route} answered {response.status} with text that is not in the charset it names",
+            status=response.status,
+            mediaType=head.media_type,
+        ) from None
+
+
+def _file(response: Response, head: _Head) -> dict[str, str]:
+    file = {
+        "mediaType": head.media_type or "application/octet-stream",
+        "data": base64.b64encode(response.body).decode("ascii"),
+    }
+    filename = head.filename
+    return {**file, "filename": filename} if filename else file
+
+
+# Errors
+
+
+def _check_encoding(route: Route, response: Response, head: _Head) -> None:
+    coding = head.get(b"content-encoding").lower()
+    if coding not in ("", "identity") and response.body:
+        raise own_error(
+            "invalid_encoding",
+            f"{route} answered {response.status} with content encoded as {log_line(coding)}, "
+            "which was not asked for",
+            status=response.status,
+        )
+
+
+def _error(route: Route, response: Response, head: _Head, most: int) -> RpcError:
+    status = response.status
+    body = _shown_body(response, head, most)
+    members = {"status": status, **body, **_hints(status, head)}
+    problems = read_problems(route, body.get("body")) if status in _WRONG_VALUES else []
+    if problems:
+        error = invalid_params(problems)
+        error.data |= members
+        return error
+    return own_error(error_name(status), _message(route, status, head, body.get("body")), **members)
+
+
+def _message(route: Route, status: int, head: _Head, body: Any) -> str:
+    phrase = _phrase(status)
+    if status < 400:
+        return f"{route} answered {phrase}, and redirects are not followed"
+    detail = log_line(_detail(body, head))
+    return f"{phrase}: {detail}" if detail and detail not in phrase else phrase
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _detail(body: Any, head: _Head) -> str:
+    if isinstance(body, dict):
+        found = (body.get(name) for name in _DETAILS)
+        return next((each for each in found if isinstance(each, str) and each), "")
+    return body if isinstance(body, str) and head.media_type == "text/plain" else ""
+
+
+def _hints(status: int, head: _Head) -> dict[str, Any]:
+    """What headers say about what to do next."""
+    hints: dict[str, Any] = {}
+    location, later = head.get(b"location"), head.get(b"retry-after")
+    if status < 400 and location:
+        hints["location"] = location[:_LONGEST_HEADER]
+    if later:
+        seconds = later.isascii() and later.isdigit() and len(later) < 10
+        hints["retryAfter"] = int(later) if seconds else later[:_LONGEST_HEADER]
+    return hints
+
+
+def _shown_body(response: Response, head: _Head, most: int) -> dict[str, Any]:
+    """The body for an error's data: a value, or text cut where it must be; no binary content."""
+    body = response.body
+    if not body:
+        return {}
+    if len(body) <= most and head.is_json:
+        try:
+            return {"body": msgspec.json.decode(body)}
+        except REFUSALS:
+            pass
+    if not (head.is_json or head.is_text):
+        return {}
+    cut = {"truncated": True} if len(body) > most else {}
+    try:
+        shown = body[:most].decode(head.charset, "replace")
+    except (LookupError, ValueError):
+        shown = body[:most].decode("latin-1")
+    return {"body": shown, **cut}

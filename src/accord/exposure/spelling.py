@@ -1,0 +1,198 @@
+"""How values are spelled in a path, a query, a form, a header and a cookie. Pure.
+
+Strings stand as they are; booleans are `true` and `false`; numbers are written as JSON writes
+them. Arrays and objects follow the styles of OpenAPI, and where it has no say, as for an array
+inside an array, the value is JSON text. What cannot stand in its place is refused, never changed.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import quote, unquote
+
+import msgspec
+from msgspec import Raw
+
+from accord.exposure.route import RouteParameter
+from accord.jsonrpc.codec import REFUSALS, encode
+
+_PATH_STYLES: Final = {"label": (".", ".", False), "matrix": (";", ";", True)}
+"""RFC 6570, appendix A: what stands first, what between, and whether values are named."""
+_DELIMITERS: Final = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
+_SEGMENT_ENDS: Final = re.compile(r"[/\\]")
+_HEADER_VALUE: Final = re.compile(
+    r"(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?"
+)
+_COOKIE_VALUE: Final = re.compile(r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*")
+"""RFC 6265, section 4.1.1: cookie-octet."""
+
+
+class UnspellableError(ValueError):
+    """A value that cannot stand where it was meant to; says what may stand there."""
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON has it: None, a bool, a number, a string, a list or a dict."""
+    if not isinstance(value, Raw):
+        return msgspec.to_builtins(value, str_keys=True)
+    try:
+        return msgspec.json.decode(value)
+    except REFUSALS as error:
+        raise UnspellableError(f"what can be decoded ({error})") from None
+
+
+def text(value: Any) -> str:
+    """One value as text."""
+    value = plain(value)
+    return value if isinstance(value, str) else encode(value).decode()
+
+
+def encoded(shown: str) -> str:
+    """Text, percent-encoded but for letters, digits and `-._~`. Raises UnspellableError."""
+    try:
+        return quote(shown, "")
+    except UnicodeEncodeError:
+        raise UnspellableError("text without lone surrogates") from None
+
+
+# Paths
+
+
+def segment(parameter: RouteParameter, value: Any) -> tuple[str, str]:
+    """What stands in a path for `value`: decoded, and percent-encoded.
+
+    Raises UnspellableError for what would name another place than this parameter's: nothing,
+    a slash where none is allowed, and the segments `.` and `..`, also as others decode them.
+    """
+    value = plain(value)
+    shown = _in_path(parameter, value, str)
+    if shown.isalnum() and shown.isascii():
+        return shown, shown
+    if value is None or not shown:
+        raise UnspellableError("a value that is not empty")
+    if not parameter.slashes and "/" in shown:
+        raise UnspellableError("a value without '/'")
+    for part in _SEGMENT_ENDS.split(unquote(shown)):
+        if part in (".", ".."):
+            raise UnspellableError("a value without the path segments '.' and '..'")
+    return shown, _in_path(parameter, value, _with_slashes if parameter.slashes else encoded)
+
+
+def _in_path(parameter: RouteParameter, value: Any, spell: Callable[[str], str]) -> str:
+    first, between, named = _PATH_STYLES.get(parameter.style, ("", ",", False))
+    if isinstance(value, list) and parameter.style != "json":
+        parts = [spell(text(item)) for item in value]
+    elif isinstance(value, dict) and parameter.style != "json":
+        pairs = [(spell(name), spell(text(item))) for name, item in value.items()]
+        if parameter.explode:
+            return first + between.join(f"{name}={item}" for name, item in pairs)
+        parts = [part for pair in pairs for part in pair]
+    else:
+        parts = [spell(text(value))]
+    if not parameter.explode:
+        parts = [",".join(parts)]
+    if named:
+        parts = [f"{spell(parameter.wire_name)}={part}" for part in parts]
+    return first + between.join(parts)
+
+
+def _with_slashes(shown: str) -> str:
+    return encoded(shown).replace("%2F", "/")
+
+
+# Queries and forms
+
+
+def fields(parameter: RouteParameter, key: str, value: Any) -> list[str]:
+    """The `key=value` fields of a query or a form, percent-encoded; none for None.
+
+    `key` is encoded already. Raises UnspellableError.
+    """
+    value = plain(value)
+    if value is None:
+        return []
+    if parameter.style == "json":
+        return [f"{key}={encoded(encode(value).decode())}"]
+    if isinstance(value, list):
+        return _array(parameter, key, [encoded(text(item)) for item in value])
+    if isinstance(value, dict):
+        pairs = [(encoded(name), encoded(text(item))) for name, item in value.items()]
+        return _object(parameter, key, pairs)
+    return [f"{key}={encoded(text(value))}"]
+
+
+def _array(parameter: RouteParameter, key: str, items: list[str]) -> list[str]:
+    if parameter.explode or parameter.style == "deepObject":
+        return [f"{key}={item}" for item in items]
+    return [f"{key}={_DELIMITERS.get(parameter.style, ',').join(items)}"]
+
+
+def _object(parameter: RouteParameter, key: str, pairs: list[tuple[str, str]]) -> list[str]:
+    if parameter.style == "deepObject":
+        return [f"{key}%5B{name}%5D={item}" for name, item in pairs]
+    if parameter.explode:
+        return [f"{name}={item}" for name, item in pairs]
+    delimiter = _DELIMITERS.get(parameter.style, ",")
+    return [f"{key}={delimiter.join(part for pair in pairs for part in pair)}"]
+
+
+# Headers and cookies
+
+
+def header_values(parameter: RouteParameter, value: Any) -> list[bytes]:
+    """The values of the header's lines, of which there is one unless arrays are exploded.
+
+    None for None. Raises UnspellableError.
+    """
+    value = plain(value)
+    if value is None:
+        return []
+    if parameter.style == "json":
+        return [header_value(encode(value).decode("latin-1"))]
+    if isinstance(value, dict):
+        between = "=" if parameter.explode else ","
+        value = [f"{name}{between}{text(item)}" for name, item in value.items()]
+    elif isinstance(value, list):
+        value = [text(item) for item in value]
+        if parameter.explode:
+            return [header_value(item) for item in value]
+    else:
+        value = [text(value)]
+    return [header_value(",".join(value))]
+
+
+def header_value(shown: str) -> bytes:
+    """One line of a header. Raises UnspellableError."""
+    if _HEADER_VALUE.fullmatch(shown) is None:
+        raise UnspellableError("what a header carries: Latin-1 on one line, no space around it")
+    return shown.encode("latin-1")
+
+
+def cookie_value(value: Any) -> str | None:
+    """The value of a cookie; None for None. Raises UnspellableError."""
+    value = plain(value)
+    if value is None:
+        return None
+    shown = text(value)
+    if _COOKIE_VALUE.fullmatch(shown) is None:
+        raise UnspellableError("what a cookie carries: ASCII without spaces and '\",;\\'")
+    return shown
+
+
+def from_base64(value: Any) -> bytes:
+    """The bytes that base64 text stands for. Raises UnspellableError."""
+    try:
+        return binascii.a2b_base64(plain(value), strict_mode=True)
+    except (TypeError, ValueError):
+        raise UnspellableError("base64 text") from None
+
+
+def utf8(shown: str) -> bytes:
+    """Text as bytes. Raises UnspellableError."""
+    try:
+        return shown.encode()
+    except UnicodeEncodeError:
+        raise UnspellableError("text without lone surrogates") from None
