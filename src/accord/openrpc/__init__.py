@@ -1,1 +1,56 @@
-"""OpenRPC: methods described, explored, and called by generated clients."""
+"""OpenRPC: methods described, explored, and called by generated clients.
+
+The names that most programs need are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "About": "accord.jsonrpc.about",
+    "Api": "accord.openrpc.api",
+    "Contact": "accord.openrpc.info",
+    "ErrorAbout": "accord.jsonrpc.about",
+    "Example": "accord.jsonrpc.about",
+    "ExternalDocs": "accord.jsonrpc.about",
+    "License": "accord.openrpc.info",
+    "Link": "accord.jsonrpc.about",
+    "Server": "accord.openrpc.info",
+    "ServerVariable": "accord.openrpc.info",
+    "Tag": "accord.jsonrpc.about",
+}
+
+__all__ = [*_HOMES]  # noqa: PLE0604 - every key is a str
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord.openrpc' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from accord.jsonrpc.about import (
+        About as About,
+        ErrorAbout as ErrorAbout,
+        Example as Example,
+        ExternalDocs as ExternalDocs,
+        Link as Link,
+        Tag as Tag,
+    )
+    from accord.openrpc.api import Api as Api
+    from accord.openrpc.info import (
+        Contact as Contact,
+        License as License,
+        Server as Server,
+        ServerVariable as ServerVariable,
+    )

@@ -1,0 +1,45 @@
+"""What there is to say about one method, wherever it was learned: a function, a route.
+
+Values only: how OpenRPC writes them down is for `method_object` to know.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.jsonrpc.about import ErrorAbout, Example, ExternalDocs, Link, Tag
+from accord.schema.schema import Schema
+
+ParamStructure: TypeAlias = Literal["by-name", "by-position", "either"]
+
+
+class Param(Struct, frozen=True, kw_only=True):
+    """One parameter as callers see it."""
+
+    name: str
+    schema: Schema
+    required: bool = False
+    description: str = ""
+    deprecated: bool = False
+    variadic: bool = False
+    """Whether any number of values may be given: by further positions, or under other names."""
+
+
+class Description(Struct, frozen=True, kw_only=True):
+    """One method as callers see it."""
+
+    name: str
+    summary: str = ""
+    description: str = ""
+    tags: tuple[str | Tag, ...] = ()
+    params: tuple[Param, ...] = ()
+    structure: ParamStructure = "either"
+    result: Schema
+    result_description: str = ""
+    errors: tuple[ErrorAbout, ...] = ()
+    links: tuple[Link, ...] = ()
+    examples: tuple[Example, ...] = ()
+    deprecated: bool = False
+    external_docs: ExternalDocs | None = None

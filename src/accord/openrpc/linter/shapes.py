@@ -1,0 +1,252 @@
+"""The objects of an OpenRPC document as a table, and a walk over all of them.
+
+The table says what the meta-schemas of OpenRPC 1.3 and 1.4 say, which agree on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.openrpc.linter.finding import Finding, Path, finding
+
+_SHAPES: Final[dict[str, dict[str, str]]] = {
+    "document": {
+        "openrpc": "text!",
+        "info": "info!",
+        "externalDocs": "docs",
+        "servers": "[server]",
+        "methods": "[method&]!",
+        "components": "components",
+        "$schema": "text",
+    },
+    "info": {
+        "title": "text!",
+        "version": "text!",
+        "description": "text",
+        "termsOfService": "text",
+        "contact": "contact",
+        "license": "license",
+    },
+    "contact": {"name": "text", "email": "text", "url": "text"},
+    "license": {"name": "text", "url": "text"},
+    "docs": {"url": "text!", "description": "text"},
+    "server": {
+        "url": "text!",
+        "name": "text",
+        "description": "text",
+        "summary": "text",
+        "variables": "{variable}",
+    },
+    "variable": {"default": "text!", "description": "text", "enum": "[text]"},
+    "method": {
+        "name": "name!",
+        "description": "text",
+        "summary": "text",
+        "servers": "[server]",
+        "tags": "[tag&]",
+        "paramStructure": "structure",
+        "params": "[descriptor&]!",
+        "result": "descriptor&",
+        "errors": "[error&]",
+        "links": "[link&]",
+        "examples": "[pairing&]",
+        "deprecated": "flag",
+        "externalDocs": "docs",
+    },
+    "descriptor": {
+        "name": "name!",
+        "description": "text",
+        "summary": "text",
+        "schema": "schema!",
+        "required": "flag",
+        "deprecated": "flag",
+    },
+    "error": {"code": "integer!", "message": "text!", "data": "any"},
+    "tag": {"name": "name!", "description": "text", "externalDocs": "docs"},
+    "link": {
+        "name": "name",
+        "summary": "text",
+        "method": "text",
+        "description": "text",
+        "params": "any",
+        "server": "server",
+    },
+    "pairing": {
+        "name": "name!",
+        "description": "text",
+        "summary": "text",
+        "params": "[example&]!",
+        "result": "example&",
+    },
+    "example": {
+        "name": "name!",
+        "summary": "text",
+        "description": "text",
+        "value": "any!",
+        "externalValue": "text",
+    },
+    "reference": {"$ref": "text!"},
+    "components": {
+        "schemas": "{schema}",
+        "links": "{link}",
+        "errors": "{error}",
+        "examples": "{example}",
+        "examplePairings": "{pairing}",
+        "contentDescriptors": "{descriptor}",
+        "tags": "{tag}",
+    },
+}
+"""Each object's members. `!` is required, `&` may be a reference, `[]` is an array, `{}` a map."""
+
+_OPEN: Final = frozenset({"components", "pairing", "example", "variable"})
+"""Objects in which the meta-schemas allow any other member."""
+
+_TERM: Final = re.compile(r"([\[{]?)(\w+)(&?)[\]}]?(!?)")
+
+
+class _Member(Struct, frozen=True):
+    """What one member of an object must be."""
+
+    form: str
+    """`[` for an array, `{` for a map, empty for one value."""
+    kind: str
+    referable: bool
+    required: bool
+
+
+_MEMBERS: Final = {
+    kind: {
+        name: _Member(form, it, bool(referable), bool(required))
+        for name, term in members.items()
+        for form, it, referable, required in _TERM.findall(term)
+    }
+    for kind, members in _SHAPES.items()
+}
+
+
+class Visit(Struct, frozen=True):
+    """One object of the document, of the kind that belongs in its place."""
+
+    kind: str
+    path: Path
+    value: Any
+    wanted: str = ""
+    """For a reference: the kind of what it should lead to."""
+
+
+def walk(document: Any) -> Iterator[Visit | Finding]:
+    """Every object of the document, outermost first, and whatever has not the right shape."""
+    yield from _one("document", (), document)
+
+
+def has_shape(kind: str, value: Any) -> bool:
+    """Whether `value` could be an object of this kind, as far as its own members tell."""
+    if kind == "schema":
+        return isinstance(value, dict | bool)
+    members = _MEMBERS[kind]
+    known = isinstance(value, dict) and (kind in _OPEN or all(map(_is_known(kind), value)))
+    return known and all(name in value for name, it in members.items() if it.required)
+
+
+def _one(kind: str, path: Path, value: Any) -> Iterator[Visit | Finding]:
+    if kind not in _MEMBERS:
+        yield from _plain(kind, path, value)
+        return
+    if not isinstance(value, dict):
+        yield _wrong(path, value, "an object")
+        return
+    yield Visit(kind, path, value)
+    for name, member in _MEMBERS[kind].items():
+        if name in value:
+            yield from _content(member, (*path, name), value[name])
+        elif member.required:
+            yield finding("shape", path, f"the {kind} has no '{name}', which it must have")
+    if kind not in _OPEN:
+        for name in value:
+            if not _is_known(kind)(name):
+                yield finding(
+                    "shape",
+                    (*path, name),
+                    f"'{name}' is not a member of a {kind}; extensions begin with 'x-'",
+                )
+
+
+def _content(member: _Member, path: Path, value: Any) -> Iterator[Visit | Finding]:
+    if not member.form:
+        yield from _item(member, path, value)
+    elif member.form == "[" and isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _item(member, (*path, index), each)
+    elif member.form == "{" and isinstance(value, dict):
+        for key, each in value.items():
+            yield from _item(member, (*path, key), each)
+    else:
+        yield _wrong(path, value, "an array" if member.form == "[" else "an object")
+
+
+def _item(member: _Member, path: Path, value: Any) -> Iterator[Visit | Finding]:
+    if member.referable and isinstance(value, dict) and "$ref" in value:
+        for found in _one("reference", path, value):
+            if isinstance(found, Visit):
+                found = Visit(found.kind, found.path, found.value, member.kind)
+            yield found
+    else:
+        yield from _one(member.kind, path, value)
+
+
+_PLAIN: Final[dict[str, tuple[str, Any]]] = {
+    "text": ("a string", lambda it: isinstance(it, str)),
+    "name": ("a string that is not empty", lambda it: isinstance(it, str) and it != ""),
+    "flag": ("true or false", lambda it: isinstance(it, bool)),
+    "integer": (
+        "an integer",
+        lambda it: not isinstance(it, bool) and isinstance(it, int | float) and it == it // 1,
+    ),
+    "structure": (
+        "'by-name', 'by-position' or 'either'",
+        lambda it: it in ("by-name", "by-position", "either"),
+    ),
+    "schema": ("a schema, an object or true or false", lambda it: isinstance(it, dict | bool)),
+    "any": ("", lambda it: True),
+}
+
+
+def _plain(kind: str, path: Path, value: Any) -> Iterator[Visit | Finding]:
+    what, fits = _PLAIN[kind]
+    if not fits(value):
+        yield _wrong(path, value, what)
+    elif kind == "schema":
+        yield Visit(kind, path, value)
+
+
+def _wrong(path: Path, value: Any, expected: str) -> Finding:
+    return finding("shape", path, f"must be {expected}, not {json_type(value)}")
+
+
+def _is_known(kind: str) -> Any:
+    members = _MEMBERS[kind]
+    # Neither meta-schema lets an error or a reference be extended.
+    if kind in ("error", "reference"):
+        return members.__contains__
+    return lambda name: name in members or name.startswith("x-")
+
+
+def json_type(value: Any) -> str:
+    """What a value is called in JSON."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case int() | float():
+            return "a number"
+        case list():
+            return "an array"
+        case _:
+            return "an object"
