@@ -14,6 +14,7 @@ import logging
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
+from types import CoroutineType
 from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
@@ -46,6 +47,7 @@ from accord.jsonrpc.messages import (
     Notification,
     Request,
     Success,
+    id_key,
 )
 from accord.jsonrpc.method import Method
 from accord.jsonrpc.observed import log_failure, tell_batch, tell_ended, tell_refused
@@ -80,11 +82,11 @@ class Dispatcher:
         "_max_depth",
         "_observer",
         "_running",
-        "_serve",
         "_shallow",
         "_strict",
         "_threads",
         "draining",
+        "serve",
         "statistics",
     )
 
@@ -101,11 +103,12 @@ class Dispatcher:
     ) -> None:
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
-        self._serve: _Serve = self._serve_call
+        self.serve: _Serve = self._serve_call
+        """Serves one request, or a notification if its id is UNSET, of which all is known."""
         self._observer = observer
         if observer is not None:  # then every call takes one way, and that way is observed
             self._find_direct = _NOTHING_DIRECT.get
-            self._serve = self._serve_observed
+            self.serve = self._serve_observed
         self._limits = limits
         self._max_depth = limits.max_depth
         self._shallow = 2 * limits.max_depth
@@ -143,7 +146,7 @@ class Dispatcher:
             call = self._find_direct(what.method)
             if call is None or not id:  # nothing direct, a notification, or an unusual id
                 return self._serve_other(what, source)
-            # The common case, written out: `_serve` would do the same.
+            # The common case, written out: `serve` would do the same.
             self.statistics.requests_received += 1
             try:
                 return encode(Success(id, call(what.params, None)))
@@ -256,13 +259,13 @@ class Dispatcher:
 
     def _serve_other(self, what: Envelope | Message, source: Source) -> bytes | None | Running:
         if isinstance(what, Envelope) and what.method:
-            return self._serve(what.id, what.method, what.params, source)
+            return self.serve(what.id, what.method, what.params, source)
         message = sort(what)
         match message:
             case Request(id=id, method=method, params=params):
-                return self._serve(id, method, params, source)
+                return self.serve(id, method, params, source)
             case Notification(method=method, params=params):
-                return self._serve(UNSET, method, params, source)
+                return self.serve(UNSET, method, params, source)
             case Invalid(response=False):
                 return self._refuse_invalid(message)
             case _:
@@ -299,6 +302,8 @@ class Dispatcher:
                 work = pool.submit(method.bind(params, context))
             else:
                 work = method.invoke(params, context)
+                if method.mode == "either" and not isinstance(work, CoroutineType):
+                    return self._answer(id, work, seen)
         except Exception as error:
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
         running = Running(method, id, source, self._running, seen)
@@ -313,6 +318,12 @@ class Dispatcher:
             return running.answer
         running.task = task
         return running
+
+    def _answer(self, id: Id | UnsetType, result: Any, seen: Observation | None) -> bytes | None:
+        answer = encode(Success(id, result)) if id is not UNSET else None
+        if seen is not None:
+            tell_ended(seen, None)
+        return answer
 
     async def _drive(self, running: Running, work: Awaitable[Any]) -> None:
         running.work = None
@@ -400,6 +411,15 @@ class Dispatcher:
         for running in list(self._running):
             self._give_up(running, own_error("busy", "this end closes before the call has ended"))
         self.cancel_all()
+
+    def cancel(self, id: Id, source: Source) -> bool:
+        """Stop the handler of one request; it is not answered. Whether it was running."""
+        key = id_key(id)
+        for running in self._running:
+            if running.source is source and running.id is not UNSET and id_key(running.id) == key:
+                running.cancel()
+                return True
+        return False
 
     def cancel_all(self) -> None:
         """Stop every handler; nobody is answered."""

@@ -20,8 +20,9 @@ Proceed: TypeAlias = Callable[[], Awaitable[Any]]
 """Goes on to the next interceptor, and at last to the method. May be called again, to retry."""
 Interceptor: TypeAlias = Callable[[Context, Proceed], Coroutine[Any, Any, Any]]
 
-Mode: TypeAlias = Literal["inline", "thread", "async"]
-"""How a function runs: in the caller's stack, in the pool of threads, as a coroutine."""
+Mode: TypeAlias = Literal["inline", "thread", "async", "either"]
+"""How a function runs: in the caller's stack, in the pool of threads, as a coroutine, or in
+the caller's stack to give its result or a coroutine of it."""
 
 
 def check_interceptor(interceptor: Interceptor) -> None:
@@ -63,8 +64,13 @@ async def _run_inline(bound: Callable[[], Any], context: Context) -> Any:
     return bound()
 
 
+async def _run_either(bound: Callable[[], Any], context: Context) -> Any:
+    result = bound()
+    return await result if isinstance(result, Coroutine) else result
+
+
 async def _run_in_thread(bound: Callable[[], Any], context: Context) -> Any:
     return await context.in_thread(bound)
 
 
-_RUN = {"inline": _run_inline, "thread": _run_in_thread}
+_RUN = {"inline": _run_inline, "either": _run_either, "thread": _run_in_thread}

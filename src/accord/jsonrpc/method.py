@@ -101,6 +101,28 @@ def make_method(
     )
 
 
+def raw_method(plan: Plan, name: str) -> Method:
+    """A method that reads its params itself, for a protocol with rules of its own.
+
+    It gives its result or a coroutine of it, and no deadline is kept for it.
+    """
+    return Method(
+        name=name,
+        function=plan,
+        mode="either",
+        deadline=None,
+        wants_context=True,
+        parameters=(),
+        returns=Any,
+        doc="",
+        about=NOTHING,
+        protocol=False,
+        invoke=plan,
+        bind=lambda params, context: partial(plan, params, context),
+        function_mode="either",
+    )
+
+
 def where(function: Callable[..., Any]) -> str:
     """How messages call a function: its module and name."""
     name = getattr(function, "__qualname__", None)

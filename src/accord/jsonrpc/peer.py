@@ -258,6 +258,12 @@ class Peer:
         """Tell the other end something; returns when it is on its way."""
         await self.send(self.prepare_notification(method, params))
 
+    def post(self, method: str, params: Any = UNSET) -> None:
+        """`notify` that does not wait: dropped if the connection is over, and counted among
+        the bytes that may be queued if the other end does not read."""
+        if self._session.state not in (State.CLOSING, State.CLOSED):
+            self._channel.send(self.prepare_notification(method, params))
+
     def prepare_notification(self, method: str, params: Any = UNSET) -> bytes:
         return self._session.notification(method, checked(params))
 
@@ -311,6 +317,10 @@ class Peer:
         if seconds is None:
             return None
         return max(0.0, seconds - (self._loop.time() - started))
+
+    def cancel_incoming(self, id: Id) -> bool:
+        """Stop serving a request of the other end; it is not answered. Whether it was running."""
+        return self._dispatcher.cancel(id, self)
 
     # Receiving: the channel's callbacks
 

@@ -115,6 +115,10 @@ class Router:
         self._add_own([method])
         return self.methods[method.name]
 
+    def put(self, method: Method) -> None:
+        """Add a method that was made elsewhere, under its own name."""
+        self._add_own([method])
+
     def register(self, instance: object, prefix: str = "") -> None:
         """Add every method of an object that is marked with the decorator `method`.
 
