@@ -7,7 +7,7 @@ same names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from accord.schema.draft07 import to_draft07
@@ -20,11 +20,19 @@ Dialect: TypeAlias = Literal["draft-07", "2020-12"]
 class Bundle:
     """Collects schemas; `definitions` is what belongs at the place that `refs` names."""
 
-    def __init__(self, refs: str = "#/components/schemas/", dialect: Dialect = "draft-07") -> None:
+    def __init__(
+        self,
+        refs: str = "#/components/schemas/",
+        dialect: Dialect = "draft-07",
+        *,
+        taken: Iterable[str] = (),
+    ) -> None:
+        """`taken` are keys that stand for something else already."""
         self.definitions: dict[str, Json] = {}
         """The definitions by their keys, in the dialect and with the references of the bundle."""
         self._refs = refs
         self._dialect = dialect
+        self._taken = frozenset(taken)
         self._known: dict[str, Json] = {}
         """The same definitions as they came, but for their references."""
 
@@ -49,14 +57,17 @@ class Bundle:
             settled = True
             # Equal up to their references is not enough: a definition that refers to one
             # which keeps apart keeps apart itself, so look again after each change.
-            taken: dict[str, str] = {}
+            owners: dict[str, str] = {}
             for name, value in schema.definitions.items():
                 key = keys[name]
-                other = taken.setdefault(key, name) != name
-                if other or self._known.get(key, ...) not in (..., self._rewrite(value, keys)):
+                free = key not in self._taken and owners.setdefault(key, name) == name
+                if not free or self._differs(key, self._rewrite(value, keys)):
                     keys[name] = next(candidates[name])
                     settled = False
         return keys
+
+    def _differs(self, key: str, value: Json) -> bool:
+        return key in self._known and self._known[key] != value
 
     def _rewrite(self, value: Json, keys: dict[str, str]) -> Json:
         def change(ref: str) -> Json:

@@ -19,10 +19,11 @@ from msgspec import NODEFAULT, UnsetType
 
 from accord.jsonrpc.codec import encode
 from accord.schema import strings
+from accord.schema.bundle import Bundle
 from accord.schema.names import name_classes, title
 from accord.schema.patterns import to_ecma
 from accord.schema.references import reference
-from accord.schema.schema import Json, Role, Schema
+from accord.schema.schema import DEFINITIONS, Json, Role, Schema
 
 ClassType: TypeAlias = (
     m.StructType | m.DataclassType | m.TypedDictType | m.NamedTupleType | m.EnumType
@@ -67,11 +68,12 @@ class _Writer:
         self._names = name_classes(classes)
         self._output = role == "Output"
         self._foreign = foreign
-        self._foreign_definitions: dict[str, Json] = {}
+        self._others = Bundle(DEFINITIONS, "2020-12", taken=self._names.values())
+        """The definitions of foreign classes."""
 
     def definitions(self) -> dict[str, Json]:
         own = {self._names[cls]: self._definition(it) for cls, it in self._classes.items()}
-        return self._foreign_definitions | own
+        return own | self._others.definitions
 
     def schema(self, it: m.Type) -> Json:
         match it:
@@ -218,9 +220,7 @@ class _Writer:
     def _custom(self, cls: type) -> Json:
         if cls is object:
             return {}
-        found = self._foreign(cls)
-        self._foreign_definitions.update(found.definitions)
-        return found.value
+        return self._others.add(self._foreign(cls))
 
     # Definitions
 

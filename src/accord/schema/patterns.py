@@ -1,42 +1,95 @@
-"""Regular expressions of Python in the dialect of JSON Schema, which is ECMAScript's."""
+"""Regular expressions of Python in the dialect of JSON Schema, which is ECMAScript's.
+
+A pattern that ECMAScript cannot read stops many validators, so every escape is written as it
+is read in its strictest mode, and what it has no word for is given up.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterator
 
 _TOKEN = re.compile(
-    r"""\\[AZ]                                  # anchors that ECMAScript has not
-      | \(\?P<(?P<group>[A-Za-z_]\w*)>          # a named group
-      | \(\?P=(?P<back>[A-Za-z_]\w*)\)          # a reference to one
-      | (?P<foreign>
-            \(\?(?:[aiLmsux-]|\(|\#|>)          # flags, conditions, comments, atomic groups
-          | \\N\{|\\[aU]|\\0                    # characters by name or by octal number
-          | [*+?}]\+                            # quantifiers that never give back
-        )
-      | \\.                                     # any other escape
-      | \[\^?\]?(?:\\.|[^\]\\])*\]              # a set of characters
+    r"""(?P<group>\(\?P<(?P<name>[A-Za-z_]\w*)>)
+      | (?P<back>\(\?P=(?P<of>[A-Za-z_]\w*)\))
+      | (?P<open>\((?:\?(?:[:=!]|<[=!]|<[A-Za-z_]\w*>))?(?!\?))
+      | (?P<start>\\A)
+      | (?P<end>\\[Zz])
+      | (?P<known>\\(?:[dDwWsSbBnrtfv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[1-9]\d?|[pP]\{\w+\}))
+      | (?P<escape>\\[^A-Za-z0-9])
+      | (?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])
+      | (?P<most>\{,\d+\})(?!\+)
+      | (?P<times>[*+?]|\{\d+(?:,\d*)?\})(?!\+)
+      | (?P<bracket>[\]{}])(?!\+)
+      | (?P<plain>[^\\(\[\]{}*+?])
     """,
     re.VERBOSE | re.DOTALL,
 )
-_ANCHORS: Final = {r"\A": "^", r"\Z": "$"}
+_IN_SET = re.compile(
+    r"""(?P<known>\\(?:[dDwWsSbnrtfv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[pP]\{\w+\}))
+      | (?P<escape>\\[^A-Za-z0-9])
+      | (?P<bracket>\[(?!:))
+      | (?P<plain>[^\\\[&~]|[&~](?![&~]))
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 
 
 def to_ecma(pattern: str) -> str | None:
     """`pattern` as ECMAScript writes it; None when it cannot say the same."""
-    parts: list[str] = []
-    end = 0
-    for found in _TOKEN.finditer(pattern):
-        if found["foreign"] is not None:
-            return None
-        parts += (pattern[end : found.start()], _translate(found))
-        end = found.end()
-    return "".join([*parts, pattern[end:]])
+    tokens = list(_tokens(_TOKEN, pattern))
+    if "".join(found[0] for found in tokens) != pattern:
+        return None
+    written = [_write(found) for found in tokens]
+    return None if None in written else "".join(each or "" for each in written)
 
 
-def _translate(found: re.Match[str]) -> str:
-    if found["group"] is not None:
-        return f"(?<{found['group']}>"
-    if found["back"] is not None:
-        return rf"\k<{found['back']}>"
-    return _ANCHORS.get(found[0], found[0])
+def _tokens(of: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The tokens that `text` begins with, up to one that is unknown."""
+    at = 0
+    while found := of.match(text, at):
+        yield found
+        at = found.end()
+
+
+def _write(found: re.Match[str]) -> str | None:
+    match found.lastgroup, found[0]:
+        case "group", _:
+            return f"(?<{found['name']}>"
+        case "back", _:
+            return rf"\k<{found['of']}>"
+        case "start", _:
+            return "^"
+        case "end", _:
+            return "$"
+        case "escape", text:
+            return text if text[1] in _SYNTAX else text[1]
+        case "bracket", text:
+            return "\\" + text
+        case "most", text:
+            return "{0" + text[1:]
+        case "set", text:
+            return _write_set(text)
+        case _, text:
+            return text
+
+
+def _write_set(text: str) -> str | None:
+    start = "[^" if text.startswith("[^") else "["
+    inner = text.removeprefix(start)[:-1]
+    if inner.startswith("]"):  # in ECMAScript it would end the set
+        start, inner = start + "\\]", inner[1:]
+    tokens = list(_tokens(_IN_SET, inner))
+    if "".join(found[0] for found in tokens) != inner:
+        return None
+    return start + "".join(_write_in_set(found) for found in tokens) + "]"
+
+
+def _write_in_set(found: re.Match[str]) -> str:
+    text = found[0]
+    if found.lastgroup == "bracket":
+        return "\\" + text
+    if found.lastgroup == "escape" and text[1] not in _SYNTAX | {"-"}:
+        return text[1]
+    return text

@@ -1,13 +1,23 @@
-"""Schemas of the types that pydantic reads and writes. Imported only when one is met."""
+"""Schemas of the types that pydantic reads and writes. Imported only when one is met.
+
+pydantic's own schemas tell what its lax mode takes, give or take. The router reads strictly
+and from JSON; where that takes more than the schema would say, the schema gives way.
+"""
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from accord.schema.aliases import places, with_places
+from accord.schema.patterns import to_ecma
 from accord.schema.schema import Json, Role, Schema
+
+_SCALARS: Json = {"type": ["null", "boolean", "number", "string"]}
+_UNHASHABLE = frozenset({"dict", "list", "set", "typed-dict"})
 
 
 def describe_by_pydantic(annotation: Any, role: Role) -> Schema:
@@ -19,24 +29,158 @@ def describe_by_pydantic(annotation: Any, role: Role) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """What pydantic takes in strict mode, from JSON."""
+    """What pydantic reads strictly from JSON, or what it writes as JSON."""
+
+    @property
+    def _reads(self) -> bool:
+        return self.mode == "validation"
 
     def emit_warning(self, kind: Any, detail: str) -> None:
         """Defaults that are not JSON are left out, which needs no mention."""
 
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> Json:
+        return {}
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
     def field_is_required(self, field: Any, total: bool) -> bool:
-        if self.mode == "serialization" and field["type"] != "typed-dict-field":
-            return not field.get("serialization_exclude")
-        return super().field_is_required(field, total)
+        if self._reads or field["type"] == "typed-dict-field":
+            return super().field_is_required(field, total)
+        return not field.get("serialization_exclude") and not field.get("serialization_exclude_if")
+
+    # Numbers
+
+    def float_schema(self, schema: Any) -> Json:
+        described = super().float_schema(schema)
+        if self._reads:
+            # It takes 0.3 for a multiple of 0.1, which by exact arithmetic it is not.
+            described.pop("multipleOf", None)
+        return described
+
+    def decimal_schema(self, schema: Any) -> Json:
+        described = super().decimal_schema(schema)
+        for each in described.get("anyOf", ()):
+            each.pop("pattern", None)
+        return described
+
+    def complex_schema(self, schema: Any) -> Json:
+        return {"type": ["number", "string"] if self._reads else "string"}
+
+    # Strings
+
+    def str_schema(self, schema: Any) -> Json:
+        described = super().str_schema(schema)
+        strips = schema.get("strip_whitespace", self._config.str_strip_whitespace)
+        if strips and self._reads:
+            # White space is taken away before the string is measured and matched.
+            described.pop("maxLength", None)
+            described.pop("pattern", None)
+        return _with_ecma_pattern(described)
+
+    def bytes_schema(self, schema: Any) -> Json:
+        described = super().bytes_schema(schema)
+        # What is measured is bytes, and each character has one to four.
+        described.pop("minLength", None)
+        if self._config.val_json_bytes != "utf8":
+            described.pop("maxLength", None)
+        return described
+
+    def enum_schema(self, schema: Any) -> Json:
+        described = super().enum_schema(schema)
+        if "missing" in schema or issubclass(schema["cls"], enum.Flag):
+            del described["enum"]
+        return described
+
+    # Arrays
 
     def set_schema(self, schema: Any) -> Json:
-        return self._without_uniqueness(super().set_schema(schema))
+        return self._with_duplicates(super().set_schema(schema), schema)
 
     def frozenset_schema(self, schema: Any) -> Json:
-        return self._without_uniqueness(super().frozenset_schema(schema))
+        return self._with_duplicates(super().frozenset_schema(schema), schema)
 
-    def _without_uniqueness(self, schema: Json) -> Json:
-        if self.mode == "validation":
-            schema.pop("uniqueItems", None)
-            schema.pop("maxItems", None)
-        return schema
+    def _with_duplicates(self, described: Json, schema: Any) -> Json:
+        if self._reads:
+            described.pop("uniqueItems", None)
+            described.pop("maxItems", None)
+            kind = schema.get("items_schema", {}).get("type", "any")
+            if kind == "any":
+                described["items"] = _SCALARS
+            elif kind in _UNHASHABLE:
+                described["items"] = {"not": {}}
+        return described
+
+    def tuple_schema(self, schema: Any) -> Json:
+        described = super().tuple_schema(schema)
+        if "prefixItems" in described and "items" not in described:
+            described["items"] = False
+        return described
+
+    def named_tuple_schema(self, schema: Any) -> Json:
+        array = super().named_tuple_schema(schema) | {"items": False}
+        if not self._reads:
+            return array
+        names = [each["name"] for each in schema["fields"]]
+        by_name = {
+            "type": "object",
+            "properties": dict(zip(names, array.get("prefixItems", ()), strict=True)),
+            "required": names[: array.get("minItems", 0)],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [array, by_name]}
+
+    # Objects
+
+    def dict_schema(self, schema: Any) -> Json:
+        described: Json = {"type": "object"}
+        if "values_schema" in schema:
+            described["additionalProperties"] = self.generate_inner(schema["values_schema"])
+        keys = schema.get("keys_schema", {"type": "any"})
+        textual = keys["type"] in ("any", "str")
+        if keys["type"] == "str" and len(names := self.generate_inner(keys)) > 1:
+            described["propertyNames"] = {word: names[word] for word in names if word != "type"}
+        if "min_length" in schema:
+            described["minProperties"] = schema["min_length"]
+        if "max_length" in schema and (textual or not self._reads):
+            # Other keys may be written in several ways, and count once.
+            described["maxProperties"] = schema["max_length"]
+        return described
+
+    def model_fields_schema(self, schema: Any) -> Json:
+        return self._with_aliases(super().model_fields_schema(schema), schema["fields"])
+
+    def dataclass_args_schema(self, schema: Any) -> Json:
+        fields = {each["name"]: each for each in schema["fields"]}
+        return self._with_aliases(super().dataclass_args_schema(schema), fields)
+
+    def typed_dict_schema(self, schema: Any) -> Json:
+        return self._with_aliases(super().typed_dict_schema(schema), schema["fields"])
+
+    def _with_aliases(self, described: Json, fields: Any) -> Json:
+        if not self._reads:
+            return described
+        config = self._config.config_dict
+        by_alias = config.get("validate_by_alias", True)
+        by_name = config.get("validate_by_name") or config.get("populate_by_name") or False
+        found = {
+            self._get_alias_name(field, name): places(
+                name, field.get("validation_alias"), by_alias=by_alias, by_name=by_name
+            )
+            for name, field in fields.items()
+        }
+        return with_places(described, found)
+
+    # Choices
+
+    def tagged_union_schema(self, schema: Any) -> Json:
+        described = super().tagged_union_schema(schema)
+        return {"anyOf": described["oneOf"]}
+
+
+def _with_ecma_pattern(described: Json) -> Json:
+    if "pattern" in described:
+        pattern = to_ecma(described.pop("pattern"))
+        if pattern is not None:
+            described["pattern"] = pattern
+    return described
