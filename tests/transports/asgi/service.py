@@ -29,12 +29,15 @@ class Service:
         self.cancelled = asyncio.Event()
         self.release = asyncio.Event()
         self.contexts: list[Context] = []
-        for function in (self.add, self.hold, self.soon, self.look):
+        for function in (self.add, self.echo, self.hold, self.soon, self.look):
             self.router.add(function)
         self.router.add(self.add, "add_in_thread", thread=True)
 
     def add(self, a: int, b: int) -> int:
         return a + b
+
+    def echo(self, value: Any) -> Any:
+        return value
 
     async def soon(self, value: Any) -> Any:
         await asyncio.sleep(0)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.peer import DEFAULT_DRAIN
+from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.running import Cancellable
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
-from accord.transports.asgi.exchange import BodyTooLargeError, ClientGoneError, Exchange
+from accord.transports.asgi.exchange import SCOPE, BodyTooLargeError, ClientGoneError, Exchange
 from accord.transports.asgi.protocol import Receive, Scope, Send
-from accord.transports.asgi.scope import asked_in, place_of
-from accord.transports.http.admission import Admission, nothing_here
+from accord.transports.asgi.scope import asked_in, channel_info, place_of
+from accord.transports.asgi.websocket import AsgiChannel
+from accord.transports.http.admission import ENDPOINT, Admission, nothing_here
 from accord.transports.http.heads import MalformedError
 from accord.transports.http.replies import CRASHED, Reply, answer_too_large, text_reply
 from accord.transports.pages import Pages
@@ -28,13 +29,14 @@ log = logging.getLogger("accord.transports.asgi")
 
 
 class AsgiEndpoint:
-    """Serves a router over HTTP inside any ASGI application, or as one.
+    """Serves a router over HTTP and WebSocket inside any ASGI application, or as one.
 
         app.mount("/rpc", AsgiEndpoint(router))
 
-    Calls are POSTs to where it is mounted; `pages` are below that, for GET. `path` says where
-    the endpoint is in what reaches this application, for servers and routers that leave the
-    path as it is. Status codes, origins and limits are those of `accord.serve` over HTTP.
+    Calls are POSTs to where it is mounted, or come over a WebSocket that is opened there;
+    `pages` are below it, for GET. `path` says where the endpoint is in what reaches this
+    application, for servers and routers that leave the path as it is. Status codes, origins
+    and limits are those of `accord.serve`.
     Handlers find the request's scope in `context.state["asgi.scope"]`. Needs asyncio.
     """
 
@@ -57,11 +59,13 @@ class AsgiEndpoint:
         self._router = router
         self._path = path.rstrip("/")
         self._limits = Limits() if limits is None else limits
-        self._threads = threads
         self._drain = drain
-        self._strict = strict_codes
-        self._debug = debug
-        self._observer = observer
+        self._options: dict[str, Any] = {
+            "threads": threads,
+            "strict_codes": strict_codes,
+            "debug": debug,
+            "observer": observer,
+        }
         self._admission = Admission(
             max_body=self._limits.max_message_bytes,
             origins=origins,
@@ -69,11 +73,15 @@ class AsgiEndpoint:
         )
         self._dispatchers: dict[asyncio.AbstractEventLoop, Dispatcher] = {}
         self.statistics = Statistics()
+        """What happened over HTTP; a WebSocket's peer has its own."""
+        self.peers: set[Peer] = set()
+        """The WebSockets that are open now."""
 
     @property
     def in_flight(self) -> int:
-        """How many calls are being handled."""
-        return sum(dispatcher.in_flight for dispatcher in self._dispatchers.values())
+        """How many incoming calls are being handled."""
+        servers: list[Dispatcher | Peer] = [*self._dispatchers.values(), *self.peers]
+        return sum(server.in_flight for server in servers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -83,7 +91,7 @@ class AsgiEndpoint:
             case "lifespan":
                 await self._live(receive, send)
             case "websocket":
-                await send({"type": "websocket.close", "code": 1008})
+                await self._open(scope, receive, send)
             case other:
                 raise NotImplementedError(f"the ASGI scope {other!r} is not served")
 
@@ -127,6 +135,31 @@ class AsgiEndpoint:
         await exchange.send_answer(answer)
         return None
 
+    # One WebSocket
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()  # that a client would like to connect
+        if not self._lets_in(scope):
+            # ASGI, WebSocket: closed before it is accepted, the client is answered 403.
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await send({"type": "websocket.accept"})
+        channel = AsgiChannel(channel_info(scope), self._limits, receive, send)
+        peer = Peer(channel, self._router, limits=self._limits, **self._options)
+        peer.call_state[SCOPE] = scope
+        self.peers.add(peer)
+        try:
+            await channel.run()
+        finally:
+            self.peers.discard(peer)
+
+    def _lets_in(self, scope: Scope) -> bool:
+        place = place_of(scope, self._path)
+        try:
+            return place == ENDPOINT and self._admission.allows_origin(asked_in(scope, place))
+        except MalformedError:
+            return False
+
     # Loops, beginning and end
 
     def _dispatcher(self) -> Dispatcher:
@@ -135,13 +168,7 @@ class AsgiEndpoint:
 
     def _new_dispatcher(self, loop: asyncio.AbstractEventLoop) -> Dispatcher:
         dispatcher = Dispatcher(
-            self._router,
-            limits=self._limits,
-            statistics=self.statistics,
-            threads=self._threads,
-            strict_codes=self._strict,
-            debug=self._debug,
-            observer=self._observer,
+            self._router, limits=self._limits, statistics=self.statistics, **self._options
         )
         # Under a test client each request may have a loop of its own.
         open_ones = {old: it for old, it in self._dispatchers.items() if not old.is_closed()}

@@ -112,7 +112,7 @@ class Exchange:
         return Context(
             method,
             id,
-            channel=channel_info(scope, duplex=False),
+            channel=channel_info(scope),
             headers=Fields(scope["headers"]),
             state={SCOPE: scope},
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.asgi.protocol import Scope
 from accord.transports.http.admission import Asked
+from accord.transports.http.fields import Fields
 from accord.transports.http.heads import content_length, sift
 from accord.transports.origins import is_loopback
 from accord.transports.urls import host_and_port
@@ -29,7 +30,8 @@ def asked_in(scope: Scope, place: str) -> Asked:
     fields, _ = sift(pairs)
     length = fields.get(b"content-length")
     return Asked(
-        scope["method"].encode("latin-1"),
+        # A WebSocket is opened by a GET (RFC 6455, section 4.1), of which ASGI does not speak.
+        scope.get("method", "GET").encode("latin-1"),
         place,
         fields,
         pairs,
@@ -38,11 +40,16 @@ def asked_in(scope: Scope, place: str) -> Asked:
     )
 
 
-def channel_info(scope: Scope, *, duplex: bool) -> ChannelInfo:
-    """What is known about the other end."""
+def channel_info(scope: Scope) -> ChannelInfo:
+    """What is known about the other end of a request or a WebSocket."""
     host, port = _client(scope)
-    address = host_and_port(host, port) if host else ""
-    return ChannelInfo(scheme=scope.get("scheme", "http"), address=address, duplex=duplex)
+    is_socket = scope["type"] == "websocket"
+    return ChannelInfo(
+        scheme=scope.get("scheme", "ws" if is_socket else "http"),
+        address=host_and_port(host, port) if host else "",
+        duplex=is_socket,
+        details={"headers": Fields(scope["headers"])} if is_socket else {},
+    )
 
 
 def _client(scope: Scope) -> tuple[str, int]:

@@ -67,7 +67,7 @@ class Admission:
 
         `asked.place` must be known. Origins are not named in it: see `cors`.
         """
-        if not self._origin_allowed(asked):
+        if not self.allows_origin(asked):
             return text_reply(403, "Requests of this origin are not let in")
         if asked.place == ENDPOINT and asked.method == b"POST":
             if self._max_body is not None and asked.length > self._max_body:
@@ -81,11 +81,12 @@ class Admission:
     def cors(self, asked: Asked) -> bytes:
         """Header lines for a browser that asks on behalf of another origin."""
         origin = asked.fields.get(b"origin")
-        if self._origins is None or origin is None or not self._origin_allowed(asked):
+        if self._origins is None or origin is None or not self.allows_origin(asked):
             return b""
         return b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
 
-    def _origin_allowed(self, asked: Asked) -> bool:
+    def allows_origin(self, asked: Asked) -> bool:
+        """Whether a request comes from no web page, or from one that may ask."""
         origin = asked.fields.get(b"origin")
         return origin is None or origin_allowed(
             origin.decode("latin-1"),
