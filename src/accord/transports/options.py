@@ -31,6 +31,9 @@ class Options(Struct, frozen=True, kw_only=True):
     """Clients: how long connecting may take, handshakes included."""
     headers: Mapping[str, str] = {}
     """HTTP and WebSocket clients: headers to send with every request or handshake."""
+    outgoing_headers: Callable[[], Mapping[str, str]] | None = None
+    """HTTP clients: asked for further headers at every message, in the context of whoever sends
+    it, as `accord.telemetry.tracing.trace_headers` is."""
     origins: tuple[str, ...] | None = None
     """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
     without one and those whose origin is the server's own host; `("*",)` lets in all."""

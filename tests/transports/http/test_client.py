@@ -184,6 +184,38 @@ async def test_headers_that_would_change_the_request_are_refused(name: str, valu
     assert not caught.value.recoverable
 
 
+async def test_further_headers_are_asked_for_at_each_message() -> None:
+    numbers = iter("12")
+
+    def further() -> dict[str, str]:
+        return {"Number": next(numbers), "same": "mine"}
+
+    options = {"headers": {"same": "theirs"}, "outgoing_headers": further}
+    async with serving() as site, channel_to(site.listener.url, **options) as both:
+        channel, replies = both
+        for number in (1, 2):
+            channel.send(answer(number))
+            await replies.received(number)
+            headers = site.service.context.headers
+            assert (headers["number"], headers["same"]) == (str(number), "mine")
+
+
+@pytest.mark.req("F-30")
+@pytest.mark.parametrize("headers", [{"x": "a\r\ny: b"}, {"content-length": "5"}, None])
+async def test_further_headers_that_cannot_be_sent_fail_their_message(headers: Any) -> None:
+    async with (
+        serving() as site,
+        channel_to(site.listener.url, outgoing_headers=lambda: headers) as (channel, replies),
+    ):
+        channel.send(call(1))
+        await replies.until(lambda: bool(replies.failed_sends))
+        ((sent, error),) = replies.failed_sends
+        assert sent == call(1)
+        assert error.message.startswith("outgoing_headers gave none that can be sent: ")
+        assert not error.recoverable
+        assert site.service.seen == []
+
+
 # Connecting
 
 

@@ -66,7 +66,8 @@ class HttpChannel:
         self._connections: set[ClientConnection] = set()
         self._idle: list[ClientConnection] = []
         self._connecting: set[asyncio.Task[None]] = set()
-        self._queue: deque[bytes] = deque()
+        self._queue: deque[tuple[bytes, bytes]] = deque()
+        """Messages that wait for a connection, each behind the head of its request."""
         self._queued_bytes = 0
         self._abandoned: set[Id] = set()
         """Calls in the queue that nobody waits for."""
@@ -89,13 +90,22 @@ class HttpChannel:
     def send(self, data: bytes) -> None:
         if self._closing:
             return
+        head = self._head
+        further = self._options.outgoing_headers
+        if further is not None:
+            try:
+                # Now: when the message leaves a queue, its sender's context is gone.
+                head = _request_head(self._address, {**self._options.headers, **further()})
+            except Exception as error:
+                self._loop.call_soon(self.failed, data, _no_headers(error))
+                return
         connection = self._take_idle()
         if connection is not None:
-            connection.ask(self._head, data)
+            connection.ask(head, data)
         elif self._queued_bytes + len(data) > self._options.limits.max_queued_bytes:
             self._loop.call_soon(self.failed, data, self._queue_full())
         else:
-            self._queue.append(data)
+            self._queue.append((head, data))
             self._queued_bytes += len(data)
             self._grow()
             self._tell_writable()
@@ -170,13 +180,13 @@ class HttpChannel:
             connection.abort()
         return None
 
-    def _next_queued(self) -> bytes | None:
+    def _next_queued(self) -> tuple[bytes, bytes] | None:
         while self._queue:
-            data = self._queue.popleft()
+            head, data = self._queue.popleft()
             self._queued_bytes -= len(data)
             self._tell_writable()
             if not self._abandoned or self._abandoned.isdisjoint(calls_in(data)[:1]):
-                return data
+                return head, data
         self._abandoned.clear()
         return None
 
@@ -212,17 +222,17 @@ class HttpChannel:
 
     def _release(self, connection: ClientConnection) -> None:
         """A connection is free: give it the next message."""
-        data = self._next_queued()
-        if data is None:
+        queued = self._next_queued()
+        if queued is None:
             self._idle.append(connection)
         else:
-            connection.ask(self._head, data)
+            connection.ask(*queued)
 
     # The queue
 
     def _fail_queue(self, error: ConnectError) -> None:
-        while (data := self._next_queued()) is not None:
-            self.failed(data, error)
+        while (queued := self._next_queued()) is not None:
+            self.failed(queued[1], error)
 
     def _queue_full(self) -> TransportError:
         most = self._options.limits.max_queued_bytes
@@ -270,6 +280,16 @@ def _request_head(address: WebAddress, headers: Mapping[str, str]) -> bytes:
     fields.update((name.lower(), value) for name, value in headers.items())
     lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return f"POST {address.target} HTTP/1.1\r\n{lines}content-length: ".encode("latin-1")
+
+
+def _no_headers(error: Exception) -> TransportError:
+    failed = TransportError(
+        f"outgoing_headers gave none that can be sent: {error}",
+        recoverable=False,
+        advice="Correct the function that was given as outgoing_headers.",
+    )
+    failed.__cause__ = error
+    return failed
 
 
 def _default_tls() -> ssl.SSLContext:

@@ -1,0 +1,58 @@
+"""Several observers in the place of one."""
+
+from __future__ import annotations
+
+from msgspec import UnsetType
+
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.messages import Id
+from accord.jsonrpc.observed import log_failure, tell_batch, tell_ended, tell_refused
+from accord.jsonrpc.observer import MakeContext, Observation, Observer, Outcome
+
+
+def all_of(*observers: Observer) -> Observer:
+    """An observer that tells all of these, in this order; one that fails does not hinder the
+    others."""
+    return _All(observers)
+
+
+class _All:
+    def __init__(self, observers: tuple[Observer, ...]) -> None:
+        self._observers = observers
+
+    def called(
+        self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
+    ) -> _SeenByAll:
+        seen: list[Observation] = []
+        for observer in self._observers:
+            try:
+                seen.append(observer.called(method, id, known=known, context=context))
+            except Exception as failure:
+                log_failure(failure)
+        return _SeenByAll(seen)
+
+    def batch_received(self, size: int) -> None:
+        for observer in self._observers:
+            tell_batch(observer, size)
+
+    def refused(self, error: RpcError) -> None:
+        for observer in self._observers:
+            tell_refused(observer, error)
+
+
+class _SeenByAll:
+    __slots__ = ("_seen",)
+
+    def __init__(self, seen: list[Observation]) -> None:
+        self._seen = seen
+
+    def ended(self, outcome: Outcome, error: BaseException | None) -> None:
+        for each in self._seen:
+            tell_ended(each, outcome, error)
+
+    def left(self) -> None:
+        for each in reversed(self._seen):  # as context variables are reset
+            try:
+                each.left()
+            except Exception as failure:
+                log_failure(failure)

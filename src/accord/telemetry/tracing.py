@@ -1,0 +1,194 @@
+"""Spans of calls, by OpenTelemetry: `pip install accord[otel]`.
+
+`Tracing` is an observer that makes a span of every call that comes in. A call over HTTP
+continues the trace that its headers name (W3C Trace Context, or whatever propagator is set);
+a message on a stream has no headers, so there a trace begins anew. `trace_headers` is for
+calls that go out over HTTP, `traced` makes spans of them.
+
+Names and attributes are those of OpenTelemetry's semantic conventions for JSON-RPC.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.messages import Id
+from accord.jsonrpc.observer import CANCELLED, MakeContext, Outcome
+from accord.jsonrpc.peer import Peer
+
+try:
+    from opentelemetry import context as current, propagate, trace
+    from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
+except ImportError as missing:
+    raise ImportError(
+        "accord.telemetry.tracing needs OpenTelemetry: pip install 'accord[otel]'"
+    ) from missing
+
+TRACER: Final = "accord"
+"""The name under which spans are made."""
+OTHER: Final = "_OTHER"
+"""What the conventions call a method that is not known."""
+MAX_TEXT: Final = 128
+"""Most characters kept of what a caller may choose freely: ids, and names of no method."""
+
+_TRANSPORTS: Final = {
+    **dict.fromkeys(("tcp", "tls", "ws", "wss", "http", "https"), "tcp"),
+    "unix": "unix",
+    "stdio": "pipe",
+}
+_PROTOCOLS: Final = {"http": "http", "https": "http", "ws": "websocket", "wss": "websocket"}
+
+
+def trace_headers() -> dict[str, str]:
+    """The headers that name the current span, to be sent with a call:
+    `connect(url, outgoing_headers=trace_headers)`."""
+    headers: dict[str, str] = {}
+    propagate.inject(headers)
+    return headers
+
+
+class Tracing:
+    """Makes a span of every call that comes in; handlers run with it as the current one."""
+
+    def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
+        """Spans go to `tracer_provider`, or else to the one that is set for the process."""
+        self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
+
+    def called(
+        self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
+    ) -> _ServerSpan:
+        about = context(method, id)
+        parent, links = _origin(about)
+        span = self._tracer.start_span(
+            method if known else "jsonrpc",
+            context=parent,
+            kind=SpanKind.SERVER,
+            attributes={
+                **_attributes(method if known else OTHER, id),
+                **({} if known else {"rpc.method_original": method[:MAX_TEXT]}),
+                **_network(about.channel, "client"),
+            },
+            links=links,
+        )
+        return _ServerSpan(span, parent, answered=id is not UNSET)
+
+    def batch_received(self, size: int) -> None:
+        """A batch has no span of its own; the calls in it have."""
+
+    def refused(self, error: RpcError) -> None:
+        """What is no call has no span."""
+
+
+class _ServerSpan:
+    """The span of one call."""
+
+    __slots__ = ("_answered", "_span", "_token")
+
+    def __init__(self, span: Span, parent: current.Context, *, answered: bool) -> None:
+        self._span = span
+        self._answered = answered
+        self._token = current.attach(trace.set_span_in_context(span, parent))
+
+    def ended(self, outcome: Outcome, error: BaseException | None) -> None:
+        if outcome == CANCELLED:
+            _fail(self._span, CANCELLED, "the caller went away")
+        elif outcome is not None:
+            if self._answered:
+                self._span.set_attribute("rpc.response.status_code", str(outcome))
+            _fail(self._span, str(outcome), error.message if isinstance(error, RpcError) else "")
+            if error is not None and not isinstance(error, RpcError):
+                self._span.record_exception(error)
+        self._span.end()
+
+    def left(self) -> None:
+        current.detach(self._token)
+
+
+class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).call(…)`
+    """A peer whose calls have spans. Over HTTP the other end continues the trace, if the peer
+    was connected with `outgoing_headers=trace_headers`."""
+
+    def __init__(self, peer: Peer, tracer_provider: TracerProvider | None = None) -> None:
+        self._peer = peer
+        self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
+
+    async def call(self, method: str, params: Any = UNSET, **options: Any) -> Any:
+        """`Peer.call`, with the same options, in a span."""
+        with self._span(method) as span:
+            try:
+                return await self._peer.call(method, params, **options)
+            except RpcError as error:
+                span.set_attribute("rpc.response.status_code", str(error.code))
+                _fail(span, str(error.code), error.message)
+                raise
+            except asyncio.CancelledError:
+                _fail(span, CANCELLED, "the call was given up")
+                raise
+
+    async def notify(self, method: str, params: Any = UNSET) -> None:
+        """`Peer.notify`, in a span."""
+        with self._span(method):
+            await self._peer.notify(method, params)
+
+    def _span(self, method: str) -> AbstractContextManager[Span]:
+        return self._tracer.start_as_current_span(
+            method,
+            kind=SpanKind.CLIENT,
+            attributes={**_attributes(method, UNSET), **_network(self._peer.info, "server")},
+            record_exception=False,
+            set_status_on_exception=False,
+        )
+
+
+def _origin(about: Context) -> tuple[current.Context, list[Link]]:
+    """Where the trace of a call comes from: the context of its parent, and what it is linked to."""
+    here = current.get_current()
+    if "asgi.scope" in about.state and trace.get_current_span(here).get_span_context().is_valid:
+        return here, []  # the web application's own instrumentation has read the headers
+    # Around a connection's callbacks stands what was current when it was made: not the caller.
+    there = propagate.extract(about.headers, context=current.Context())
+    if not about.channel.duplex:
+        return there, []
+    # Over a WebSocket the headers came once, before all calls: those may belong to other traces.
+    handshake = trace.get_current_span(there).get_span_context()
+    return current.Context(), [Link(handshake)] if handshake.is_valid else []
+
+
+def _attributes(method: str, id: Id | UnsetType) -> dict[str, str]:
+    attributes = {
+        "rpc.system.name": "jsonrpc",
+        "rpc.method": method,
+        "jsonrpc.protocol.version": "2.0",
+    }
+    if id is not UNSET and id is not None:
+        attributes["jsonrpc.request.id"] = str(id)[:MAX_TEXT]
+    return attributes
+
+
+def _network(channel: ChannelInfo, side: str) -> dict[str, str | int]:
+    """What is known of the other end, which is the client's or the server's `side`."""
+    attributes: dict[str, str | int] = {}
+    transport = _TRANSPORTS.get(channel.scheme)
+    if transport is not None:
+        attributes["network.transport"] = transport
+    if channel.scheme in _PROTOCOLS:
+        attributes["network.protocol.name"] = _PROTOCOLS[channel.scheme]
+    host, _, port = channel.address.rpartition(":")
+    if transport == "tcp" and port.isdecimal():
+        attributes[f"{side}.address"] = host.strip("[]")
+        attributes[f"{side}.port"] = int(port)
+    elif channel.address:
+        attributes[f"{side}.address"] = channel.address
+    return attributes
+
+
+def _fail(span: Span, kind: str, message: str) -> None:
+    span.set_attribute("error.type", kind)
+    span.set_status(StatusCode.ERROR, message or None)
