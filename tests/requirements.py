@@ -1,7 +1,7 @@
 """What Accord owes its users, by number, each in one line.
 
 `F-…` are requirements of the JSON-RPC foundation, `O-…` of OpenRPC and of the exposure of web
-applications, `RPC-…` the clauses of the JSON-RPC 2.0
+applications, `M-…` of the Model Context Protocol, `RPC-…` the clauses of the JSON-RPC 2.0
 specification: the section's number and a letter. A test that shows one carries
 `@pytest.mark.req("F-07")`. `tests/conftest.py` refuses marks that are not listed here, and
 `tests/test_requirements.py` fails for those that nothing shows.
@@ -117,6 +117,38 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.telemetry.metrics", "tests"): (
         ("O-10", "Interceptors stand around every call, in order, and can stop it."),
         ("O-11", "Calls, errors, latency, calls in flight and batch sizes as metrics; traces."),
+    ),
+    ("accord.mcp.server.http", "tests"): (
+        ("M-01", "Five versions on one endpoint; a handler is written once for both eras."),
+        ("M-02", "In the handshake era nothing is served before the handshake is complete."),
+        ("M-03", "Versions are negotiated as the standard says, or strictly."),
+        ("M-04", "Capabilities are exchanged and enforced on both sides."),
+        ("M-05", "Tools, resources, prompts, completion, logging, pages, progress, cancellation."),
+        ("M-08", "Text, images, audio, embedded resources and links as content."),
+        ("M-09", "Stdio, Streamable HTTP of both eras, HTTP+SSE, WebSocket, TCP, in memory."),
+        ("M-10", "Messages are limited in size by transport, and the limits can be set."),
+        ("M-11", "Error codes in two profiles, each error with its reason."),
+        ("M-12", "Request ids are integers or strings, never null, unique while in flight."),
+        ("M-13", "Batches are taken where the version has them, or where that is configured."),
+        ("M-14", "Every subscriber hears of updates, and nobody else does."),
+        (
+            "M-17",
+            "Origin and Host are checked, sessions bound to their principal, ids unguessable.",
+        ),
+    ),
+    ("accord.mcp.server.tasks", "tests"): (
+        ("M-06", "Servers ask for samples, roots and answers, in the form of each era."),
+        ("M-07", "Tasks in both forms: status, result, input, cancellation, expiry."),
+    ),
+    ("accord.mcp.client.client", "tests"): (
+        ("M-15", "A client for every server: typed calls, handlers, new sessions, OAuth."),
+    ),
+    ("accord.mcp.server.mounting", "tests"): (
+        ("M-16", "A server in a few lines: decorators, injection, middleware, mounting, proxies."),
+    ),
+    ("accord.mcp.server.shared", "tests"): (("M-18", "Several processes serve the same clients."),),
+    ("accord.mcp.client.auth", "tests"): (
+        ("M-19", "No check of the official conformance suite fails, on either side."),
     ),
     ("accord.jsonrpc", "benchmarks"): (
         ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),

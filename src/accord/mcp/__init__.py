@@ -1,0 +1,50 @@
+"""The Model Context Protocol: servers and clients, in both of its eras.
+
+The names that most programs need. They are loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "AudioContent": "accord.mcp.protocol.content",
+    "Context": "accord.mcp.server.context",
+    "Depends": "accord.mcp.server.injection",
+    "EmbeddedResource": "accord.mcp.protocol.content",
+    "ImageContent": "accord.mcp.protocol.content",
+    "ResourceContents": "accord.mcp.protocol.content",
+    "ResourceLink": "accord.mcp.protocol.content",
+    "Server": "accord.mcp.server.server",
+    "TextContent": "accord.mcp.protocol.content",
+    "ToolAnnotations": "accord.mcp.protocol.definitions",
+    "ToolError": "accord.mcp.server.tool",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord.mcp' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+if TYPE_CHECKING:
+    from accord.mcp.protocol.content import (
+        AudioContent as AudioContent,
+        EmbeddedResource as EmbeddedResource,
+        ImageContent as ImageContent,
+        ResourceContents as ResourceContents,
+        ResourceLink as ResourceLink,
+        TextContent as TextContent,
+    )
+    from accord.mcp.protocol.definitions import ToolAnnotations as ToolAnnotations
+    from accord.mcp.server.context import Context as Context
+    from accord.mcp.server.injection import Depends as Depends
+    from accord.mcp.server.server import Server as Server
+    from accord.mcp.server.tool import ToolError as ToolError

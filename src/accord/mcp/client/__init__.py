@@ -1,0 +1,1 @@
+"""Clients: use any server, whatever its version and transport."""

@@ -1,0 +1,98 @@
+"""What a server may ask its client for: a model's answer, the user's answer, roots.
+
+The same params and results in both eras; what differs is whether they travel as requests of
+the server or inside results and repeated requests.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from accord.mcp.protocol.content import Role, SamplingContent
+from accord.mcp.protocol.definitions import Tool
+from accord.mcp.protocol.meta import Meta
+
+Action: TypeAlias = Literal["accept", "decline", "cancel"]
+
+
+class ElicitForm(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """`elicitation/create`: a form with flat, simple fields."""
+
+    message: str
+    requested_schema: dict[str, Any]
+    mode: Literal["form"] | UnsetType = UNSET
+
+
+class ElicitUrl(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`elicitation/create`: a page that the user opens, for what the client must not see."""
+
+    message: str
+    url: str
+    elicitation_id: str | UnsetType = UNSET
+    """2025-11-25 only, where it is required."""
+    mode: Literal["url"] = "url"
+
+
+class ElicitResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    action: Action
+    content: dict[str, Any] | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class SamplingMessage(Struct, frozen=True, omit_defaults=True):
+    role: Role
+    content: SamplingContent | list[SamplingContent]
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class ModelHint(Struct, frozen=True, omit_defaults=True):
+    name: str = ""
+
+
+class ModelPreferences(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    hints: tuple[ModelHint, ...] = ()
+    cost_priority: float | None = None
+    speed_priority: float | None = None
+    intelligence_priority: float | None = None
+
+
+class ToolChoice(Struct, frozen=True, omit_defaults=True):
+    mode: Literal["auto", "required", "none"] | UnsetType = UNSET
+
+
+class CreateMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """`sampling/createMessage`."""
+
+    messages: list[SamplingMessage]
+    max_tokens: int
+    model_preferences: ModelPreferences | None = None
+    system_prompt: str | UnsetType = UNSET
+    include_context: Literal["none", "thisServer", "allServers"] | UnsetType = UNSET
+    temperature: float | UnsetType = UNSET
+    stop_sequences: list[str] | UnsetType = UNSET
+    metadata: dict[str, Any] | UnsetType = UNSET
+    tools: list[Tool] | UnsetType = UNSET
+    tool_choice: ToolChoice | UnsetType = UNSET
+
+
+class CreateMessageResult(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    role: Role
+    content: SamplingContent | list[SamplingContent]
+    model: str
+    stop_reason: str | UnsetType = UNSET
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class Root(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A place that the server may work in, a `file://` URI."""
+
+    uri: str
+    name: str = ""
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class ListRootsResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    roots: list[Root]
+    meta: Meta | None = field(name="_meta", default=None)

@@ -1,0 +1,62 @@
+"""What each end can do, as it tells the other.
+
+An absent member means that a feature is absent. An empty object is as good as `true`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+Settings: TypeAlias = dict[str, Any]
+
+
+class ListFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A feature with a list that may change."""
+
+    list_changed: bool = False
+
+
+class ResourcesFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    subscribe: bool = False
+    list_changed: bool = False
+
+
+class ServerCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    tools: ListFeature | None = None
+    resources: ResourcesFeature | None = None
+    prompts: ListFeature | None = None
+    completions: Settings | None = None
+    logging: Settings | None = None
+    tasks: Settings | None = None
+    """2025-11-25 only."""
+    extensions: dict[str, Settings] | None = None
+    """From 2026-07-28 on."""
+    experimental: dict[str, Settings] | None = None
+
+
+class Elicitation(Struct, frozen=True, omit_defaults=True):
+    form: Settings | None = None
+    url: Settings | None = None
+
+    @property
+    def takes_form(self) -> bool:
+        """2025-11-25, elicitation: an empty object means forms only."""
+        return self.form is not None or self.url is None
+
+
+class Sampling(Struct, frozen=True, omit_defaults=True):
+    context: Settings | None = None
+    tools: Settings | None = None
+
+
+class ClientCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    roots: ListFeature | None = None
+    sampling: Sampling | None = None
+    elicitation: Elicitation | None = None
+    tasks: Settings | None = None
+    """2025-11-25 only."""
+    extensions: dict[str, Settings] | None = None
+    """From 2026-07-28 on."""
+    experimental: dict[str, Settings] | None = None

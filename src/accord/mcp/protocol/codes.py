@@ -1,0 +1,68 @@
+"""Which error code says what, by version and profile.
+
+The standard's codes depend on the version; the extended profile has one code per failure and
+is for the handshake era only, as the stateless one forbids codes that it does not define.
+Programs need not care: `data.reason` names the case in both.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.jsonrpc.errors import RpcError, from_wire
+from accord.mcp.protocol.versions import Era
+
+Profile: TypeAlias = Literal["standard", "extended"]
+
+
+class Case(Struct, frozen=True):
+    """The codes of one failure, and the HTTP status that goes with it where sessions are over."""
+
+    handshake: int
+    stateless: int
+    extended: int
+    status: int = 200
+
+
+CASES: Final = {
+    "resource_not_found": Case(-32002, -32602, -32001),
+    "tool_not_found": Case(-32602, -32602, -32002),
+    "prompt_not_found": Case(-32602, -32602, -32003),
+    "invalid_tool_arguments": Case(-32602, -32602, -32034),
+    "prompt_argument_missing": Case(-32602, -32602, -32043),
+    "invalid_cursor": Case(-32602, -32602, -32071),
+    "invalid_params": Case(-32602, -32602, -32602),
+    "invalid_meta": Case(-32602, -32602, -32602, status=400),
+    "method_not_found": Case(-32601, -32601, -32601, status=404),
+    "unsupported_protocol_version": Case(-32022, -32022, -32062, status=400),
+    "header_mismatch": Case(-32020, -32020, -32020, status=400),
+    "capability_not_supported": Case(-32004, -32021, -32004, status=400),
+    "not_initialized": Case(-32005, -32600, -32005),
+    "url_elicitation_required": Case(-32042, -32603, -32042),
+    "message_too_large": Case(-32012, -32600, -32012, status=413),
+    "rate_limited": Case(-32010, -32603, -32010, status=429),
+    "insufficient_permissions": Case(-32055, -32603, -32055, status=403),
+    "invalid_request_state": Case(-32602, -32602, -32602),
+    "task_not_found": Case(-32602, -32602, -32081),
+}
+
+
+def failure(
+    case: str, message: str, *, era: Era, profile: Profile = "standard", **data: Any
+) -> RpcError:
+    """The error for `case`, as a client of that era understands it."""
+    codes = CASES[case]
+    if era is Era.STATELESS:
+        code = codes.stateless
+    else:
+        code = codes.extended if profile == "extended" else codes.handshake
+    return from_wire(code, message, {"reason": case, **data})
+
+
+def http_status(error: RpcError) -> int:
+    """The status that a stateless answer with this error has over HTTP."""
+    reason = error.data.get("reason") if isinstance(error.data, dict) else None
+    case = CASES.get(reason) if isinstance(reason, str) else None
+    return 200 if case is None else case.status

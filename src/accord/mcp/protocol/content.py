@@ -1,0 +1,142 @@
+"""Content: what tools return, prompts say and models read.
+
+Absent members are left out when encoded. Binary content is base64 in `data` and `blob`;
+`of` of each binary class takes bytes.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from accord.mcp.protocol.meta import Meta
+
+Role: TypeAlias = Literal["user", "assistant"]
+
+
+class Icon(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """A picture that stands for something in a user interface."""
+
+    src: str
+    """An https or data URL."""
+    mime_type: str = ""
+    sizes: tuple[str, ...] = ()
+    theme: Literal["light", "dark", ""] = ""
+
+
+class Annotations(Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """Hints on who content is for and how much it matters."""
+
+    audience: tuple[Role, ...] = ()
+    priority: float | None = None
+    """From 0, optional, to 1, required."""
+    last_modified: str = ""
+    """ISO 8601."""
+
+
+class _Content(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    annotations: Annotations | None = None
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class TextContent(_Content, frozen=True, tag_field="type", tag="text"):
+    text: str
+
+
+class ImageContent(_Content, frozen=True, tag_field="type", tag="image"):
+    data: str
+    mime_type: str
+
+    @staticmethod
+    def of(data: bytes, mime_type: str) -> ImageContent:
+        return ImageContent(data=_base64(data), mime_type=mime_type)
+
+
+class AudioContent(_Content, frozen=True, tag_field="type", tag="audio"):
+    data: str
+    mime_type: str
+
+    @staticmethod
+    def of(data: bytes, mime_type: str) -> AudioContent:
+        return AudioContent(data=_base64(data), mime_type=mime_type)
+
+
+class ResourceLink(_Content, frozen=True, tag_field="type", tag="resource_link"):
+    """A resource that can be read, told about and not included."""
+
+    uri: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    size: int | None = None
+    icons: tuple[Icon, ...] = ()
+
+
+class ResourceContents(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What reading a resource gives: text, or a blob in base64, never both."""
+
+    uri: str
+    mime_type: str = ""
+    text: str | UnsetType = UNSET
+    blob: str | UnsetType = UNSET
+    meta: Meta | None = field(name="_meta", default=None)
+
+    def __post_init__(self) -> None:
+        if (self.text is UNSET) is (self.blob is UNSET):
+            raise ValueError("resource contents have either text or blob")
+
+    @staticmethod
+    def of(uri: str, data: str | bytes, mime_type: str = "") -> ResourceContents:
+        if isinstance(data, str):
+            return ResourceContents(uri=uri, text=data, mime_type=mime_type)
+        return ResourceContents(uri=uri, blob=_base64(data), mime_type=mime_type)
+
+
+class EmbeddedResource(_Content, frozen=True, tag_field="type", tag="resource"):
+    """A resource with its contents."""
+
+    resource: ResourceContents
+
+
+class ToolUseContent(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="tool_use"
+):
+    """Sampling: a model wants a tool to be called."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class ToolResultContent(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    rename="camel",
+    tag_field="type",
+    tag="tool_result",
+):
+    """Sampling: what the tool that a model wanted gave."""
+
+    tool_use_id: str
+    content: list[Content]
+    structured_content: Any = UNSET
+    is_error: bool = False
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+Content: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+"""One block of what a tool returns or a prompt says."""
+
+SamplingContent: TypeAlias = (
+    TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
+)
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode("ascii")

@@ -1,0 +1,50 @@
+"""The versions of the protocol, and which of its two eras each belongs to.
+
+In the handshake era a session begins with `initialize` and both ends may send requests. In
+the stateless era every request carries its version and what the client can do, and only
+clients send requests. Versions are dates, so that their order as text is their order in time.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+
+class Era(Enum):
+    """Which rules a message follows."""
+
+    HANDSHAKE = "handshake"
+    STATELESS = "stateless"
+
+
+V2024_11_05: Final = "2024-11-05"
+V2025_03_26: Final = "2025-03-26"
+V2025_06_18: Final = "2025-06-18"
+V2025_11_25: Final = "2025-11-25"
+V2026_07_28: Final = "2026-07-28"
+
+HANDSHAKE_VERSIONS: Final = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25)
+STATELESS_VERSIONS: Final = (V2026_07_28,)
+VERSIONS: Final = HANDSHAKE_VERSIONS + STATELESS_VERSIONS
+"""All that are spoken here, oldest first."""
+
+LATEST_HANDSHAKE: Final = HANDSHAKE_VERSIONS[-1]
+LATEST: Final = VERSIONS[-1]
+
+ASSUMED_BY_HTTP: Final = V2025_03_26
+"""2025-06-18, transports: what a request without version header and without session means."""
+
+
+def era(version: str) -> Era:
+    """The era of a version, known or not: what is newer than all handshakes is stateless."""
+    return Era.STATELESS if version > LATEST_HANDSHAKE else Era.HANDSHAKE
+
+
+def negotiate(requested: str) -> str:
+    """The version that a server answers `initialize` with.
+
+    2025-11-25, lifecycle: the requested one if it is supported, else another that is, which
+    should be the latest. A stateless version cannot be negotiated by a handshake.
+    """
+    return requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE

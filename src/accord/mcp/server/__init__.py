@@ -1,0 +1,1 @@
+"""Servers: tools, resources and prompts that assistants use."""

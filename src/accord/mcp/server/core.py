@@ -1,0 +1,86 @@
+"""Serves the requests of the protocol for one server: the table of its methods.
+
+    bytes ─▶ dispatcher ─▶ plan: params decoded, request admitted ─▶ method ─▶ component
+
+A method gets typed params and an `Incoming`; it gives its result, or a coroutine of it. Which
+transport carries them is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from accord.jsonrpc.call_plan import Plan
+from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.method import raw_method
+from accord.jsonrpc.router import Router
+from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.versions import Era
+from accord.mcp.server.context import Context
+from accord.mcp.server.incoming import Admission, Incoming
+from accord.mcp.server.replies import Replies
+
+if TYPE_CHECKING:
+    from accord.mcp.server.server import Server
+
+BOTH: Final = frozenset(Era)
+HANDSHAKE: Final = frozenset((Era.HANDSHAKE,))
+STATELESS: Final = frozenset((Era.STATELESS,))
+
+
+class Row(Struct, frozen=True):
+    """One method: how its params are read, what serves it, in which eras it exists."""
+
+    kind: type[Params]
+    serve: Callable[[Any, Incoming], Any]
+    eras: frozenset[Era] = BOTH
+
+
+class Core:
+    """The methods of one server, as a router that any transport can serve."""
+
+    def __init__(self, server: Server) -> None:
+        from accord.mcp.server.methods import (
+            completion,
+            lifecycle,
+            prompts,
+            resources,
+            subscriptions,
+            tools,
+        )
+
+        self.server = server
+        self.admission = Admission(server.codes)
+        self.replies = Replies(server.info)
+        self.router = Router()
+        for feature in (lifecycle, tools, resources, prompts, completion, subscriptions):
+            for name, row in feature.methods(self).items():
+                self.router.put(raw_method(self._plan(row), name))
+            for name, hear in feature.notifications(self).items():
+                self.router.put(raw_method(hear, name))
+
+    def context(self, incoming: Incoming) -> Context:
+        """What a handler gets."""
+        return Context(incoming, self.server.lifespan_value)
+
+    def _plan(self, row: Row) -> Plan:
+        decode = msgspec.json.Decoder(row.kind).decode
+        read, kind, serve, eras = self.admission.read, row.kind, row.serve, row.eras
+
+        def plan(params: Any, context: RpcContext | None) -> Any:
+            assert context is not None
+            found, incoming = read(decode, kind, params, context)
+            if incoming.era not in eras:
+                raise own_error(
+                    "method_not_found",
+                    f"Method not found: {context.method} is not in {incoming.version}",
+                    method=context.method,
+                )
+            return serve(found, incoming)
+
+        return plan

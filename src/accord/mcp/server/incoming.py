@@ -1,0 +1,170 @@
+"""A request that has been let in: its era and version are known and its client has told
+what it needs to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from accord.jsonrpc.binding import Params as RawParams
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
+from accord.jsonrpc.params_errors import ValueRefusedError, invalid_params
+from accord.mcp.protocol.capabilities import ClientCapabilities
+from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.meta import (
+    CLIENT_CAPABILITIES,
+    NO_META,
+    PROTOCOL_VERSION,
+    RequestMeta,
+)
+from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.versions import STATELESS_VERSIONS, VERSIONS, Era
+from accord.mcp.server.link import Link, link_of
+from accord.mcp.server.session import Phase
+
+P = TypeVar("P", bound=Params)
+
+MAX_KNOWN: Final = 1_024
+"""How many different sets of capabilities are kept decoded."""
+
+_EARLY: Final = frozenset(("initialize", "ping"))
+"""2025-11-25, lifecycle: all that may be asked for before the handshake is complete."""
+_known_capabilities: dict[bytes, ClientCapabilities] = {}
+_decode_capabilities = msgspec.json.Decoder(ClientCapabilities).decode
+_decode_info = msgspec.json.Decoder(Implementation).decode
+
+
+class _OnlyMeta(msgspec.Struct):
+    meta: RequestMeta = msgspec.field(name="_meta", default=NO_META)
+
+
+_decode_meta = msgspec.json.Decoder(_OnlyMeta).decode
+
+
+class Incoming:
+    """One request or notification of a client."""
+
+    __slots__ = ("context", "era", "link", "meta", "method", "version")
+
+    def __init__(
+        self, context: Context, link: Link, meta: RequestMeta, era: Era, version: str
+    ) -> None:
+        self.context = context
+        self.method = context.method
+        self.link = link
+        self.meta = meta
+        self.era = era
+        self.version = version
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """What the client can do."""
+        raw = self.meta.client_capabilities
+        if self.era is Era.STATELESS and isinstance(raw, Raw):
+            return _capabilities(bytes(raw))
+        return self.link.session.capabilities if self.link.session else ClientCapabilities()
+
+    @property
+    def client_info(self) -> Implementation | None:
+        """The client's name and version, where it says so."""
+        if self.era is Era.STATELESS:
+            return _info(self.meta.client_info)
+        return self.link.session.client_info if self.link.session else None
+
+
+class Admission:
+    """Lets requests in, by the rules of their era."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+
+    def admit(self, meta: RequestMeta, context: Context) -> Incoming:
+        """The request with everything that follows from its metadata. Raises RpcError."""
+        link = link_of(context)
+        version = meta.protocol_version
+        if version is not UNSET:
+            if version not in STATELESS_VERSIONS:
+                raise self._unsupported(version)
+            if meta.client_capabilities is UNSET:
+                raise _missing(CLIENT_CAPABILITIES)
+            return Incoming(context, link, meta, Era.STATELESS, version)
+        session = link.session
+        if session is None:
+            raise _missing(PROTOCOL_VERSION)
+        if session.phase is not Phase.READY and context.method not in _EARLY:
+            raise failure(
+                "not_initialized",
+                f"{context.method} before the handshake is complete: send initialize, then "
+                "notifications/initialized",
+                era=Era.HANDSHAKE,
+                profile=self._profile,
+            )
+        return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
+
+    def read(
+        self, decode: Callable[[Any], P], kind: type[P], params: RawParams, context: Context
+    ) -> tuple[P, Incoming]:
+        """The params as `kind`, and the request. What is wrong with the metadata counts before
+        what is wrong with the rest."""
+        data = b"{}" if params is UNSET else params
+        try:
+            found = decode(data)
+        except REFUSALS:
+            self.admit(self._meta_of(data), context)
+            raise _refused(kind, data) from None
+        return found, self.admit(found.meta, context)
+
+    def _meta_of(self, data: Any) -> RequestMeta:
+        try:
+            return _decode_meta(data).meta
+        except REFUSALS:
+            raise _refused(_OnlyMeta, data) from None
+
+    def _unsupported(self, version: str) -> Exception:
+        return failure(
+            "unsupported_protocol_version",
+            "Unsupported protocol version",
+            era=Era.STATELESS,
+            supported=list(VERSIONS[::-1]),
+            requested=version[:100],
+        )
+
+
+def _refused(kind: Any, data: Any) -> Exception:
+    """What is wrong with `data`, by path, as it is for any other method."""
+    try:
+        MsgspecType(kind).decode(data, "params", "params")
+    except ValueRefusedError as refused:
+        return invalid_params(refused.problems)
+    raise AssertionError("params were refused and accepted")
+
+
+def _missing(member: str) -> Exception:
+    return failure("invalid_meta", f"Invalid params: _meta must have '{member}'", era=Era.STATELESS)
+
+
+def _capabilities(raw: bytes) -> ClientCapabilities:
+    found = _known_capabilities.get(raw)
+    if found is None:
+        try:
+            found = _decode_capabilities(raw)
+        except REFUSALS:
+            raise _refused(ClientCapabilities, raw) from None
+        if len(_known_capabilities) >= MAX_KNOWN:
+            _known_capabilities.clear()
+        _known_capabilities[raw] = found
+    return found
+
+
+def _info(raw: Raw | UnsetType) -> Implementation | None:
+    if raw is UNSET:
+        return None
+    try:
+        return _decode_info(raw)
+    except REFUSALS:
+        return None

@@ -1,0 +1,17 @@
+"""Levels of log messages, and which of them a client wants."""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from accord.mcp.protocol.params import LogLevel
+
+_ORDER: Final = {level: rank for rank, level in enumerate(get_args(LogLevel))}
+
+
+def is_wanted(level: LogLevel, least: str) -> bool:
+    """Whether a client that asked for `least` and above wants a message of `level`.
+
+    A level that does not exist is no reason to stay silent: all messages are sent then.
+    """
+    return _ORDER[level] >= _ORDER.get(least, 0)

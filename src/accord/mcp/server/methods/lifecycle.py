@@ -1,0 +1,144 @@
+"""How a client and a server get to know each other, in both eras."""
+
+from __future__ import annotations
+
+import logging
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.jsonrpc.call_plan import Plan
+from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.params import (
+    CancelledParams,
+    InitializeParams,
+    Params,
+    SetLevelParams,
+)
+from accord.mcp.protocol.results import DiscoverResult, InitializeResult, Result
+from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, VERSIONS, Era, negotiate
+from accord.mcp.server.core import HANDSHAKE, STATELESS, Row
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.link import link_of
+from accord.mcp.server.session import Phase
+from accord.mcp.server.session_listener import SessionListener
+
+if TYPE_CHECKING:
+    from accord.mcp.server.core import Core
+
+log = logging.getLogger("accord.mcp")
+
+_decode_cancelled = msgspec.json.Decoder(CancelledParams).decode
+
+
+def methods(core: Core) -> dict[str, Row]:
+    lifecycle = _Lifecycle(core)
+    return {
+        "initialize": Row(InitializeParams, lifecycle.initialize, HANDSHAKE),
+        "ping": Row(Params, lambda params, incoming: Result(), HANDSHAKE),
+        "logging/setLevel": Row(SetLevelParams, lifecycle.set_level, HANDSHAKE),
+        "server/discover": Row(Params, lifecycle.discover, STATELESS),
+    }
+
+
+def notifications(core: Core) -> dict[str, Plan]:
+    lifecycle = _Lifecycle(core)
+    return {
+        "notifications/initialized": lifecycle.initialized,
+        "notifications/cancelled": _cancelled,
+        "notifications/roots/list_changed": lambda params, context: None,
+    }
+
+
+class _Lifecycle:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._server = core.server
+
+    def initialize(self, params: InitializeParams, incoming: Incoming) -> Any:
+        session = incoming.link.session
+        assert session is not None
+        if session.phase is not Phase.NEW:
+            raise failure(
+                "not_initialized",
+                "initialize was answered already",
+                era=Era.HANDSHAKE,
+                profile=self._server.codes,
+            )
+        if self._server.strict_versions and params.protocol_version not in HANDSHAKE_VERSIONS:
+            raise failure(
+                "unsupported_protocol_version",
+                "Unsupported protocol version",
+                era=Era.HANDSHAKE,
+                profile="extended",
+                supported=list(HANDSHAKE_VERSIONS[::-1]),
+                requested=params.protocol_version[:100],
+            )
+        session.version = negotiate(params.protocol_version)
+        session.client_info = params.client_info
+        session.capabilities = params.capabilities
+        session.phase = Phase.INITIALIZING
+        return self._with_instructions(
+            lambda instructions: InitializeResult(
+                protocol_version=session.version,
+                capabilities=self._server.capabilities(session.version),
+                server_info=self._server.info,
+                instructions=instructions,
+            )
+        )
+
+    def initialized(self, params: Any, context: RpcContext | None) -> None:
+        assert context is not None
+        link = link_of(context)
+        if link.session is None or link.session.phase is not Phase.INITIALIZING:
+            return
+        link.session.phase = Phase.READY
+        listener = SessionListener(link)
+        self._server.listeners.add(listener)
+        link.at_end(lambda: self._server.listeners.discard(listener))
+
+    def set_level(self, params: SetLevelParams, incoming: Incoming) -> Result:
+        assert incoming.link.session is not None
+        incoming.link.session.log_level = params.level
+        return Result()
+
+    def discover(self, params: Params, incoming: Incoming) -> Any:
+        return self._with_instructions(
+            lambda instructions: self._core.replies.finish(
+                DiscoverResult(
+                    supported_versions=list(VERSIONS[::-1]),
+                    capabilities=self._server.capabilities(incoming.version),
+                    instructions=instructions,
+                    ttl_ms=self._server.ttl_ms,
+                    cache_scope=self._server.cache_scope(),
+                ),
+                incoming,
+            )
+        )
+
+    def _with_instructions(self, make: Any) -> Any:
+        """The result, or a coroutine of it where the instructions take their time."""
+        instructions = self._server.instructions
+        value = instructions() if callable(instructions) else instructions
+        if isawaitable(value):
+            return _later(value, make)
+        return make(value)
+
+
+async def _later(value: Any, make: Any) -> Any:
+    return make(await value)
+
+
+def _cancelled(params: Any, context: RpcContext | None) -> None:
+    assert context is not None
+    try:
+        cancelled = _decode_cancelled(params)
+    except REFUSALS:
+        return  # 2025-11-25, cancellation: what is malformed is ignored
+    if isinstance(cancelled.request_id, int | str):
+        log.debug("request cancelled: %s", log_line(cancelled.reason))
+        link_of(context).cancel(cancelled.request_id)

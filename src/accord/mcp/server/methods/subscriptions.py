@@ -1,0 +1,75 @@
+"""`subscriptions/listen`: a request that stays open and tells of changes (2026-07-28)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accord.jsonrpc.call_plan import Plan
+from accord.mcp.protocol.meta import SUBSCRIPTION_ID
+from accord.mcp.protocol.params import ListenParams, SubscriptionFilter
+from accord.mcp.protocol.results import Result
+from accord.mcp.server.core import STATELESS, Row
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.link import Link
+from accord.mcp.server.listeners import (
+    PROMPTS_CHANGED,
+    RESOURCES_CHANGED,
+    TOOLS_CHANGED,
+    Change,
+    params_of,
+)
+
+if TYPE_CHECKING:
+    from accord.mcp.server.core import Core
+
+
+def methods(core: Core) -> dict[str, Row]:
+    return {"subscriptions/listen": Row(ListenParams, _Subscriptions(core).listen, STATELESS)}
+
+
+def notifications(core: Core) -> dict[str, Plan]:
+    return {}
+
+
+class _Subscriptions:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def listen(self, params: ListenParams, incoming: Incoming) -> Any:
+        server = self._core.server
+        wanted = server.supported(params.notifications)
+        id = incoming.context.id
+        listener = StreamListener(incoming.link, wanted, id)
+        server.listeners.add(listener)
+        try:
+            # 2026-07-28, subscriptions: the acknowledgment comes before everything else.
+            incoming.link.notify(
+                "notifications/subscriptions/acknowledged",
+                {"_meta": {SUBSCRIPTION_ID: id}, "notifications": wanted},
+            )
+            await server.closing.wait()
+        finally:
+            server.listeners.discard(listener)
+        return self._core.replies.finish(Result(meta={SUBSCRIPTION_ID: id}), incoming)
+
+
+class StreamListener:
+    """Hears of what one `subscriptions/listen` asked for."""
+
+    __slots__ = ("_id", "_link", "_lists", "_uris")
+
+    def __init__(self, link: Link, wanted: SubscriptionFilter, id: Any) -> None:
+        self._link = link
+        self._id = id
+        self._uris = frozenset(wanted.resource_subscriptions)
+        lists = {
+            TOOLS_CHANGED: wanted.tools_list_changed,
+            PROMPTS_CHANGED: wanted.prompts_list_changed,
+            RESOURCES_CHANGED: wanted.resources_list_changed,
+        }
+        self._lists = frozenset(change for change, want in lists.items() if want)
+
+    def hear(self, change: Change) -> None:
+        if change.uri in self._uris if change.uri else change in self._lists:
+            params = {"_meta": {SUBSCRIPTION_ID: self._id}, **params_of(change)}
+            self._link.notify(change.method, params)

@@ -1,0 +1,67 @@
+"""`tools/list` and `tools/call`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+from accord.jsonrpc.call_plan import Plan
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.params import CallToolParams, ListParams
+from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.server.core import Row
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.versions_seen import tool_in
+
+if TYPE_CHECKING:
+    from accord.mcp.server.core import Core
+
+
+def methods(core: Core) -> dict[str, Row]:
+    tools = _Tools(core)
+    return {
+        "tools/list": Row(ListParams, tools.list),
+        "tools/call": Row(CallToolParams, tools.call),
+    }
+
+
+def notifications(core: Core) -> dict[str, Plan]:
+    return {}
+
+
+class _Tools:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._tools = core.server.tools
+        self._list = core.server.ready_list("tools", core.replies)
+
+    def list(self, params: ListParams, incoming: Incoming) -> Any:
+        view = self._core.server.view(self._tools, incoming)
+        return self._list.page(
+            incoming,
+            params.cursor,
+            version=self._tools.version,
+            seen_as=view.key,
+            scope=self._core.server.cache_scope(),
+            items=lambda: [tool_in(incoming.version, tool) for tool in view.components()],
+        )
+
+    def call(self, params: CallToolParams, incoming: Incoming) -> Any:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise failure(
+                "tool_not_found",
+                f"Unknown tool: {params.name[:100]}",
+                era=incoming.era,
+                profile=self._core.server.codes,
+                name=params.name[:100],
+            )
+        self._core.server.check_scopes(tool.scopes, incoming)
+        result = tool.call(params.arguments, self._core.context(incoming), incoming.era)
+        if isawaitable(result):
+            return self._later(result, incoming)
+        return self._core.replies.finish(result, incoming)
+
+    async def _later(self, result: Awaitable[CallToolResult], incoming: Incoming) -> Any:
+        return self._core.replies.finish(await result, incoming)

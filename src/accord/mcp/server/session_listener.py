@@ -1,0 +1,20 @@
+"""A session of the handshake era that hears of changes."""
+
+from __future__ import annotations
+
+from accord.mcp.server.link import Link
+from accord.mcp.server.listeners import Change, params_of
+
+
+class SessionListener:
+    """Hears of every changed list, and of the resources that the client subscribed to."""
+
+    __slots__ = ("_link",)
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    def hear(self, change: Change) -> None:
+        session = self._link.session
+        if session is not None and (not change.uri or change.uri in session.subscriptions):
+            self._link.announce(change.method, params_of(change))
