@@ -9,6 +9,7 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 
+import accord
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError
 from accord.jsonrpc.limits import Limits
 from accord.transports.options import Options
@@ -33,6 +34,14 @@ async def test_its_client_talks_to_our_server() -> None:
         await (await theirs.ping(b"there?"))
         await theirs.close()
         assert (theirs.close_code, await server.receivers[0].ended()) == (1000, None)
+
+
+async def test_its_client_is_told_that_our_server_goes_away() -> None:
+    server = await accord.serve(accord.Router(), "ws://127.0.0.1:0/")
+    async with connect(server.url) as theirs:
+        await server.close()
+        await theirs.wait_closed()
+        assert (theirs.close_code, theirs.close_reason) == (1001, "")
 
 
 async def test_its_client_sees_how_our_server_closes() -> None:

@@ -63,7 +63,15 @@ class WebSocketSettings(StreamSettings, frozen=True, kw_only=True):
 class WebSocketChannel(StreamChannel):
     """One end of an open WebSocket, which it takes over by `adopt` after the handshake."""
 
-    __slots__ = ("_arriving", "_broken", "_close_came", "_frames", "_late_pong", "_ping_timer")
+    __slots__ = (
+        "_arriving",
+        "_broken",
+        "_close_came",
+        "_frames",
+        "_late_pong",
+        "_ping_timer",
+        "farewell",
+    )
     _settings: WebSocketSettings
 
     def __init__(
@@ -76,6 +84,8 @@ class WebSocketChannel(StreamChannel):
         self._ping_timer: asyncio.TimerHandle | None = None
         self._close_came = False
         self._broken = False
+        self.farewell = CloseCode.NORMAL
+        """What `close` tells the other end."""
 
     def adopt(self, transport: asyncio.Transport, early: bytes) -> None:
         """Take over a connection after its handshake, with what came behind the handshake."""
@@ -89,7 +99,7 @@ class WebSocketChannel(StreamChannel):
         self._schedule_ping()
 
     def close(self) -> None:
-        self._close(CloseCode.NORMAL)
+        self._close(self.farewell)
 
     # What the transport says
 

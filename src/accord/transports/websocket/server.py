@@ -17,6 +17,7 @@ from accord.transports.sockets import describe, tune
 from accord.transports.stream.channel import StreamChannel, receive_buffer
 from accord.transports.web_address import WebAddress, parse_served
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
+from accord.transports.websocket.frames import CloseCode
 from accord.transports.websocket.handshake import HeadBuffer, RefusedError, accept
 
 log = logging.getLogger("accord.transports")
@@ -52,7 +53,7 @@ class WebSocketListener:
             has_room=lambda: self.connections < options.server_limits.max_connections,
         )
         self._handshakes: set[ServerHandshake] = set()
-        self._channels: set[StreamChannel] = set()
+        self._channels: set[WebSocketChannel] = set()
 
     @property
     def connections(self) -> int:
@@ -66,6 +67,9 @@ class WebSocketListener:
         await self._arrivals.close()
         for handshake in tuple(self._handshakes):
             handshake.abort()
+        for channel in self._channels:
+            # RFC 6455, section 7.4.1: an endpoint is going away, such as a server going down
+            channel.farewell = CloseCode.GOING_AWAY
 
     # What handshakes and channels say
 
@@ -79,7 +83,7 @@ class WebSocketListener:
         self._handshakes.discard(handshake)
 
     def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None:
-        self._channels.add(channel)
+        self._channels.add(cast(WebSocketChannel, channel))
         try:
             self._accept(channel)
         except Exception:
@@ -87,7 +91,7 @@ class WebSocketListener:
             channel.abort()
 
     def ended(self, channel: StreamChannel) -> None:
-        self._channels.discard(channel)
+        self._channels.discard(cast(WebSocketChannel, channel))
 
 
 class ServerHandshake(asyncio.BufferedProtocol):
