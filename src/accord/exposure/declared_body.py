@@ -15,7 +15,7 @@ from accord.exposure.openapi import (
     Document,
     expect_array,
     expect_object,
-    wrong,
+    expect_text,
 )
 from accord.exposure.route import BodyForm, RouteParameter
 from accord.schema.schema import ANYTHING
@@ -76,7 +76,7 @@ def read_body(document: Document, value: Any, place: str) -> Body:
         location="body",
         schema=ANYTHING if schema is None else document.schema(schema, f"{here}.schema"),
         required=required,
-        description=str(body.get("description", "")),
+        description=expect_text(body.get("description", ""), f"{place}.description"),
     )
     members: tuple[RouteParameter, ...] = ()
     if schema is not None and form in ("json", "form", "multipart"):
@@ -135,7 +135,7 @@ def _member(
         schema=document.schema(value, place),
         required=required,
         default=said.get("default", UNSET),
-        description=str(said.get("description", "")),
+        description=expect_text(said.get("description", ""), f"{place}.description"),
         deprecated=said.get("deprecated") is True,
     )
 
@@ -154,7 +154,7 @@ def _plain_object(document: Document, value: Any, place: str) -> Mapping[str, An
             return None
         else:
             return value if all(_is_plain(*each) for each in value.items()) else None
-    raise wrong(place, f"more than {MOST_REFERENCES} references follow each other")
+    return None
 
 
 def _says_no_more(value: Mapping[str, Any], keyword: str) -> bool:

@@ -66,5 +66,5 @@ def mark_of(function: Any) -> Mark:
 def check_name(name: Any, place: str) -> str:
     """`name`, if it is one. Raises `RegistrationError` that begins with `place`."""
     if not isinstance(name, str) or not name:
-        raise RegistrationError(f"{place}: a name is a string that is not empty, not {name!r}")
+        raise RegistrationError(f"{place}: a name is a string that is not empty")
     return name

@@ -96,19 +96,19 @@ class Document:
 
     def _follow(self, ref: Any, place: str) -> Any:
         if not isinstance(ref, str) or not ref.startswith("#/"):
-            raise wrong(place, f"{_shown(ref)} is no reference into the document itself")
+            raise wrong(place, f"{shown(ref)} is no reference into the document itself")
         found: Any = self._value
         for step in unquote(ref[2:]).split("/"):
             step = step.replace("~1", "/").replace("~0", "~")
             if not isinstance(found, Mapping) or step not in found:
-                raise wrong(place, f"the reference {_shown(ref)} leads nowhere")
+                raise wrong(place, f"the reference {shown(ref)} leads nowhere")
             found = found[step]
         return found
 
     def _define(self, name: str, place: str) -> Json:
         if name not in self._definitions:
             if name not in self._schemas:
-                raise wrong(place, f"there is no schema {_shown(name)} among the components")
+                raise wrong(place, f"there is no schema {shown(name)} among the components")
             converted, direct = self._convert(self._schemas[name], f"components.schemas.{name}")
             self._definitions[name], self._reach[name] = converted, direct
         return self._definitions[name]
@@ -116,7 +116,7 @@ class Document:
     def _convert(self, value: Any, place: str) -> tuple[Json, frozenset[str]]:
         """A schema in JSON Schema 2020-12, and the names that it refers to."""
         if not isinstance(value, Mapping | bool):
-            raise wrong(place, f"expected a schema, found {_shown(value)}")
+            raise wrong(place, f"expected a schema, found {shown(value)}")
         try:
             converted = from_openapi(value, self.version)
         except SchemaTooLargeError as error:
@@ -139,20 +139,22 @@ def _names(schema: Json) -> frozenset[str]:
 
 
 def expect_object(value: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise wrong(place, f"expected an object, found {_shown(value)}")
+    if not isinstance(value, Mapping):
+        raise wrong(place, f"expected an object, found {shown(value)}")
+    if not all(isinstance(key, str) for key in value):
+        raise wrong(place, "expected an object, found one with keys that are no strings")
     return value
 
 
 def expect_array(value: Any, place: str) -> list[Any]:
     if not isinstance(value, list | tuple):
-        raise wrong(place, f"expected an array, found {_shown(value)}")
+        raise wrong(place, f"expected an array, found {shown(value)}")
     return list(value)
 
 
 def expect_text(value: Any, place: str) -> str:
     if not isinstance(value, str):
-        raise wrong(place, f"expected a string, found {_shown(value)}")
+        raise wrong(place, f"expected a string, found {shown(value)}")
     return value
 
 
@@ -188,7 +190,7 @@ def check_size(value: Any) -> None:
 
 def _version(value: Any) -> str:
     if not isinstance(value, Mapping):
-        raise RegistrationError(f"an OpenAPI document is an object, not {_shown(value)}")
+        raise RegistrationError(f"an OpenAPI document is an object, not {shown(value)}")
     version = value.get("openapi")
     if not isinstance(version, str) or not version.startswith("3."):
         said = f"OpenAPI {version}" if "swagger" not in value else f"Swagger {value['swagger']}"
@@ -196,7 +198,7 @@ def _version(value: Any) -> str:
     return version
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """What stands there instead, cut short: a document may hold anything."""
     if isinstance(value, Mapping):
         return "an object"

@@ -19,6 +19,7 @@ from accord.exposure.openapi import (
     expect_array,
     expect_object,
     expect_text,
+    shown,
     wrong,
 )
 from accord.exposure.route import Location, RouteParameter, RouteResponse
@@ -106,7 +107,7 @@ def _parameters(document: Document, entry: Entry) -> tuple[RouteParameter, ...]:
     for number, value in enumerate([*entry.shared, *own]):
         parameter = _parameter(document, value, f"{entry.place}.parameters[{number}]")
         if parameter.location == "path" and f"{{{parameter.wire_name}}}" not in entry.path:
-            raise wrong(entry.place, f"its path has no parameter '{parameter.wire_name}'")
+            raise wrong(entry.place, f"its path has no parameter {shown(parameter.wire_name)}")
         if parameter.location != "header" or parameter.wire_name.lower() not in NOT_ARGUMENTS:
             found[parameter.location, parameter.wire_name] = parameter
     return tuple(found.values())
@@ -117,7 +118,7 @@ def _parameter(document: Document, value: Any, place: str) -> RouteParameter:
     name = expect_text(said.get("name"), f"{place}.name")
     location: Any = said.get("in")
     if not isinstance(location, str) or location not in _STYLES:
-        raise wrong(place, f"'in' is one of {', '.join(_STYLES)}, not {location!r}")
+        raise wrong(place, f"'in' is one of {', '.join(_STYLES)}, not {shown(location)}")
     schema, style = _schema(document, said, place)
     style = style or _style(said, location, place)
     return RouteParameter(
@@ -149,7 +150,7 @@ def _style(said: Mapping[str, Any], location: Location, place: str) -> str:
     allowed = _STYLES[location]
     style = expect_text(said.get("style", allowed[0]), f"{place}.style")
     if style not in allowed:
-        raise wrong(place, f"style '{style}' is not for the {location}: {', '.join(allowed)}")
+        raise wrong(place, f"style {shown(style)} is not for the {location}: {', '.join(allowed)}")
     return style
 
 

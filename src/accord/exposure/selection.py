@@ -19,6 +19,7 @@ from accord.jsonrpc.errors import RegistrationError
 
 _TEXT = re.compile(r"(?:(?P<method>[A-Za-z]+)\s+)?(?P<path>/\S*)")
 _MOST_SHOWN = 5
+_HIDDEN = ", but for those that are hidden where they are defined"
 
 
 class Select(Struct, frozen=True, kw_only=True):
@@ -37,7 +38,7 @@ class Select(Struct, frozen=True, kw_only=True):
     def matches(self, route: Route) -> bool:
         """Whether `route` is one of those meant."""
         return (
-            _any(_words, self.method, (route.method,))
+            _any(_verb, self.method, (route.method,))
             and _any(_path, self.path, (route.path,))
             and _any(_words, self.tag, route.tags)
             and _any(_words, self.name, _names(route))
@@ -63,8 +64,8 @@ def select(
     """
     every = list(routes)
     visible = [route for route in every if not route.hidden]
-    wanted = [_test(each, visible, "include") for each in _conditions(include)]
-    unwanted = [_test(each, every, "exclude") for each in _conditions(exclude)]
+    wanted = [_test(each, every, visible, "include") for each in _conditions(include)]
+    unwanted = [_test(each, every, every, "exclude") for each in _conditions(exclude)]
     return [
         route
         for route in visible
@@ -79,15 +80,22 @@ def _conditions(selection: Selection) -> Sequence[Condition]:
     return selection
 
 
-def _test(condition: Condition, routes: list[Route], purpose: str) -> Callable[[Route], bool]:
-    """The condition as a function. Raises `RegistrationError` if it is a pattern for nothing."""
+def _test(
+    condition: Condition, every: list[Route], routes: list[Route], purpose: str
+) -> Callable[[Route], bool]:
+    """The condition as a function.
+
+    Raises `RegistrationError` for a pattern that matches none of `routes`.
+    """
     if not isinstance(condition, str | Select):
         return condition
     chosen = _parsed(condition, purpose) if isinstance(condition, str) else condition
     if chosen == Select():
         raise RegistrationError(f"{purpose}: a Select without any condition would match all routes")
     if not any(chosen.matches(route) for route in routes):
-        raise RegistrationError(f"{purpose}: no route matches {chosen}{_hint(chosen, routes)}")
+        hidden = any(chosen.matches(route) for route in every)
+        hint = _HIDDEN if hidden else _hint(chosen, routes)
+        raise RegistrationError(f"{purpose}: no route matches {chosen}{hint}")
     return chosen.matches
 
 
@@ -146,6 +154,11 @@ def _any(
         for value in values
         if value
     )
+
+
+@cache
+def _verb(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.escape(pattern), re.IGNORECASE)
 
 
 @cache
