@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypedDict, Unpack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from types import TracebackType
+from typing import Any, ClassVar, Final, Self, TypedDict, Unpack
 
 from accord.jsonrpc.about import ExternalDocs, Tag
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool
 from accord.openrpc.discover import DISCOVER, add_discover
 from accord.openrpc.document import OPENRPC, Document
 from accord.openrpc.info import Contact, Info, License, Server
 from accord.openrpc.place import current_place, place_of
+from accord.telemetry.metrics import Metrics
+from accord.telemetry.observers import all_of
 from accord.transports.asgi import AsgiEndpoint
-from accord.transports.asgi.protocol import Receive, Scope, Send
-from accord.transports.pages import Page, Pages
+from accord.transports.asgi.protocol import Event, Receive, Scope, Send
+from accord.transports.pages import Page, Pages, PageSource
 
-DOCUMENT_PAGE = "openrpc.json"
+DOCUMENT_PAGE: Final = "openrpc.json"
+METRICS_PAGE: Final = "metrics"
 
 
 class EndpointOptions(TypedDict, total=False):
@@ -30,6 +36,28 @@ class EndpointOptions(TypedDict, total=False):
     drain: float
     strict_codes: bool
     debug: bool
+    observer: Observer | None
+
+
+class ApiOptions(EndpointOptions, total=False):
+    """What `Api` can be told, beside its router, its title and its version."""
+
+    description: str
+    terms_of_service: str
+    contact: Contact | None
+    license: License | None
+    servers: Sequence[str | Server]
+    tags: Sequence[Tag]
+    external_docs: ExternalDocs | None
+    openrpc: str
+    metrics: Metrics | bool
+
+
+class NamedApiOptions(ApiOptions):
+    """What `Api` can be told, beside its router."""
+
+    title: str
+    version: str
 
 
 class Api:
@@ -39,7 +67,11 @@ class Api:
 
     Calls are POSTs to where it is mounted. Below that, `openrpc.json` is the document, which
     the method `rpc.discover`, added to the router, answers with too. Where no `servers` are
-    given, the document names the URL at which it was asked for.
+    given, the document names the URL at which it was asked for. `metrics` adds a page for
+    Prometheus. Other options are those of `AsgiEndpoint`.
+
+    `behind` is begun and ended with the endpoint where this is the whole application, or by
+    `async with` where something else serves its router.
 
     Raises `RegistrationError` when a description does not fit its method.
     """
@@ -60,6 +92,8 @@ class Api:
         tags: Sequence[Tag] = (),
         external_docs: ExternalDocs | None = None,
         openrpc: str = OPENRPC,
+        metrics: Metrics | bool = False,
+        behind: AbstractAsyncContextManager[Any] | None = None,
         **endpoint: Unpack[EndpointOptions],
     ) -> None:
         info = Info(
@@ -79,30 +113,80 @@ class Api:
             openrpc=openrpc,
         )
         self.router = router
-        add_discover(router, lambda: self._page().body)
-        try:
-            self._document.page()  # what is wrong with it should show now
-        except Exception:
-            router.remove(DISCOVER)
-            raise
-        self.pages: Pages = {DOCUMENT_PAGE: self._page}
+        _describe(router, self._document)
+        pages: dict[str, PageSource] = {DOCUMENT_PAGE: lambda: current_page(self._document)}
+        if metrics is not False:
+            counting = Metrics() if metrics is True else metrics
+            endpoint["observer"] = _both(counting, endpoint.get("observer"))
+            pages[METRICS_PAGE] = counting.page
+        self.pages: Pages = pages
         """What stands beside the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
+        self.observer = endpoint.get("observer")
+        """What is told of every call, for `accord.serve` as well."""
+        self._behind = nullcontext() if behind is None else behind
         self._path = endpoint.get("path", "")
-        self._endpoint = AsgiEndpoint(router, pages=self.pages, **endpoint)
+        self._endpoint = AsgiEndpoint(router, pages=pages, **endpoint)
 
     def document(self, place: str = "") -> dict[str, Any]:
         """The OpenRPC document; `place` is the server in it where none was given."""
         return self._document.to_json(place)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._endpoint(scope, receive, send)
-            return
-        token = current_place.set(place_of(scope, self._path))
-        try:
-            await self._endpoint(scope, receive, send)
-        finally:
-            current_place.reset(token)
+        match scope["type"]:
+            case "http":
+                token = current_place.set(place_of(scope, self._path))
+                try:
+                    await self._endpoint(scope, receive, send)
+                finally:
+                    current_place.reset(token)
+            case "lifespan":
+                await self._live(scope, receive, send)
+            case _:
+                await self._endpoint(scope, receive, send)
 
-    def _page(self) -> Page:
-        return self._document.page(current_place.get())
+    async def __aenter__(self) -> Self:
+        await self._behind.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._behind.__aexit__(kind, error, traceback)
+
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with AsyncExitStack() as stack:
+
+            async def send_last(event: Event) -> None:
+                if event["type"] == "lifespan.shutdown.complete":
+                    await stack.aclose()  # a server may go as soon as it is told
+                await send(event)
+
+            try:
+                await stack.enter_async_context(self._behind)
+            except Exception as error:
+                await receive()
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await self._endpoint(scope, receive, send_last)
+
+
+def _describe(router: Router, document: Document) -> None:
+    """Add `rpc.discover`, and make the document now: what is wrong with it should show at once."""
+    add_discover(router, lambda: current_page(document).body)
+    try:
+        document.page()
+    except Exception:
+        router.remove(DISCOVER)
+        raise
+
+
+def current_page(document: Document) -> Page:
+    """The document for whoever asks for it now."""
+    return document.page(current_place.get())
+
+
+def _both(metrics: Metrics, other: Observer | None) -> Observer:
+    return metrics if other is None else all_of(metrics, other)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from accord.jsonrpc.about import ErrorAbout
@@ -15,7 +15,7 @@ from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.method import Method
-from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.parameters import Kind, Parameter
 from accord.openrpc.description import Description, Param, ParamStructure
 from accord.schema.schema import Schema
 from accord.schema.types import accepts, returns
@@ -23,8 +23,10 @@ from accord.schema.types import accepts, returns
 MOST_REMEMBERED: Final = 1024
 """How many annotations are remembered with their schemas."""
 
-_REST = "Any number of further values, by position."
-_OTHERS = "Any number of further values, by other names."
+_VARIADIC: Final[dict[Kind, str]] = {
+    "var_positional": "Any number of further values, by position.",
+    "var_keyword": "Any number of further values, by other names.",
+}
 
 
 def describe_function(method: Method) -> Description:
@@ -123,26 +125,37 @@ def _required(parameters: list[Parameter]) -> int:
 
 
 def _param(method: Method, parameter: Parameter) -> Param:
-    said, schema = take_description(_memoized(accepts, parameter.annotation))
-    variadic = parameter.kind in ("var_positional", "var_keyword")
-    if variadic and not said:
-        said = _REST if parameter.kind == "var_positional" else _OTHERS
+    said = take_apart(_memoized(accepts, parameter.annotation))
+    variadic = _VARIADIC.get(parameter.kind, "")
     return Param(
         name=parameter.name,
-        schema=with_default(schema, parameter.default),
+        schema=with_default(said.schema, parameter.default),
         required=parameter.required,
-        description=method.about.params.get(parameter.name, said),
-        deprecated=parameter.name in method.about.deprecated_params,
-        variadic=variadic,
+        description=method.about.params.get(parameter.name, said.description or variadic),
+        deprecated=said.deprecated or parameter.name in method.about.deprecated_params,
+        variadic=bool(variadic),
     )
 
 
-def take_description(schema: Schema) -> tuple[str, Schema]:
-    """The description in an annotation, which belongs to the parameter; and the schema without."""
-    if not isinstance(schema.value, dict) or "description" not in schema.value:
-        return "", schema
-    rest = {key: value for key, value in schema.value.items() if key != "description"}
-    return str(schema.value["description"]), replace(schema, value=rest)
+class Said(Struct, frozen=True):
+    """What an annotation says of its parameter, apart from what it takes."""
+
+    description: str
+    deprecated: bool
+    schema: Schema
+    """The rest."""
+
+
+def take_apart(schema: Schema) -> Said:
+    """A parameter's schema, without what OpenRPC says beside it."""
+    if not isinstance(schema.value, dict):
+        return Said("", False, schema)
+    rest = {key: it for key, it in schema.value.items() if key not in ("description", "deprecated")}
+    return Said(
+        str(schema.value.get("description", "")),
+        schema.value.get("deprecated") is True,
+        replace(schema, value=rest),
+    )
 
 
 def _error(method: Method, error: int | str | ErrorAbout) -> ErrorAbout:
