@@ -10,9 +10,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from accord.exposure.multipart import Part, join_parts, make_parts
+from accord.exposure.multipart import join_parts, make_parts
 from accord.exposure.route import Route, RouteParameter
-from accord.exposure.spelling import UnspellableError, encoded, fields, from_base64, plain, utf8
+from accord.exposure.spelling import (
+    UnspellableError,
+    encoded,
+    fields,
+    fields_of_object,
+    from_base64,
+    plain,
+    utf8,
+)
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RegistrationError
 
@@ -89,7 +97,7 @@ class _FormBody:
 
     def piece(self, parameter: RouteParameter) -> Callable[[Any], Piece]:
         if not parameter.wire_name:
-            return partial(_form_of_object, parameter)
+            return partial(fields_of_object, parameter)
         return partial(fields, parameter, encoded(parameter.wire_name))
 
     def join(self, pieces: list[Piece]) -> tuple[str, bytes]:
@@ -100,15 +108,6 @@ class _FormBody:
 _FORM = "application/x-www-form-urlencoded"
 
 
-def _form_of_object(parameter: RouteParameter, value: Any) -> list[str]:
-    value = plain(value)
-    if not isinstance(value, dict):
-        raise UnspellableError("object")
-    return [
-        field for name, each in value.items() for field in fields(parameter, encoded(name), each)
-    ]
-
-
 class _MultipartBody:
     """Parts, of which some are files."""
 
@@ -116,7 +115,7 @@ class _MultipartBody:
         return partial(make_parts, parameter)
 
     def join(self, pieces: list[Piece]) -> tuple[str, bytes]:
-        parts: list[Part] = [part for piece in pieces for part in piece]
+        parts = [part for piece in pieces for part in piece]
         return join_parts(parts) if parts else ("", b"")
 
 

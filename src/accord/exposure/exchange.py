@@ -34,6 +34,7 @@ class Exchange:
         "_size",
         "_status",
         "_waker",
+        "answered",
         "correlation_id",
     )
 
@@ -48,6 +49,8 @@ class Exchange:
         self._over = False
         self._waker: asyncio.Event | None = None
         self._outcome: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self.answered = False
+        """Whether the response is complete: what the application still does is its own affair."""
         self.correlation_id = ""
         """Under this id the log has the exception that left the application, if one did."""
 
@@ -72,7 +75,9 @@ class Exchange:
 
     def leave(self) -> None:
         """Nobody wants the response any more."""
-        self._end()
+        self._over = True
+        if self._waker is not None:
+            self._waker.set()
 
     # What the application is called with
 
@@ -100,57 +105,47 @@ class Exchange:
         if self._status:
             raise RuntimeError("http.response.start was sent twice")
         self._status = event["status"]
-        self._headers = [(bytes(name), bytes(value)) for name, value in event.get("headers", ())]
+        self._headers = list(event.get("headers", ()))
+        for name, value in self._headers:
+            if name == b"content-length" and value.isdigit() and len(value) < 20:
+                self._check_size(int(value))
 
     def _take(self, event: Event) -> None:
         if not self._status:
             raise RuntimeError("http.response.body was sent before http.response.start")
         chunk = bytes(event.get("body", b""))
         self._size += len(chunk)
-        if self._size > self._max_bytes:
-            self._settle(_too_large(self._route, self._max_bytes))
-            raise OSError("the response is over the limit")
+        self._check_size(self._size)
         self._chunks.append(chunk)
         if not event.get("more_body", False):
             body = chunk if len(self._chunks) == 1 else b"".join(self._chunks)
+            self.answered = True
             self._settle(Response(status=self._status, headers=self._headers, body=body))
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_bytes:
+            most = self._max_bytes
+            what = f"the answer of {self._route} is over the limit of {most:,} bytes"
+            self._settle(own_error("content_too_large", what, limit=most))
+            raise OSError(what)
 
     # How it ends
 
     def _settle(self, outcome: Response | RpcError) -> None:
-        if not self._outcome.done():
-            if isinstance(outcome, Response):
-                self._outcome.set_result(outcome)
-            else:
-                self._outcome.set_exception(outcome)
-        self._end()
-
-    def _end(self) -> None:
-        self._over = True
-        if self._waker is not None:
-            self._waker.set()
+        self.leave()
+        if self._outcome.done():
+            return
+        if isinstance(outcome, Response):
+            self._outcome.set_result(outcome)
+        else:
+            self._outcome.set_exception(outcome)
 
     def _failed(self, error: Exception) -> None:
-        answered = self._outcome.done()
-        if self._over and not self._is_answered():
+        if self._over and not self.answered:
             log.debug("%s failed after its caller had left", self._route, exc_info=error)
             return
         self.correlation_id = secrets.token_hex(8)
         log.error("%s failed [%s]", self._route, self.correlation_id, exc_info=error)
-        if not answered:
-            told = own_error("internal_error", None, correlationId=self.correlation_id)
-            told.__cause__ = error
-            self._settle(told)
-
-    def _is_answered(self) -> bool:
-        """Whether the response is complete and reached the caller."""
-        outcome = self._outcome
-        return outcome.done() and not outcome.cancelled() and outcome.exception() is None
-
-
-def _too_large(route: Route, most: int) -> RpcError:
-    return own_error(
-        "content_too_large",
-        f"the answer of {route} is over the limit of {most:,} bytes",
-        limit=most,
-    )
+        told = own_error("internal_error", None, correlationId=self.correlation_id)
+        told.__cause__ = error
+        self._settle(told)

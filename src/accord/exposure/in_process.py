@@ -84,7 +84,7 @@ class InProcess:
             name: name.encode("ascii") for name in (*_checked(forward), *TRACE_CONTEXT)
         }
         self._fixed_place = base_url is not None
-        self._place = _Place.at(base_url or _DEFAULT_URL)
+        self._place = _Place.at(_DEFAULT_URL if base_url is None else base_url)
         self._root_path = root_path.rstrip("/")
         self._raw_root_path = quote(self._root_path).encode("ascii")
         self._plans: dict[int, RequestPlan] = {}
@@ -123,8 +123,9 @@ class InProcess:
         try:
             response = await exchange.response()
         except BaseException:
-            exchange.leave()
-            task.cancel()
+            if not exchange.answered:
+                exchange.leave()
+                task.cancel()
             raise
         finally:
             self._waiting -= 1

@@ -10,8 +10,6 @@ import hashlib
 import re
 from typing import Any, Final
 
-from msgspec import Struct
-
 from accord.exposure.route import RouteParameter
 from accord.exposure.spelling import UnspellableError, from_base64, plain, text, utf8
 from accord.schema.schema import Json, Schema
@@ -21,24 +19,7 @@ _QUOTED: Final = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A", ord("\0")
 _FILE: Final = frozenset({"data", "filename", "mediaType"})
 
 
-class Part(Struct, frozen=True):
-    """One field or one file."""
-
-    name: str
-    content: bytes
-    filename: str | None = None
-    media_type: str = ""
-
-    def as_bytes(self) -> bytes:
-        head = f'content-disposition: form-data; name="{_quoted(self.name)}"'
-        if self.filename is not None:
-            head += f'; filename="{_quoted(self.filename)}"'
-        if self.media_type:
-            head += f"\r\ncontent-type: {self.media_type}"
-        return utf8(head) + b"\r\n\r\n" + self.content
-
-
-def make_parts(parameter: RouteParameter, value: Any) -> list[Part]:
+def make_parts(parameter: RouteParameter, value: Any) -> list[bytes]:
     """The parts that one argument stands for; none for None. Raises UnspellableError."""
     value = plain(value)
     if value is None:
@@ -49,12 +30,11 @@ def make_parts(parameter: RouteParameter, value: Any) -> list[Part]:
     return [make(parameter.wire_name, value)]
 
 
-def join_parts(parts: list[Part]) -> tuple[str, bytes]:
+def join_parts(parts: list[bytes]) -> tuple[str, bytes]:
     """The content type and the content of a body with these parts."""
-    written = [part.as_bytes() for part in parts]
-    boundary = _boundary(written)
+    boundary = _boundary(parts)
     line = b"--" + boundary.encode("ascii")
-    content = b"".join(line + b"\r\n" + each + b"\r\n" for each in written)
+    content = b"".join(line + b"\r\n" + part + b"\r\n" for part in parts)
     return f"multipart/form-data; boundary={boundary}", content + line + b"--\r\n"
 
 
@@ -72,14 +52,14 @@ def _says_file(value: Json) -> bool:
     return any(_says_file(each) for each in inner)
 
 
-def _field(name: str, value: Any) -> Part:
-    return Part(name, utf8(text(value)))
+def _field(name: str, value: Any) -> bytes:
+    return _part(name, "", utf8(text(value)))
 
 
-def _file(name: str, value: Any) -> Part:
+def _file(name: str, value: Any) -> bytes:
     if not isinstance(value, dict):
-        return Part(name, from_base64(value), name, "application/octet-stream")
-    if "data" not in value or not value.keys() <= _FILE:
+        value = {"data": value}
+    elif "data" not in value or not value.keys() <= _FILE:
         raise UnspellableError("a file: base64 text, or an object of data, filename, mediaType")
     filename = value.get("filename", name)
     media_type = value.get("mediaType", "application/octet-stream")
@@ -87,18 +67,20 @@ def _file(name: str, value: Any) -> Part:
         raise UnspellableError("a filename that is text")
     if not isinstance(media_type, str) or _MEDIA_TYPE.fullmatch(media_type) is None:
         raise UnspellableError("a mediaType such as image/png")
-    return Part(name, from_base64(value["data"]), filename, media_type)
+    more = f'; filename="{filename.translate(_QUOTED)}"\r\ncontent-type: {media_type}'
+    return _part(name, more, from_base64(value["data"]))
 
 
-def _boundary(written: list[bytes]) -> str:
+def _part(name: str, more: str, content: bytes) -> bytes:
+    head = f'content-disposition: form-data; name="{name.translate(_QUOTED)}"{more}'
+    return utf8(head) + b"\r\n\r\n" + content
+
+
+def _boundary(parts: list[bytes]) -> str:
     """A line that none of the parts contains. The same parts always get the same one."""
     digest = hashlib.sha256()
-    for each in written:
-        digest.update(each)
-    while any(digest.hexdigest().encode("ascii") in each for each in written):
+    for part in parts:
+        digest.update(part)
+    while any(digest.hexdigest().encode("ascii") in part for part in parts):
         digest.update(b"again")
     return digest.hexdigest()
-
-
-def _quoted(name: str) -> str:
-    return name.translate(_QUOTED)

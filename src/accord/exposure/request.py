@@ -23,6 +23,7 @@ from accord.exposure.spelling import (
     cookie_value,
     encoded,
     fields,
+    fields_of_object,
     header_values,
     plain,
     segment,
@@ -193,10 +194,14 @@ def _step(route: Route, body: Body, parameter: RouteParameter) -> _Step:
                 draft.path[name] = segment(parameter, value)
 
         case "query":
-            key = encoded(name)
+            spell = (
+                partial(fields, parameter, encoded(name))
+                if name
+                else (partial(fields_of_object, parameter))
+            )
 
             def put(draft: _Draft, value: Any) -> None:
-                draft.query += fields(parameter, key, value)
+                draft.query += spell(value)
 
         case "header":
             field = _header_name(route, name)

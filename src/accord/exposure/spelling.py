@@ -47,7 +47,14 @@ def plain(value: Any) -> Any:
 def text(value: Any) -> str:
     """One value as text."""
     value = plain(value)
-    return value if isinstance(value, str) else encode(value).decode()
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    try:
+        return encode(value).decode()
+    except UnicodeEncodeError:
+        raise UnspellableError("text without lone surrogates") from None
 
 
 def encoded(shown: str) -> str:
@@ -68,10 +75,10 @@ def segment(parameter: RouteParameter, value: Any) -> tuple[str, str]:
     a slash where none is allowed, and the segments `.` and `..`, also as others decode them.
     """
     value = plain(value)
-    shown = _in_path(parameter, value, str)
+    shown = "" if value is None else _in_path(parameter, value, str)
     if shown.isalnum() and shown.isascii():
         return shown, shown
-    if value is None or not shown:
+    if not shown:
         raise UnspellableError("a value that is not empty")
     if not parameter.slashes and "/" in shown:
         raise UnspellableError("a value without '/'")
@@ -115,13 +122,25 @@ def fields(parameter: RouteParameter, key: str, value: Any) -> list[str]:
     if value is None:
         return []
     if parameter.style == "json":
-        return [f"{key}={encoded(encode(value).decode())}"]
+        return [f"{key}={encoded(_json(value))}"]
     if isinstance(value, list):
         return _array(parameter, key, [encoded(text(item)) for item in value])
     if isinstance(value, dict):
         pairs = [(encoded(name), encoded(text(item))) for name, item in value.items()]
         return _object(parameter, key, pairs)
     return [f"{key}={encoded(text(value))}"]
+
+
+def fields_of_object(parameter: RouteParameter, value: Any) -> list[str]:
+    """The fields of a whole query or form that is one argument. Raises UnspellableError."""
+    value = plain(value)
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        raise UnspellableError("object")
+    return [
+        field for name, each in value.items() for field in fields(parameter, encoded(name), each)
+    ]
 
 
 def _array(parameter: RouteParameter, key: str, items: list[str]) -> list[str]:
@@ -151,7 +170,7 @@ def header_values(parameter: RouteParameter, value: Any) -> list[bytes]:
     if value is None:
         return []
     if parameter.style == "json":
-        return [header_value(encode(value).decode("latin-1"))]
+        return [header_value(_json(value))]
     if isinstance(value, dict):
         between = "=" if parameter.explode else ","
         value = [f"{name}{between}{text(item)}" for name, item in value.items()]
