@@ -1,0 +1,7 @@
+"""Typed clients, written from an OpenRPC document."""
+
+from __future__ import annotations
+
+from accord.openrpc.clients.document import read_api as read_api
+from accord.openrpc.clients.pointers import DocumentError as DocumentError
+from accord.openrpc.clients.python import write_python as write_python

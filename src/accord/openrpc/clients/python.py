@@ -1,0 +1,442 @@
+"""The Python client of an API: one module, written on `accord.openrpc.clients.stub`.
+
+Everything from the document enters the source through `string`, `docstring`, or as an
+identifier made by `names`; nothing else of it does, whatever it says.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from keyword import iskeyword
+from typing import Final
+
+from accord.jsonrpc.errors import RpcError, from_wire
+from accord.openrpc.clients.model import Api, Declaration, Error, Field, Method, Parameter, Record
+from accord.openrpc.clients.names import Scope, pascal, snake
+from accord.openrpc.clients.prose import line
+from accord.openrpc.clients.python_text import (
+    STEP,
+    WIDTH,
+    bracketed,
+    docstring,
+    paragraph,
+    string,
+)
+from accord.openrpc.clients.python_types import Alias, PythonTypes
+from accord.openrpc.clients.tree import Place, grow
+
+_MODULES: Final = {
+    "builtins": "import builtins",
+    "dt": "import datetime as dt",
+    "msgspec": "import msgspec",
+}
+_STANDARD: Final = {
+    "decimal": ("Decimal",),
+    "typing": (
+        "TYPE_CHECKING",
+        "Any",
+        "ClassVar",
+        "Literal",
+        "NotRequired",
+        "TypeAlias",
+        "TypedDict",
+    ),
+    "uuid": ("UUID",),
+}
+_INSTALLED: Final = {
+    "accord": ("RpcError",),
+    "accord.openrpc.clients.stub": (
+        "AsyncClient",
+        "BlockingClient",
+        "BlockingMethods",
+        "Call",
+        "Errors",
+        "Methods",
+        "Returns",
+        "either",
+        "given",
+        "open_record",
+        "placed",
+    ),
+    "accord.sync": ("connect",),
+    "msgspec": ("UNSET", "UnsetType"),
+}
+_IMPORTED: Final = frozenset(
+    name for home in (_STANDARD, _INSTALLED) for names in home.values() for name in names
+)
+_HIDDEN: Final = frozenset({*_MODULES, *_IMPORTED, "self"})
+"""What no field, parameter or method may be called: the source around it means something else."""
+_OWN: Final = ("batch", "close", "connect", "peer", "using")
+"""What a client has beside the methods of the API."""
+
+Block = list[str]
+
+
+def write_python(api: Api, *, command: str, flat: bool = False, blocking: bool = False) -> str:
+    """The source of a module with a class `Client`: always the same for the same API."""
+    return _Writer(api, flat=flat, blocking=blocking).write(command)
+
+
+class _Writer:
+    def __init__(self, api: Api, *, flat: bool, blocking: bool) -> None:
+        self._api = api
+        self._blocking = blocking
+        self._scope = Scope({"Client", "None", "True", "False", *_IMPORTED}, between="")
+        self._types = PythonTypes(api.declarations.values(), self._scope)
+        self._errors = self._name_errors()
+        self._root = grow(api.methods, flat=flat, identifier=_attribute, taken=_OWN)
+
+    def write(self, command: str) -> str:
+        methods = [*self._place(self._root, "Client")]
+        records = [block for each in self._types.records() for block in self._record(*each)]
+        aliases = [line for each in self._types.aliases for line in ("", *_alias(each))][1:]
+        errors = [*self._error_classes()]
+        blocks = [*records, *([aliases] if aliases else []), *errors, *methods]
+        body = "\n\n\n".join("\n".join(each) for each in blocks) + "\n"
+        gap = ["", ""] if body.startswith("class") else [""]
+        return "\n".join([*self._head(command), *_imports(body), *gap, body])
+
+    def _head(self, command: str) -> Block:
+        called = f"{line(self._api.title)} {line(self._api.version)}".strip()
+        about = f"Client of {called or 'an API'}."
+        return [
+            f"# Generated from {called or 'an OpenRPC document'}; changes made here get lost. By:",
+            f"#   {line(command)}",
+            *docstring([paragraph(about, ""), paragraph(self._api.description, "")], ""),
+            "",
+            "from __future__ import annotations",
+            "",
+        ]
+
+    # Types
+
+    def _record(self, name: str, declared: Declaration, record: Record) -> Iterator[Block]:
+        if record.open:
+            yield self._open_record(name, declared, record)
+            return
+        scope = Scope()
+        names = [scope.claim(_attribute(field.name, "field")) for field in record.fields]
+        block = [f"class {name}(msgspec.Struct, kw_only=True):"]
+        block += docstring([paragraph(declared.doc, STEP)], STEP)
+        if len(block) > 1:
+            block.append("")
+        for each, field in zip(names, record.fields, strict=True):
+            block += self._field(each, field, (*declared.hint, field.name), names)
+        yield block
+
+    def _field(self, name: str, field: Field, hint: tuple[str, ...], names: list[str]) -> Block:
+        options = [] if field.required else ["default=UNSET"]
+        options += [] if field.name == name else [f"name={string(field.name)}"]
+        default = "" if field.required else " = UNSET"
+        if field.name != name:
+            default = f" = msgspec.field({', '.join(options)})"
+        written = self._types.expression(field.type, hint, names)
+        if len(f"{STEP}{name}: {written} | UnsetType{default}") > WIDTH:
+            written = self._types.alias(field.type, hint)
+        before = f"{name}: {written if field.required else _optional(written)}"
+        said = [paragraph(field.doc, STEP), ["Deprecated."] if field.deprecated else []]
+        doc = docstring(said, STEP)
+        if field.name == name:
+            return [f"{STEP}{before}{default}", *doc]
+        return [*bracketed(STEP, f"{before} = msgspec.field(", options, ")"), *doc]
+
+    def _open_record(self, name: str, declared: Declaration, record: Record) -> Block:
+        shown, decoded = [], []
+        for field in record.fields:
+            written = self._types.expression(field.type, (*declared.hint, field.name))
+            optional = written if field.required else f"NotRequired[{written}]"
+            shown.append(f"{string(field.name)}: {string(optional)}")
+            decoded.append(f"{string(field.name)}: {written}")
+        required = [string(field.name) for field in record.fields if field.required]
+        return [
+            "if TYPE_CHECKING:",
+            f"{STEP}{name} = TypedDict(",
+            f'{STEP * 2}"{name}",',
+            *bracketed(STEP * 2, "{", shown, "},"),
+            f"{STEP})",
+            "else:",
+            f"{STEP}{name} = open_record(",
+            f'{STEP * 2}"{name}",',
+            *bracketed(STEP * 2, "lambda: {", decoded, "},"),
+            *bracketed(STEP * 2, "required=frozenset([", required, "]),"),
+            f"{STEP})",
+            *docstring([paragraph(declared.doc, "")], ""),
+        ]
+
+    # Errors
+
+    def _name_errors(self) -> dict[int, str]:
+        """A class for each documented code that has none in Accord already."""
+        found: dict[int, str] = {}
+        for error in (error for method in self._api.methods for error in method.errors):
+            if error.code not in found and type(from_wire(error.code, "")) is RpcError:
+                called = pascal([error.message], "Error").removesuffix("Error")
+                found[error.code] = self._scope.claim(f"{called}Error")
+        return found
+
+    def _error_classes(self) -> Iterator[Block]:
+        messages: dict[int, str] = {}
+        for method in self._api.methods:
+            for error in method.errors:
+                messages.setdefault(error.code, error.message)
+        for code, name in self._errors.items():
+            said = line(messages[code])
+            doc = paragraph(f"Error {code}: {said}" if said else f"Error {code}.", STEP)
+            yield [
+                f"class {name}(RpcError):",
+                *docstring([doc], STEP),
+                "",
+                f"{STEP}code = {code}",
+                f"{STEP}default_message = {string(messages[code])}",
+            ]
+
+    def _raises(self, error: Error) -> str:
+        raised = self._errors.get(error.code) or type(from_wire(error.code, "")).__name__
+        return f"`{raised}` ({error.code})"
+
+    # Methods
+
+    def _place(self, place: Place, name: str) -> Iterator[Block]:
+        """The classes of the places below, and then that of the place."""
+        kind = "Blocking" if self._blocking else ""
+        below: dict[str, str] = {}
+        for attribute, each in place.places.items():
+            below[attribute] = self._scope.claim(f"{pascal(each.path, '')}Methods")
+            yield from self._place(each, below[attribute])
+        members = {*place.places, *place.methods}
+        block = [f"class {name}({kind}Methods):"]
+        if not place.path:
+            block = [f"class {name}({kind or 'Async'}Client):", *self._client()]
+        else:
+            block += docstring([paragraph(f"The methods of `{'.'.join(place.path)}`.", STEP)], STEP)
+        for attribute, class_name in below.items():
+            block += [
+                "",
+                f"{STEP}@property",
+                f"{STEP}def {attribute}(self) -> {class_name}:",
+                *docstring([paragraph(_first_of(place.places[attribute]), STEP * 2)], STEP * 2),
+                f"{STEP * 2}return {class_name}(self._caller)",
+            ]
+        for attribute, method in place.methods.items():
+            block += ["", *self._method(attribute, method, members)]
+        yield block
+
+    def _client(self) -> Block:
+        called = line(self._api.title) or "an API"
+        block = docstring([paragraph(f"A connection to {called}.", STEP)], STEP)
+        if self._blocking:
+            block += ["", f"{STEP}_open = staticmethod(connect)"]
+        if self._api.url:
+            block += ["", f"{STEP}_url = {string(self._api.url)}"]
+        if self._errors:
+            items = [f"{code}: {name}" for code, name in self._errors.items()]
+            block += ["", *bracketed(STEP, "_errors: ClassVar[Errors] = {", items, "}")]
+        return block
+
+    def _method(self, name: str, method: Method, members: set[str]) -> Block:
+        scope = Scope()
+        names = {
+            each.name: scope.claim(_attribute(each.name, "param")) for each in method.parameters
+        }
+        hidden = {*members, *names.values()}
+        result, returns = "None", ""
+        if method.result is not None:
+            result = self._types.expression(method.result, (method.name, "result"), hidden)
+            returns = f"Returns[{result}]"
+        result = result if self._blocking else f"Call[{result}]"
+        signature = self._signature(method, names, hidden)
+        return [
+            *bracketed(STEP, f"def {name}(", signature, f") -> {result}:"),
+            *docstring(self._about(method, names), STEP * 2),
+            *_body(method, names, returns),
+        ]
+
+    def _signature(self, method: Method, names: dict[str, str], hidden: set[str]) -> list[str]:
+        required = [each for each in method.parameters if each.required]
+        optional = [each for each in method.parameters if not each.required]
+        found = ["self", *(self._parameter(method, each, names, hidden) for each in required)]
+        if optional:
+            found.append("*")
+        return found + [
+            f"{_optional(self._parameter(method, each, names, hidden))} = UNSET"
+            for each in optional
+        ]
+
+    def _parameter(
+        self, method: Method, parameter: Parameter, names: dict[str, str], hidden: set[str]
+    ) -> str:
+        name, hint = names[parameter.name], (method.name, parameter.name)
+        written = self._types.expression(parameter.type, hint, hidden)
+        if len(f"{STEP * 2}{name}: {written} | UnsetType = UNSET,") > WIDTH:
+            written = self._types.alias(parameter.type, hint)
+        return f"{name}: {written}"
+
+    def _about(self, method: Method, names: dict[str, str]) -> Iterator[list[str]]:
+        indent = STEP * 2
+        named = "" if method.description else f"Call `{method.name}`."
+        yield paragraph(method.summary or named, indent)
+        yield paragraph(method.description, indent)
+        yield ["Deprecated."] if method.deprecated else []
+        said = []
+        for each in method.parameters:
+            text = f"{'Deprecated. ' if each.deprecated else ''}{line(each.doc)}".strip()
+            if text:
+                said += _hanging(f"- `{names[each.name]}`: {text}", indent)
+        yield said
+        yield paragraph(f"Returns: {line(method.result_doc)}" if method.result_doc else "", indent)
+        if method.errors:
+            raised = ", ".join(map(self._raises, method.errors))
+            yield paragraph(f"Raises {raised}.", indent)
+
+
+def _attribute(name: str, otherwise: str = "method") -> str:
+    """The identifier of a field, a parameter or a method."""
+    found = snake(name, otherwise)
+    return f"{found}_" if iskeyword(found) or found in _HIDDEN else found
+
+
+def _optional(written: str) -> str:
+    """What may also be left out; `None` stays the last of a union."""
+    if written.endswith(" | None"):
+        return f"{written.removesuffix(' | None')} | UnsetType | None"
+    return f"{written} | UnsetType"
+
+
+def _hanging(text: str, indent: str) -> list[str]:
+    first, *others = paragraph(text, f"{indent}  ") or [""]
+    return [first, *(f"  {other}" for other in others)]
+
+
+def _body(method: Method, names: dict[str, str], returns: str) -> Block:
+    """How a method calls: in one line where that fits."""
+    indent = STEP * 2
+    verb, last = ("call", [returns]) if returns else ("notify", [])
+    wire, before = string(method.name), f"return self._caller.{verb}("
+    params, assigned = _params(method, names, indent)
+    call = f"{indent}{before}{', '.join([wire, params, *last])})"
+    if not assigned or len(call) <= WIDTH:
+        return bracketed(indent, before, [wire, params, *last], ")")
+    given = params[: params.index("(") + 1] if "(" in params else ""
+    return [
+        *assigned,
+        *bracketed(indent, before, [wire, f"{given}params)" if given else "params", *last], ")"),
+    ]
+
+
+def _params(method: Method, names: dict[str, str], indent: str) -> tuple[str, Block]:
+    """An expression for the params of a call; and, where it may be long, the lines that give
+    the same params the name `params`."""
+    given = [names[each.name] for each in method.parameters]
+    if not given:
+        return "UNSET", []
+    complete = all(each.required for each in method.parameters)
+    if method.by_position:
+        listed = f"[{', '.join(given)}]"
+        lines = bracketed(indent, "params = [", given, "]")
+        return (listed if complete else f"placed({listed})"), lines
+    pairs = [f"{string(each.name)}: {names[each.name]}" for each in method.parameters]
+    named = f"{{{', '.join(pairs)}}}"
+    lines = bracketed(indent, "params = {", pairs, "}")
+    return (named if complete else f"given({named})"), lines
+
+
+def _alias(alias: Alias) -> Block:
+    doc = docstring([paragraph(alias.doc, "")], "")
+    if not alias.deferred:
+        return [*_alias_lines(alias, ""), *doc]
+    members = [str(piece) for piece in alias.members]
+    before = f'{alias.name} = either("{alias.name}", lambda: ('
+    one = bracketed(STEP, before, members, "))", lonely_comma=True)
+    if len(one) > 1:
+        comma = "" if len(members) > 1 else ","
+        within = f"lambda: ({', '.join(members)}{comma}),"
+        one = [
+            f"{STEP}{alias.name} = either(",
+            f'{STEP * 2}"{alias.name}",',
+            *(
+                [f"{STEP * 2}{within}"]
+                if len(within) + 8 <= WIDTH
+                else [
+                    f"{STEP * 2}lambda: (",
+                    *(f"{STEP * 3}{member}," for member in members),
+                    f"{STEP * 2}),",
+                ]
+            ),
+            f"{STEP})",
+        ]
+    return ["if TYPE_CHECKING:", *_alias_lines(alias, STEP), "else:", *one, *doc]
+
+
+def _alias_lines(alias: Alias, indent: str) -> Block:
+    """What type checkers see of an alias."""
+    before = f"{indent}{alias.name}: TypeAlias = "
+    members = [str(piece) for piece in alias.members]
+    text = " | ".join(members)
+    if alias.recursive:
+        return _quoted(before, members, indent)
+    if len(before) + len(text) <= WIDTH:
+        return [before + text]
+    if len(members) == 1:
+        piece = alias.members[0]
+        many = len(piece.arguments) > 1
+        arguments = [f"{indent}{STEP}{each}{',' if many else ''}" for each in piece.arguments]
+        return [f"{before}{piece.head}[", *arguments, f"{indent}]"]
+    if len(indent) + len(STEP) + len(text) <= WIDTH:
+        return [f"{before}(", f"{indent}{STEP}{text}", f"{indent})"]
+    first, *others = members
+    rows = [f"{indent}{STEP}{first}", *(f"{indent}{STEP}| {each}" for each in others)]
+    return [f"{before}(", *rows, f"{indent})"]
+
+
+def _quoted(before: str, members: list[str], indent: str) -> Block:
+    """A type that refers to itself, or to what follows, is written as a string."""
+    one = before + string(" | ".join(members))
+    if len(one) <= WIDTH:
+        return [one]
+    rows = [f"{indent}{STEP}{string(each)}" for each in _joined(members)]
+    return [f"{before}(", *rows, f"{indent})"]
+
+
+def _joined(members: list[str]) -> list[str]:
+    return [*(f"{each} | " for each in members[:-1]), members[-1]]
+
+
+def _first_of(place: Place) -> str:
+    return f"The methods of `{'.'.join(place.path)}`."
+
+
+def _imports(body: str) -> Block:
+    """The imports of what the body uses, sorted as `ruff check` wants them."""
+    used = _names_in(ast.parse(body))
+    modules = [line for name, line in _MODULES.items() if name in used and name != "msgspec"]
+    standard = [*modules, *_from_imports(_STANDARD, used)]
+    installed = ["import msgspec"] if "msgspec" in used else []
+    installed += _from_imports(_INSTALLED, used)
+    return [*standard, *([""] if standard else []), *installed]
+
+
+def _from_imports(homes: dict[str, tuple[str, ...]], used: set[str]) -> Iterator[str]:
+    for home, names in homes.items():
+        found = [name for name in names if name in used]
+        one = f"from {home} import {', '.join(found)}"
+        if found and len(one) <= WIDTH:
+            yield one
+        elif found:
+            yield from (f"from {home} import (", *(f"{STEP}{name}," for name in found), ")")
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    """The names that source refers to, those in quoted types among them."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(name):
+                found.add(name)
+            case ast.AnnAssign(annotation=ast.Name("TypeAlias"), value=ast.Constant(str(quoted))):
+                found |= _names_in(ast.parse(quoted))
+            case ast.Call(func=ast.Name("TypedDict"), args=[_, ast.Dict(values=types)]):
+                for each in types:
+                    if isinstance(each, ast.Constant):
+                        found |= _names_in(ast.parse(str(each.value)))
+    return found

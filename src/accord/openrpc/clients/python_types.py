@@ -1,0 +1,286 @@
+"""Types as Python writes them, in a form that msgspec can decode.
+
+Every declaration gets a name. Records are classes; others are aliases, in an order in which each
+is made of what stands before it. What msgspec refuses is `deferred`: a stand-in at run time, as
+is what is recursive without a class. What is to be deferred inside of something else, and what
+is too long for its place, becomes an alias of its own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Container, Iterable, Iterator
+from decimal import Decimal
+from functools import reduce
+from operator import or_
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from accord.openrpc.clients.model import (
+    NULL,
+    Anything,
+    Array,
+    Constant,
+    Declaration,
+    Map,
+    Nothing,
+    Primitive,
+    Record,
+    Reference,
+    Scalar,
+    Tuple,
+    Type,
+    Union,
+    union,
+)
+from accord.openrpc.clients.names import Scope, pascal
+from accord.openrpc.clients.python_text import string
+from accord.openrpc.clients.references import order
+
+BUILTINS: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str", "tuple"})
+"""Names that types are made of, and that a member of a class may hide."""
+LONGEST: Final = 60
+"""The longest type that stands in the place where it is used."""
+
+_STRINGS: Final[dict[str, tuple[str, Any]]] = {
+    "": ("str", str),
+    "base64": ("bytes", bytes),
+    "date": ("dt.date", dt.date),
+    "date-time": ("dt.datetime", dt.datetime),
+    "decimal": ("Decimal", Decimal),
+    "duration": ("dt.timedelta", dt.timedelta),
+    "time": ("dt.time", dt.time),
+    "uuid": ("UUID", UUID),
+}
+_OTHERS: Final[dict[str, tuple[str, Any]]] = {
+    "boolean": ("bool", bool),
+    "integer": ("int", int),
+    "number": ("float", float),
+    "null": ("None", None),
+}
+_INT64: Final = range(-(2**63), 2**63)
+
+Hint = tuple[str, ...]
+
+
+class Piece(Struct, frozen=True):
+    """A type expression: a name, and what stands in brackets behind it."""
+
+    head: str
+    arguments: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.head}[{', '.join(self.arguments)}]" if self.arguments else self.head
+
+
+class Alias(Struct, frozen=True):
+    """A name for a type that is no class."""
+
+    name: str
+    members: tuple[Piece, ...]
+    """The members of a union, or the one type that it is."""
+    deferred: bool
+    recursive: bool
+    doc: str
+
+
+class PythonTypes:
+    """The types of one module."""
+
+    def __init__(self, declarations: Iterable[Declaration], scope: Scope) -> None:
+        self._scope = scope
+        self._declared = {each.key: each for each in declarations}
+        self._names = {
+            key: scope.claim(pascal(each.hint, "Type")) for key, each in self._declared.items()
+        }
+        self._kinds: dict[str, Any] = {}
+        """What a declared type is for msgspec."""
+        self._in_place: dict[tuple[Type, Hint], str] = {}
+        self.aliases: list[Alias] = []
+        """In the order in which they have to stand."""
+        self._declare()
+
+    def name(self, key: str) -> str:
+        return self._names[key]
+
+    def records(self) -> Iterator[tuple[str, Declaration, Record]]:
+        """Those that are declared, each with its name."""
+        for key, declaration in self._declared.items():
+            if isinstance(declaration.type, Record):
+                yield self._names[key], declaration, declaration.type
+
+    def expression(self, type: Type, hint: Hint, hidden: Iterable[str] = ()) -> str:
+        """The type, in a place where `hidden` names mean something else."""
+        pieces = self._pieces(type, hint, frozenset(hidden) & BUILTINS)
+        text = " | ".join(map(str, pieces))
+        if len(text) > LONGEST or not self._is_native(type):
+            return self.alias(type, hint)
+        return text
+
+    def alias(self, type: Type, hint: Hint) -> str:
+        """The name of the type, which it is given if it has none."""
+        if isinstance(type, Reference):
+            return self._names[type.key]
+        if (type, hint) not in self._in_place:
+            name = self._scope.claim(pascal(hint, "Type"))
+            self._in_place[type, hint] = name
+            self._add(name, type, hint, doc="", recursive=False)
+        return self._in_place[type, hint]
+
+    def _declare(self) -> None:
+        aliases: dict[str, Type] = {}
+        for key, declaration in self._declared.items():
+            if not isinstance(declaration.type, Record):
+                aliases[key] = declaration.type
+            elif declaration.type.open:
+                self._kinds[key] = _StandIn
+            else:
+                self._kinds[key] = type("Record", (Struct,), {})
+        recursive, ordered = order(aliases)
+        for key in recursive:
+            self._kinds[key] = _StandIn
+        for key in [*recursive, *ordered]:
+            declaration = self._declared[key]
+            if key not in self._kinds:
+                native = self._is_native(aliases[key])
+                self._kinds[key] = self._kind(aliases[key]) if native else _StandIn
+            self._add(
+                self._names[key],
+                aliases[key],
+                declaration.hint,
+                doc=declaration.doc,
+                recursive=key in recursive,
+            )
+
+    def _add(self, name: str, type: Type, hint: Hint, *, doc: str, recursive: bool) -> None:
+        pieces = self._pieces(type, hint, frozenset())
+        deferred = recursive or not self._is_native(type)
+        self.aliases.append(Alias(name, tuple(pieces), deferred, recursive, doc))
+
+    # What is written
+
+    def _pieces(self, type: Type, hint: Hint, hidden: frozenset[str]) -> list[Piece]:
+        members = _members(type)
+        if len(members) == 1:
+            return [self._piece(members[0], hint, hidden)]
+        found = [self._piece(member, hint, hidden) for member in members]
+        for index, piece in enumerate(found):
+            if len(str(piece)) > LONGEST:
+                found[index] = Piece(self.alias(members[index], (*hint, "variant", str(index + 1))))
+        return [*dict.fromkeys(found)]
+
+    def _piece(self, type: Type, hint: Hint, hidden: frozenset[str]) -> Piece:
+        match type:
+            case Anything() | Nothing() | Union():
+                return Piece("Any")
+            case Primitive():
+                return Piece(_plain(_primitive(type)[0], hidden))
+            case Constant(values):
+                return Piece("Literal", tuple(map(_literal, values)))
+            case Array(item):
+                return Piece(_plain("list", hidden), (self._item(item, hint, hidden),))
+            case Map(value):
+                inner = self.expression(value, (*hint, "value"), hidden)
+                return Piece(_plain("dict", hidden), (_plain("str", hidden), inner))
+            case Tuple(items, least, None) if least == len(items):
+                inner_hints = [(*hint, "item", str(number)) for number, _ in enumerate(items, 1)]
+                inners = [
+                    self.expression(item, inner_hint, hidden)
+                    for item, inner_hint in zip(items, inner_hints, strict=True)
+                ]
+                return Piece(_plain("tuple", hidden), tuple(inners) or ("()",))
+            case Tuple(items, _, rest):
+                item = union(*items, *([] if rest is None else [rest]))
+                return Piece(_plain("list", hidden), (self._item(item, hint, hidden),))
+            case Reference(key):
+                return Piece(self._names[key])
+
+    def _item(self, type: Type, hint: Hint, hidden: frozenset[str]) -> str:
+        return self.expression(type, (*hint, "item"), hidden)
+
+    # What msgspec says to it
+
+    def _is_native(self, type: Type) -> bool:
+        """Whether msgspec can decode the type, whatever stands inside of arrays and maps."""
+        if not isinstance(type, Union | Constant):
+            return True
+        try:
+            msgspec.json.Decoder(self._kind(type))
+        except (TypeError, NotImplementedError):
+            return False
+        return True
+
+    def _kind(self, type: Type) -> Any:
+        """A type that msgspec takes as it would take this one. Raises TypeError."""
+        members = _members(type)
+        return reduce(or_, [self._member_kind(*each) for each in enumerate(members)])
+
+    def _member_kind(self, index: int, type: Type) -> Any:
+        match type:
+            case Primitive():
+                return _primitive(type)[1]
+            case Constant(values):
+                return Literal.__getitem__(values)
+            case Array() | Tuple():
+                return list[Literal.__getitem__(index)]  # type: ignore[misc]  # one of its own
+            case Map():
+                return dict[str, Literal.__getitem__(index)]  # type: ignore[misc]
+            case Reference(key):
+                return self._kinds[key]
+            case _:
+                return Any
+
+
+class _StandIn:
+    """What a stand-in is for msgspec: something it does not know."""
+
+
+def _members(type: Type) -> list[Type]:
+    """What a union consists of in Python, where literals are strings, integers and booleans."""
+    found: dict[Type, None] = {}
+    for member in type.members if isinstance(type, Union) else (type,):
+        if isinstance(member, Constant):
+            found |= dict.fromkeys(_split(member))
+        else:
+            found[member] = None
+    plain = {each.kind for each in found if isinstance(each, Primitive) and not each.format}
+    kept = [_without(member, plain) for member in found]
+    kept.sort(key=lambda member: member == NULL)
+    return [member for member in kept if member != Constant(())] or [type]
+
+
+def _split(constant: Constant) -> list[Type]:
+    """A constant without what no literal can be: such values stand for their whole type."""
+    literal = [value for value in constant.values if _may_be_literal(value)]
+    found: list[Type] = [Constant(tuple(literal))] if literal else []
+    others = [value for value in constant.values if not _may_be_literal(value)]
+    return found + [Primitive("number" if type(each) is float else "integer") for each in others]
+
+
+def _may_be_literal(value: Scalar) -> bool:
+    return not isinstance(value, float) and (not isinstance(value, int) or value in _INT64)
+
+
+def _without(member: Type, plain: Container[str]) -> Type:
+    """A constant without the values that a member beside it takes anyway."""
+    if not isinstance(member, Constant):
+        return member
+    return Constant(tuple(value for value in member.values if _KINDS[type(value)] not in plain))
+
+
+_KINDS: Final = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+
+
+def _primitive(type: Primitive) -> tuple[str, Any]:
+    return _STRINGS[type.format] if type.kind == "string" else _OTHERS[type.kind]
+
+
+def _plain(name: str, hidden: frozenset[str]) -> str:
+    return f"builtins.{name}" if name in hidden else name
+
+
+def _literal(value: Scalar) -> str:
+    return string(value) if isinstance(value, str) else repr(value)

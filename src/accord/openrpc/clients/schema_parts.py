@@ -1,0 +1,129 @@
+"""Parts of a schema that hold together, made one: what `allOf` means for types.
+
+Knows the keywords of JSON Schema, but neither references nor what types become of schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from accord.openrpc.clients.pointers import below, expect
+
+Json: TypeAlias = dict[str, Any]
+
+KEYWORDS: Final = {
+    "object": ("properties", "required", "additionalProperties", "patternProperties"),
+    "array": ("items", "prefixItems", "additionalItems", "minItems", "maxItems", "uniqueItems"),
+    "string": ("minLength", "maxLength", "pattern", "format", "contentEncoding"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "integer": (),
+    "boolean": (),
+    "null": (),
+}
+"""The types of JSON Schema, each with the keywords that tell it where `type` is left out."""
+
+STRUCTURE: Final = frozenset(
+    {"type", "enum", "const", *(word for words in KEYWORDS.values() for word in words)}
+)
+"""What in a schema decides about types, but for references and combinators."""
+
+
+class Part(Struct, frozen=True):
+    """A schema without references and combinators."""
+
+    schema: Json
+    where: str
+    merged: bool = False
+    """Whether it stands nowhere in the document, having been made of several."""
+
+
+def merge(parts: Sequence[Part]) -> Part | None:
+    """The schema of what fits all the parts; None where nothing can."""
+    if len(parts) == 1:
+        return parts[0]
+    merged: Json = {}
+    for part in parts:
+        merged = _both(merged, part.schema, part.where)
+        if merged.get("type") == [] or merged.get("enum") == []:
+            return None
+    return Part(merged, parts[0].where if parts else "#", merged=True)
+
+
+def kinds_of(schema: Json, where: str) -> list[str]:
+    """The types that a schema lets in, by `type` or by what else it says; none for any."""
+    if "type" not in schema:
+        return [kind for kind, words in KEYWORDS.items() if schema.keys() & {*words}][:1]
+    kinds = schema["type"]
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    expect(kinds, list, below(where, "type"), "a type is a string or an array")
+    return [kind for kind in dict.fromkeys(map(str, kinds)) if kind in KEYWORDS]
+
+
+def list_in(schema: Json, word: str, where: str) -> list[Any]:
+    """The array under a keyword; an empty one where it is not there."""
+    found: list[Any] = expect(schema.get(word, []), list, below(where, word), "this is an array")
+    return found
+
+
+def dict_in(schema: Json, word: str, where: str) -> Json:
+    """The object under a keyword; an empty one where it is not there."""
+    found: Json = expect(schema.get(word, {}), dict, below(where, word), "this is an object")
+    return found
+
+
+def _both(left: Json, right: Json, where: str) -> Json:
+    both = {**left}
+    for word, value in right.items():
+        if word not in STRUCTURE:
+            continue  # it speaks of the part only
+        if word in ("const", "enum"):
+            values = [value] if word == "const" else list_in(right, word, where)
+            both["enum"] = _common_values(both.get("enum"), values)
+        elif word == "type":
+            both["type"] = _common_kinds(left, right, where)
+        elif word in ("properties", "patternProperties"):
+            both[word] = _common_members(dict_in(left, word, where), dict_in(right, word, where))
+        elif word == "required":
+            names = [*list_in(left, word, where), *list_in(right, word, where)]
+            both[word] = [*dict.fromkeys(name for name in names if isinstance(name, str))]
+        elif word in _SCHEMAS and word in left:
+            both[word] = _all_of(left[word], value)
+        else:
+            both.setdefault(word, value)
+    return both
+
+
+_SCHEMAS: Final = frozenset({"items", "additionalProperties", "additionalItems"})
+
+
+def _common_values(left: list[Any] | None, right: list[Any]) -> list[Any]:
+    if left is None:
+        return right
+    return [value for value in left if (type(value), value) in [(type(it), it) for it in right]]
+
+
+def _common_kinds(left: Json, right: Json, where: str) -> list[str]:
+    if "type" not in left:
+        return kinds_of(right, where)
+    mine, yours = kinds_of(left, where), kinds_of(right, where)
+    common = [kind for kind in mine if kind in yours]
+    if "integer" not in common and {"integer", "number"} <= {*mine, *yours}:
+        common.append("integer")
+    return common
+
+
+def _common_members(left: Json, right: Json) -> Json:
+    shared = {name: _all_of(left[name], right[name]) for name in left if name in right}
+    return {**left, **right, **shared}
+
+
+def _all_of(left: Any, right: Any) -> Any:
+    """A schema for what fits both; the same one for the same two, however often it is made."""
+    members: list[Any] = []
+    for each in (left, right):
+        within = each["allOf"] if isinstance(each, dict) and each.keys() == {"allOf"} else [each]
+        members += [member for member in within if member not in members]
+    return members[0] if len(members) == 1 else {"allOf": members}

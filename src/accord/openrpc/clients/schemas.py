@@ -1,0 +1,390 @@
+"""JSON Schema to types: what values a schema lets in, as far as types can say it.
+
+Reads draft-07 as OpenRPC has it, and of other dialects what documents use all the same:
+`prefixItems`, `nullable`. Limits on values (lengths, ranges, patterns) are no types and are left
+out. Bounded: a hostile schema is refused, or lets in anything.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from accord.openrpc.clients.model import (
+    ANYTHING,
+    NOTHING,
+    NULL,
+    Array,
+    Constant,
+    Declaration,
+    Field,
+    Map,
+    Primitive,
+    Record,
+    Reference,
+    Tuple,
+    Type,
+    union,
+)
+from accord.openrpc.clients.pointers import (
+    Document,
+    DocumentError,
+    below,
+    expect,
+    is_local,
+    parts,
+)
+from accord.openrpc.clients.schema_parts import (
+    STRUCTURE,
+    Json,
+    Part,
+    dict_in,
+    kinds_of,
+    list_in,
+    merge,
+)
+
+MOST_STEPS: Final = 1_000_000
+"""How much work the schemas of one document may make."""
+MOST_ALTERNATIVES: Final = 256
+"""Where `allOf`, `anyOf` and `oneOf` multiply to more than these, anything is let in."""
+MOST_DEPTH: Final = 64
+"""How deep schemas may be nested without a reference."""
+
+Hint: TypeAlias = tuple[str, ...]
+
+_FORMATS: Final = frozenset({"date-time", "date", "time", "duration", "uuid", "decimal"})
+_BASE64: Final = frozenset({"byte", "base64"})
+_UNSAID: Final = frozenset({"components", "schemas", "definitions", "$defs", "properties"})
+"""What in a reference tells nothing about what is there."""
+
+
+P = TypeVar("P")
+
+
+class _Ref(Struct, frozen=True):
+    """A part of a schema that stands elsewhere."""
+
+    to: str
+    where: str
+
+
+_Alternative: TypeAlias = tuple[Part | _Ref, ...]
+"""Parts of a schema that all hold together."""
+
+
+class _TooManyError(Exception):
+    """The alternatives of a schema multiply beyond the limit."""
+
+
+class Schemas:
+    """Reads the schemas of one document, and collects what they declare on the way."""
+
+    def __init__(self, document: Document) -> None:
+        self.declarations: dict[str, Declaration] = {}
+        self._document = document
+        self._queue: deque[str] = deque()
+        self._begun: set[str] = set()
+        self._depth = 0
+        self._steps = 0
+
+    def declare(self, reference: str, where: str) -> Reference:
+        """The type of a schema that others refer to; `finish` reads it."""
+        self._document.find(reference, where)
+        key = below("#", *parts(reference, where))
+        if key not in self._begun:
+            self._begun.add(key)
+            self._queue.append(key)
+        return Reference(key)
+
+    def finish(self) -> None:
+        """Read all that was referred to and is not read yet."""
+        while self._queue:
+            key = self._queue.popleft()
+            schema = self._document.find(key, key)
+            hint = tuple(part for part in parts(key, key) if part not in _UNSAID) or ("value",)
+            found = self._type(schema, key, hint, declared=True)
+            if key not in self.declarations:
+                self.declarations[key] = Declaration(key, hint, found, description(schema))
+
+    def read(self, schema: Any, where: str, hint: Hint) -> Type:
+        """The type of the schema at `where`; what has no name of its own is called by `hint`."""
+        return self._type(schema, where, hint, declared=False)
+
+    def _type(self, schema: Any, where: str, hint: Hint, *, declared: bool) -> Type:
+        with self._deeper(where):
+            try:
+                found = self._alternatives(schema, where)
+            except _TooManyError:
+                return ANYTHING
+            values = [each for each in found if each != _NULL_PART]
+            if len(values) != 1:
+                hints = [(*hint, "variant", str(number)) for number, _ in enumerate(found, 1)]
+                return union(*map(self._one, found, hints))
+            said = _said(schema) if values[0] is not schema else {}
+            key = where if declared and len(found) == 1 else None
+            return union(*(self._one(each, hint, key, said) for each in found))
+
+    # From a schema to alternatives, each of which is one schema without combinators
+
+    def _alternatives(self, schema: Any, where: str) -> list[Part | _Ref]:
+        found: list[Part | _Ref] = []
+        for alternative in self._split(schema, where):
+            if len(alternative) == 1:
+                found.append(alternative[0])
+            else:
+                merged = map(merge, self._expand(alternative, where, frozenset()))
+                found += [each for each in merged if each is not None]
+        return found
+
+    def _split(self, schema: Any, where: str) -> list[_Alternative]:
+        if isinstance(schema, bool):
+            return [()] if schema else []
+        expect(schema, dict, where, "a schema is an object or a boolean")
+        if isinstance(reference := schema.get("$ref"), str):
+            # What stands elsewhere is not fetched: it may be anything.
+            return [(_Ref(reference, where),)] if is_local(reference) else [()]
+        with self._deeper(where):
+            found: list[_Alternative] = [()]
+            if schema.keys() & STRUCTURE:
+                found = [(Part(schema, where),)]
+            for index, member in enumerate(list_in(schema, "allOf", where)):
+                found = self._product(found, self._split(member, below(where, "allOf", index)))
+            for word in ("anyOf", "oneOf"):
+                members = list_in(schema, word, where)
+                if members and not all(map(_only_requires, members)):
+                    either = [
+                        alternative
+                        for index, member in enumerate(members)
+                        for alternative in self._split(member, below(where, word, index))
+                    ]
+                    found = self._product(found, either)
+            if schema.get("nullable") is True:
+                found.append((_NULL_PART,))
+            return found
+
+    def _expand(
+        self, parts: _Alternative, where: str, seen: frozenset[str]
+    ) -> list[tuple[Part, ...]]:
+        """Alternatives in which everything that stands elsewhere is in its place."""
+        found: list[tuple[Part, ...]] = [()]
+        for part in parts:
+            if isinstance(part, Part):
+                found = self._product(found, [(part,)])
+            elif part.to not in seen:
+                with self._deeper(where):
+                    there = self._document.find(part.to, where)
+                    expanded = [
+                        each
+                        for alternative in self._split(there, part.to)
+                        for each in self._expand(alternative, part.to, seen | {part.to})
+                    ]
+                    found = self._product(found, expanded)
+        return found
+
+    def _product(
+        self, left: Sequence[tuple[P, ...]], right: Sequence[tuple[P, ...]]
+    ) -> list[tuple[P, ...]]:
+        if len(left) * len(right) > MOST_ALTERNATIVES:
+            raise _TooManyError
+        both = [(*first, *second) for first in left for second in right]
+        self._work(sum(map(len, both)))
+        return both
+
+    # From one schema without combinators to a type
+
+    def _one(
+        self,
+        part: Part | _Ref,
+        hint: Hint,
+        key: str | None = None,
+        said: Json | None = None,
+    ) -> Type:
+        """The type of one alternative. `key` is that of a declaration which is this alternative
+        and nothing else; `said` is what the schema around it says about itself."""
+        if isinstance(part, _Ref):
+            return self.declare(part.to, part.where)
+        schema, where = part.schema, part.where
+        kinds = kinds_of(schema, where)
+        if "const" in schema or "enum" in schema:
+            values = [schema["const"]] if "const" in schema else list_in(schema, "enum", where)
+            return _constants(values, kinds)
+        if not kinds:
+            return ANYTHING
+        place = _Place(part, hint, key if kinds == ["object"] else None, said or _said(schema))
+        return union(*(self._kind(kind, place) for kind in kinds))
+
+    def _kind(self, kind: str, place: _Place) -> Type:
+        match kind:
+            case "object":
+                return self._object(place)
+            case "array":
+                return self._array(place)
+            case "string":
+                return Primitive("string", _format(place.part.schema))
+            case "integer" | "number" | "boolean" | "null":
+                return Primitive(kind)
+            case _:
+                raise AssertionError(kind)
+
+    def _object(self, place: _Place) -> Type:
+        schema, where = place.part.schema, place.part.where
+        properties: Json = {**dict_in(schema, "properties", where)}
+        required = [name for name in list_in(schema, "required", where) if isinstance(name, str)]
+        for name in required:
+            properties.setdefault(name, True)
+        if not properties:
+            return Map(self._map_values(place))
+        key = place.identity() if place.key is None else place.key
+        if key in self._begun and key != place.key:
+            return Reference(key)
+        self._begun.add(key)
+        fields = [
+            Field(
+                name,
+                self.read(value, below(where, "properties", name), (*place.hint, name)),
+                name in required,
+                description(value),
+                is_deprecated(value),
+            )
+            for name, value in properties.items()
+        ]
+        extra = schema.get("additionalProperties")
+        record = Record(tuple(fields), extra is True or isinstance(extra, dict))
+        self.declarations[key] = Declaration(key, place.name(), record, description(place.said))
+        return Reference(key)
+
+    def _map_values(self, place: _Place) -> Type:
+        schema, where, hint = place.part.schema, place.part.where, (*place.hint, "value")
+        found = [
+            self.read(value, below(where, "patternProperties", pattern), hint)
+            for pattern, value in dict_in(schema, "patternProperties", where).items()
+        ]
+        others = schema.get("additionalProperties", not found)
+        return union(*found, self.read(others, below(where, "additionalProperties"), hint))
+
+    def _array(self, place: _Place) -> Type:
+        schema, where, hint = place.part.schema, place.part.where, (*place.hint, "item")
+        items, others = schema.get("items", True), "additionalItems"
+        if isinstance(first := schema.get("prefixItems"), list):
+            items, others = first, "items"
+        if not isinstance(items, list):
+            return Array(self.read(items, below(where, "items"), hint))
+        types = tuple(
+            self.read(item, below(where, "items", index), (*hint, str(index + 1)))
+            for index, item in enumerate(items)
+        )
+        least, most = schema.get("minItems"), schema.get("maxItems")
+        rest: Type = NOTHING
+        if others in schema and most != len(types):
+            rest = self.read(schema[others], below(where, others), hint)
+        return Tuple(
+            types,
+            max(0, min(least, len(types))) if isinstance(least, int) else len(types),
+            None if rest == NOTHING else rest,
+        )
+
+    # Limits
+
+    @contextmanager
+    def _deeper(self, where: str) -> Iterator[None]:
+        if self._depth >= MOST_DEPTH:
+            raise DocumentError(f"{where}: schemas are nested more than {MOST_DEPTH} deep")
+        self._work(1)
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def _work(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            raise DocumentError(f"the schemas take more than {MOST_STEPS:,} steps to read")
+
+
+class _Place(Struct, frozen=True):
+    """A schema of one type, and what is known about it from around it."""
+
+    part: Part
+    hint: Hint
+    key: str | None
+    said: Json
+
+    def name(self) -> Hint:
+        title = self.said.get("title")
+        if self.key is None and isinstance(title, str) and title.strip():
+            return (title,)
+        return self.hint
+
+    def identity(self) -> str:
+        """What tells a record from others where it has no place of its own: those with a title
+        are the same if they look the same; those made of several come back to themselves."""
+        if self.part.merged or "title" in self.said:
+            look = {**self.part.schema, "title": self.said.get("title")}
+            return msgspec.json.encode(look, order="deterministic").decode()
+        return below(self.part.where, "object")
+
+
+_NULL_PART: Final = Part({"type": "null"}, "#")
+
+
+def description(schema: Any) -> str:
+    """What a schema says about itself."""
+    found = schema.get("description") if isinstance(schema, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def is_deprecated(schema: Any) -> bool:
+    return isinstance(schema, dict) and schema.get("deprecated") is True
+
+
+def _said(schema: Any) -> Json:
+    if not isinstance(schema, dict):
+        return {}
+    return {word: schema[word] for word in ("title", "description") if word in schema}
+
+
+def _only_requires(schema: Any) -> bool:
+    """Whether it says only which members must be there, which types cannot express."""
+    return isinstance(schema, dict) and schema.keys() <= {"required", "not", "title", "description"}
+
+
+def _format(schema: Json) -> str:
+    if schema.get("contentEncoding") == "base64" or schema.get("format") in _BASE64:
+        return "base64"
+    found = schema.get("format")
+    return found if isinstance(found, str) and found in _FORMATS else ""
+
+
+def _constants(values: list[Any], kinds: list[str]) -> Type:
+    """The type of what is one of `values`; an array or object among them stands for any."""
+    found: list[Type] = []
+    for value in values:
+        kind, type_ = _constant(value)
+        if not kinds or kind in kinds or (kind == "integer" and "number" in kinds):
+            found.append(type_)
+    return union(*found)
+
+
+def _constant(value: Any) -> tuple[str, Type]:
+    match value:
+        case None:
+            return "null", NULL
+        case bool():
+            return "boolean", Constant((value,))
+        case int():
+            return "integer", Constant((value,))
+        case float():
+            return "number", Constant((value,))
+        case str():
+            return "string", Constant((value,))
+        case list():
+            return "array", Array(ANYTHING)
+        case _:
+            return "object", Map(ANYTHING)

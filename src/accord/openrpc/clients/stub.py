@@ -1,0 +1,393 @@
+"""What generated Python clients are made of: they name and type, this calls and decodes.
+
+A generated method hands its params and the type of its result to a caller: one that calls at
+once, one that collects a batch, or one that blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from accord.jsonrpc.errors import InvalidResultError, RpcError
+from accord.jsonrpc.outgoing_batch import OutgoingBatch
+from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.router import Router
+from accord.openrpc.clients.stand_ins import decoder, either, open_record
+from accord.transports.connect import connect
+
+__all__ = [
+    "AsyncClient",
+    "BlockingClient",
+    "BlockingMethods",
+    "Call",
+    "Errors",
+    "Methods",
+    "Returns",
+    "either",
+    "given",
+    "open_record",
+    "placed",
+]
+
+T = TypeVar("T")
+ClientT = TypeVar("ClientT", bound="AsyncClient")
+Call: TypeAlias = Coroutine[Any, Any, T]
+"""What a method gives: to be awaited for its result."""
+Errors: TypeAlias = Mapping[int, type[RpcError]]
+"""The exceptions that a document has, by code."""
+
+
+class Returns(Generic[T]):
+    """Names the type of a result, whatever it is made of: `Returns[int | None]`."""
+
+
+def given(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The params that are not left out."""
+    return {name: value for name, value in params.items() if value is not UNSET}
+
+
+def placed(params: Sequence[Any]) -> list[Any]:
+    """Params by position, without those left out at the end.
+
+    Raises ValueError when one is left out before another: it would be taken for that one.
+    """
+    found = list(params)
+    while found and found[-1] is UNSET:
+        found.pop()
+    if UNSET in found:
+        raise ValueError(
+            f"parameter {found.index(UNSET) + 1} is left out, and goes by position: those after "
+            "it cannot be given without it"
+        )
+    return found
+
+
+class Caller(Protocol):
+    """How methods are called."""
+
+    def call(self, method: str, params: Any, returns: type[Returns[T]]) -> Call[T]: ...
+
+    def notify(self, method: str, params: Any) -> Call[None]: ...
+
+
+class Methods:
+    """Methods under one name. Generated classes add them."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+
+class AsyncClient(Methods):
+    """A connection to an API. Generated classes add its methods."""
+
+    _url: ClassVar[str] = ""
+    _errors: ClassVar[Errors] = {}
+
+    def __init__(
+        self,
+        peer: Peer,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        idempotent: bool = False,
+    ) -> None:
+        super().__init__(_AtOnce(peer, timeout, idempotent, self._errors))
+        self.peer = peer
+
+    @classmethod
+    def connect(
+        cls,
+        target: str | Sequence[str] | None = None,
+        router: Router | None = None,
+        **options: Any,
+    ) -> Connecting[Self]:
+        """Connect as `accord.connect` does, with the same options; use it with `async with`,
+        or await it. Without a target it is where the document says that the API is."""
+        return Connecting(cls, connect(_target(cls, target, cls._url), router, **options))
+
+    def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
+        """The same client, whose calls have that timeout, in seconds, and may be sent again by
+        a reconnecting peer if they are idempotent."""
+        return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
+
+    def batch(self) -> Batch[Self]:
+        """Collect calls in an `async with` block, and send them together when it ends.
+
+        A call is awaited after the block.
+        """
+        return Batch(self)
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self.peer.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+class Connecting(Generic[ClientT]):
+    """A client that is being connected."""
+
+    def __init__(self, make: Callable[[Peer], ClientT], peer: Any) -> None:
+        self._make = make
+        self._peer = peer
+
+    def __await__(self) -> Generator[Any, None, ClientT]:
+        return self._connect().__await__()
+
+    async def _connect(self) -> ClientT:
+        return self._make(await self._peer)
+
+    async def __aenter__(self) -> ClientT:
+        return self._make(await self._peer.__aenter__())
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._peer.__aexit__(exc_type, exc, traceback)
+
+
+class Batch(Generic[ClientT]):
+    """Calls that leave together."""
+
+    def __init__(self, client: ClientT) -> None:
+        self._client = client
+        self._batch = client.peer.batch()
+
+    async def __aenter__(self) -> ClientT:
+        await self._batch.__aenter__()
+        client = type(self._client)(self._client.peer)
+        client._caller = _Together(self._batch, client._errors)
+        return client
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._batch.__aexit__(exc_type, exc, traceback)
+
+
+class _AtOnce:
+    """Calls when awaited."""
+
+    def __init__(
+        self, peer: Peer, timeout: float | None | UnsetType, idempotent: bool, errors: Errors
+    ) -> None:
+        self._peer = peer
+        self._timeout = timeout
+        self._idempotent = idempotent
+        self._errors = errors
+
+    async def call(self, method: str, params: Any, returns: type[Returns[T]]) -> T:
+        try:
+            raw = await self._peer.call(
+                method, params, into=Raw, timeout=self._timeout, idempotent=self._idempotent
+            )
+        except RpcError as error:
+            _raise_documented(error, self._errors)
+            raise
+        return _decoded(raw, method, returns)
+
+    async def notify(self, method: str, params: Any) -> None:
+        await self._peer.notify(method, params)
+
+
+class _Together:
+    """Adds to a batch at once, and gives what can be awaited when that was sent."""
+
+    def __init__(self, batch: OutgoingBatch, errors: Errors) -> None:
+        self._batch = batch
+        self._errors = errors
+
+    def call(self, method: str, params: Any, returns: type[Returns[T]]) -> Call[T]:
+        call = self._batch.call(method, params)
+
+        async def result() -> T:
+            try:
+                raw = await call.result(Raw)
+            except RpcError as error:
+                _raise_documented(error, self._errors)
+                raise
+            return _decoded(raw, method, returns)
+
+        return _Later(result)
+
+    def notify(self, method: str, params: Any) -> Call[None]:
+        self._batch.notify(method, params)
+
+        async def nothing() -> None:
+            return None
+
+        return _Later(nothing)
+
+
+class _Later(Coroutine[Any, Any, T]):
+    """A coroutine that begins when it is awaited, and need not be."""
+
+    def __init__(self, begin: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._begin = begin
+        self._begun: Coroutine[Any, Any, T] | None = None
+
+    def _coroutine(self) -> Coroutine[Any, Any, T]:
+        if self._begun is None:
+            self._begun = self._begin()
+        return self._begun
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._coroutine().__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._coroutine().send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._coroutine().throw(*error)
+
+    def close(self) -> None:
+        if self._begun is not None:
+            self._begun.close()
+
+
+class BlockingPeer(Protocol):
+    """What a blocking client needs of its peer; `accord.sync` has it."""
+
+    def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: Any = ...,
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> Any: ...
+
+    def notify(self, method: str, params: Any = ...) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class BlockingMethods:
+    """Methods under one name that block. Generated classes add them."""
+
+    def __init__(self, caller: _Blocking) -> None:
+        self._caller = caller
+
+
+class BlockingClient(BlockingMethods):
+    """A connection to an API, for programs without an event loop."""
+
+    _url: ClassVar[str] = ""
+    _errors: ClassVar[Errors] = {}
+    _open: ClassVar[Callable[..., BlockingPeer]]
+
+    def __init__(
+        self,
+        peer: BlockingPeer,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        idempotent: bool = False,
+    ) -> None:
+        super().__init__(_Blocking(peer, timeout, idempotent, self._errors))
+        self.peer = peer
+
+    @classmethod
+    def connect(
+        cls,
+        target: str | Sequence[str] | None = None,
+        router: Router | None = None,
+        **options: Any,
+    ) -> Self:
+        """Connect as `accord.sync.connect` does, with the same options. Without a target it is
+        where the document says that the API is."""
+        return cls(cls._open(_target(cls, target, cls._url), router, **options))
+
+    def using(self, *, timeout: float | None | UnsetType = UNSET, idempotent: bool = False) -> Self:
+        """The same client, whose calls have that timeout, in seconds, and may be sent again by
+        a reconnecting peer if they are idempotent."""
+        return type(self)(self.peer, timeout=timeout, idempotent=idempotent)
+
+    def close(self) -> None:
+        """End the connection."""
+        self.peer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _Blocking:
+    """Calls, and waits for the result."""
+
+    def __init__(
+        self,
+        peer: BlockingPeer,
+        timeout: float | None | UnsetType,
+        idempotent: bool,
+        errors: Errors,
+    ) -> None:
+        self._peer = peer
+        self._timeout = timeout
+        self._idempotent = idempotent
+        self._errors = errors
+
+    def call(self, method: str, params: Any, returns: type[Returns[T]]) -> T:
+        try:
+            raw = self._peer.call(
+                method, params, into=Raw, timeout=self._timeout, idempotent=self._idempotent
+            )
+        except RpcError as error:
+            _raise_documented(error, self._errors)
+            raise
+        return _decoded(raw, method, returns)
+
+    def notify(self, method: str, params: Any) -> None:
+        self._peer.notify(method, params)
+
+
+def _target(cls: type, target: str | Sequence[str] | None, url: str) -> str | Sequence[str]:
+    if target is None and not url:
+        raise ValueError(f"{cls.__name__}.connect needs a URL: the document names no server")
+    return url if target is None else target
+
+
+def _raise_documented(error: RpcError, errors: Errors) -> None:
+    """Raise the exception that the document has for an error that was answered, if it has one."""
+    known = errors.get(error.code)
+    if known is not None and error.remote:
+        documented = known(error.message, data=error.data)
+        documented.remote = True
+        raise documented from error
+
+
+def _decoded(raw: Any, method: str, returns: type[Returns[T]]) -> T:
+    (into,) = get_args(returns)
+    try:
+        result: T = decoder(into).decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidResultError(
+            f"the result of {method} is not what the document says: {error}"
+        ) from error
+    return result
