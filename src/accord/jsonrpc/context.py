@@ -30,6 +30,12 @@ def _no_threads(function: Callable[[], Any]) -> Awaitable[Any]:
     raise RuntimeError("this call is not served with a pool of threads")
 
 
+def _no_arguments() -> dict[str, Any]:
+    raise RuntimeError(
+        "context.arguments is for interceptors; a method without any has its parameters"
+    )
+
+
 class Context:
     """One call being served. A handler gets it by annotating a parameter with `Context`.
 
@@ -42,6 +48,7 @@ class Context:
         "id",
         "in_thread",
         "method",
+        "name_arguments",
         "peer",
         "state",
     )
@@ -65,10 +72,18 @@ class Context:
         self.in_thread: InThread = _no_threads
         """Runs what blocks: `await context.in_thread(partial(read, path))`. Whoever serves an
         async method sets it to the pool that its threaded methods run in."""
+        self.name_arguments: Callable[[], dict[str, Any]] = _no_arguments
+        """Gives `arguments`; set where interceptors stand around the call."""
 
     @property
     def is_notification(self) -> bool:
         return self.id is UNSET
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the method is called with, by the names of its parameters, decoded and with
+        defaults: for interceptors. It is a copy: changing it does not change the call."""
+        return self.name_arguments()
 
     async def call(
         self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET

@@ -1,7 +1,8 @@
 """Functions that stand around calls: what they look like, and how they are put together.
 
-An interceptor sees the context of a call whose params have been bound, may do something
-before and after it, replace its result, or stop it by raising or by not proceeding.
+An interceptor sees the context of a call whose params have been bound, and its arguments. It
+may do something before and after the call, replace its result, or stop it by raising or by
+not proceeding.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
+from msgspec import Raw
+
+from accord.jsonrpc.arguments import Naming
 from accord.jsonrpc.binding import Params
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context
@@ -41,17 +45,23 @@ def is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def intercept(bind: Plan, mode: Mode, interceptors: tuple[Interceptor, ...]) -> Plan:
+def intercept(
+    bind: Plan, mode: Mode, interceptors: tuple[Interceptor, ...], naming: Naming
+) -> Plan:
     """A plan that calls through `interceptors`, the first of them outermost.
 
-    `bind` gives a function of no arguments which makes the call. What the plan returns is a
-    coroutine; wrong params are raised before it is made.
+    `bind` gives a function of no arguments which makes the call, `naming` the arguments for
+    the interceptors. What the plan returns is a coroutine; wrong params are raised before it
+    is made.
     """
     inwards = interceptors[::-1]
 
     def call(params: Params, context: Context | None) -> Any:
         assert context is not None
         bound = bind(params, context)
+        if isinstance(params, Raw):
+            params = bytes(params)  # a copy, or it would keep the receive buffer alive
+        context.name_arguments = partial(naming, params)
         proceed: Proceed = bound if mode == "async" else partial(_RUN[mode], bound, context)
         for interceptor in inwards:
             proceed = partial(interceptor, context, proceed)

@@ -15,6 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.about import NOTHING, About
+from accord.jsonrpc.arguments import Naming, members, naming
 from accord.jsonrpc.call_plan import Plan, Planner
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.interceptors import Interceptor, Mode, intercept, is_async
@@ -45,6 +46,8 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
     Wrong params are raised at once, as `InvalidParamsError`."""
     bind: Plan
     """Decodes params and gives a function of no arguments that makes the call."""
+    naming: Naming
+    """Gives the arguments by name, for interceptors."""
     interceptors: tuple[Interceptor, ...] = ()
     function_mode: Mode
     """How the function itself runs, whatever stands around it."""
@@ -63,7 +66,7 @@ class Method(Struct, frozen=True, kw_only=True, eq=False):
             mode="async",
             wants_context=True,
             interceptors=around,
-            invoke=intercept(self.bind, self.function_mode, around),
+            invoke=intercept(self.bind, self.function_mode, around, self.naming),
         )
 
 
@@ -97,6 +100,7 @@ def make_method(
         protocol=protocol,
         invoke=planner.plan(function),
         bind=planner.plan(partial(partial, function)),
+        naming=naming(signature, planner),
         function_mode=mode,
     )
 
@@ -119,6 +123,7 @@ def raw_method(plan: Plan, name: str) -> Method:
         protocol=False,
         invoke=plan,
         bind=lambda params, context: partial(plan, params, context),
+        naming=members,
         function_mode="either",
     )
 

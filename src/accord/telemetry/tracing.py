@@ -25,7 +25,7 @@ from accord.jsonrpc.peer import Peer
 
 try:
     from opentelemetry import context as current, propagate, trace
-    from opentelemetry.trace import Link, Span, SpanKind, StatusCode, TracerProvider
+    from opentelemetry.trace import Link, Span, SpanContext, SpanKind, StatusCode, TracerProvider
 except ImportError as missing:
     raise ImportError(
         "accord.telemetry.tracing needs OpenTelemetry: pip install 'accord[otel]'"
@@ -149,16 +149,20 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
 
 def _origin(about: Context) -> tuple[current.Context, list[Link]]:
     """Where the trace of a call comes from: the context of its parent, and what it is linked to."""
-    here = current.get_current()
-    if "asgi.scope" in about.state and trace.get_current_span(here).get_span_context().is_valid:
-        return here, []  # the web application's own instrumentation has read the headers
-    # Around a connection's callbacks stands what was current when it was made: not the caller.
-    there = propagate.extract(about.headers, context=current.Context())
+    origin = current.get_current()
+    if "asgi.scope" not in about.state or not _span_in(origin).is_valid:
+        # Else the web application is traced itself, and has read the headers. Around the
+        # callbacks of our own servers stands what was current when they began: not the caller.
+        origin = propagate.extract(about.headers, context=current.Context())
     if not about.channel.duplex:
-        return there, []
+        return origin, []
     # Over a WebSocket the headers came once, before all calls: those may belong to other traces.
-    handshake = trace.get_current_span(there).get_span_context()
+    handshake = _span_in(origin)
     return current.Context(), [Link(handshake)] if handshake.is_valid else []
+
+
+def _span_in(context: current.Context) -> SpanContext:
+    return trace.get_current_span(context).get_span_context()
 
 
 def _attributes(method: str, id: Id | UnsetType) -> dict[str, str]:
