@@ -270,6 +270,26 @@ def test_a_document_of_the_applications_own_making_is_what_counts() -> None:
     assert app.openapi_schema is None
 
 
+def test_a_document_that_is_given_stands_in_for_one_that_cannot_be_made() -> None:
+    app = FastAPI()
+
+    @app.get("/users/{rest:path}")
+    async def read(rest: str) -> None: ...
+
+    document = app.openapi()
+
+    def fail() -> dict[str, Any]:
+        raise AssertionError("it cannot be made")
+
+    app.openapi = fail  # type: ignore[method-assign]
+    [found] = find_routes(app, openapi=document)
+    assert (str(found), found.name, found.parameters[0].slashes) == (
+        "GET /users/{rest}",
+        "read",
+        True,
+    )
+
+
 def test_made_up_operation_ids_are_not_taken_for_names() -> None:
     app = FastAPI()
     app.get("/a", name="first")(lambda: None)

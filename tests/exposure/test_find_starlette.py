@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -198,3 +200,25 @@ def test_middleware_around_itself_is_no_application() -> None:
     around.app = around
     with pytest.raises(RegistrationError, match="cannot be known"):
         find_routes(around)
+
+
+LEAN = """
+import sys
+from accord.exposure import find_routes
+
+document = {"openapi": "3.1.0", "paths": {"/users": {"get": {}}}}
+print([str(each) for each in find_routes(print, openapi=document)], "starlette" in sys.modules)
+
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+app = Starlette(routes=[Route("/users", lambda request: None)])
+print([str(each) for each in find_routes(app)], "fastapi" in sys.modules)
+"""
+
+
+def test_nothing_is_loaded_that_the_program_does_not_use() -> None:
+    printed = subprocess.run(
+        [sys.executable, "-c", LEAN], capture_output=True, text=True, check=True
+    ).stdout
+    assert printed == "['GET /users'] False\n['GET /users'] False\n"

@@ -34,7 +34,7 @@ def find_routes(
     they are defined are there too, and say so. Raises `RegistrationError` for a document
     that makes no sense, and for an application whose routes cannot be known.
     """
-    served = _served_by(app)
+    served = _served_by(app, documents=openapi is None)
     if openapi is not None:
         found = _documented(openapi, served or [])
     elif served is not None:
@@ -53,12 +53,12 @@ def find_routes(
     return list(routes.values())
 
 
-def _served_by(app: Any) -> list[Served] | None:
+def _served_by(app: Any, *, documents: bool) -> list[Served] | None:
     if "starlette" not in sys.modules:
         return None
     from accord.exposure.served import served_by
 
-    return served_by(app)
+    return served_by(app, documents=documents)
 
 
 def _documented(

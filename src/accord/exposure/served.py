@@ -60,18 +60,22 @@ class Served(Struct, frozen=True, kw_only=True):
 class _Level(Struct, frozen=True):
     """Where in the tree of mounts something stands."""
 
+    documents: bool
+    """Whether the documents of applications are read."""
     prefix: str = ""
     parameters: tuple[RouteParameter, ...] = ()
     depth: int = 0
 
 
-def served_by(app: Any) -> list[Served] | None:
+def served_by(app: Any, *, documents: bool) -> list[Served] | None:
     """What `app` serves, or the application inside the middleware that `app` is.
 
-    None where that cannot be known. Raises `RegistrationError` where mounts do not end.
+    With `documents`, what its own document says, and those of the applications mounted in it,
+    is read. None where nothing can be known. Raises `RegistrationError` where mounts do not
+    end.
     """
     inner = _application(app)
-    return None if inner is None else list(_walk(inner, _Level()))
+    return None if inner is None else list(_walk(inner, _Level(documents)))
 
 
 def _application(app: Any) -> Any | None:
@@ -92,7 +96,7 @@ def _walk(app: Any, level: _Level) -> Iterator[Served]:
             "that is the limit"
         )
     fastapi = _fastapi()
-    operations = _operations(app, fastapi)
+    operations = _operations(app, fastapi) if fastapi is not None and level.documents else {}
     for route in app.routes if fastapi is None else fastapi.routes_of(app):
         # What FastAPI says of a route inside a router is not the route itself but has it.
         kind = getattr(route, "original_route", route)
@@ -124,9 +128,9 @@ def _fastapi() -> ModuleType | None:
     return fastapi
 
 
-def _operations(app: Any, fastapi: ModuleType | None) -> dict[tuple[str, str], Operation]:
+def _operations(app: Any, fastapi: ModuleType) -> dict[tuple[str, str], Operation]:
     """What the application's own document says, if it makes one, by method and path."""
-    value = None if fastapi is None else fastapi.document_of(app)
+    value = fastapi.document_of(app)
     if value is None:
         return {}
     document = Document(value, header_lines=True)
@@ -144,6 +148,7 @@ def _mounted(mount: Any, level: _Level) -> Iterator[Served]:
     yield from _walk(
         inner,
         _Level(
+            level.documents,
             level.prefix + mount.path_format.removesuffix("/{path}"),
             level.parameters + _path_parameters(convertors),
             level.depth + 1,
