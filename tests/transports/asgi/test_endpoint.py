@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, strategies as st
 
-from accord import Limits
+from accord import Limits, RpcError
 from accord.transports.asgi import AsgiEndpoint
 from accord.transports.asgi.protocol import Event
 from accord.transports.pages import Page
@@ -177,6 +178,43 @@ async def test_a_malformed_head_is_refused(name: bytes, value: bytes, reason: st
     assert answer == text(400, reason)
 
 
+NAMES = st.sampled_from(
+    [b"content-type", b"content-length", b"content-encoding", b"origin", b"host", b"if-none-match"]
+)
+VALUES = st.sampled_from([b"application/json", b"7", b"http://x", b"*"]) | st.binary(max_size=20)
+
+
+@given(
+    method=st.sampled_from(["POST", "GET", "HEAD", "OPTIONS"]) | st.text(),
+    path=st.sampled_from(["/", "", "/note", "/rpc"]) | st.text(),
+    root_path=st.sampled_from(["", "/rpc"]) | st.text(),
+    headers=st.lists(st.tuples(NAMES | st.binary(max_size=10), VALUES)),
+    bodies=st.lists(st.sampled_from([CALL, b"[", b"", b"]"]) | st.binary(max_size=50), max_size=3),
+    client=st.none() | st.tuples(st.text(), st.integers()),
+)
+def test_anything_is_answered(
+    method: str,
+    path: str,
+    root_path: str,
+    headers: list[tuple[bytes, bytes]],
+    bodies: list[bytes],
+    client: tuple[str, int] | None,
+) -> None:
+    app = endpoint(pages={"note": lambda: note("hi")}, limits=Limits(max_message_bytes=100))
+    answer = asyncio.run(
+        ask(
+            app,
+            *bodies,
+            method=method,
+            path=path,
+            root_path=root_path,
+            headers=headers,
+            client=client,
+        )
+    )
+    assert answer.status in (200, 204, 304, 400, 403, 404, 405, 413, 415)
+
+
 # Browsers
 
 
@@ -338,6 +376,30 @@ async def test_a_handler_knows_the_request() -> None:
     assert not context.channel.duplex
     assert context.state["asgi.scope"]["user"] is user
     assert unknown.channel.address == ""
+
+
+async def test_calls_are_observed() -> None:
+    seen: list[object] = []
+
+    class Watching:
+        def called(self, method: str, id: object, **rest: object) -> Watching:
+            seen.append(method)
+            return self
+
+        def ended(self, outcome: object, error: object) -> None:
+            seen.append(outcome)
+
+        def left(self) -> None: ...
+
+        def batch_received(self, size: int) -> None: ...
+
+        def refused(self, error: RpcError) -> None:
+            seen.append(error.code)
+
+    app = endpoint(observer=Watching())
+    assert await ask(app, CALL) == json(200, THREE)
+    await ask(app, b"{")
+    assert seen == ["add", None, -32700]
 
 
 async def test_answers_that_nobody_asked_for_are_counted() -> None:

@@ -31,7 +31,7 @@ def asked_in(scope: Scope, place: str) -> Asked:
     length = fields.get(b"content-length")
     return Asked(
         # A WebSocket is opened by a GET (RFC 6455, section 4.1), of which ASGI does not speak.
-        scope.get("method", "GET").encode("latin-1"),
+        scope.get("method", "GET").encode("latin-1", "replace"),
         place,
         fields,
         pairs,
