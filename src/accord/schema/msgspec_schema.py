@@ -15,11 +15,12 @@ from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
 import msgspec.inspect as m
-from msgspec import NODEFAULT, UnsetType
+from msgspec import NODEFAULT, Struct, UnsetType
 
 from accord.jsonrpc.codec import encode
 from accord.schema import strings
 from accord.schema.bundle import Bundle
+from accord.schema.enums import makes_members
 from accord.schema.names import name_classes, title
 from accord.schema.patterns import to_ecma
 from accord.schema.references import reference
@@ -136,14 +137,18 @@ class _Writer:
                 return {}
 
     def _collection(self, it: m.CollectionType) -> Json:
-        distinct = isinstance(it, m.SetType | m.FrozenSetType)
-        if not distinct or self._output:
-            lengths = _given(minItems=it.min_length, maxItems=it.max_length)
-            unique = {"uniqueItems": True} if distinct else {}
-            return {"type": "array", "items": self.schema(it.item_type), **lengths, **unique}
+        if not isinstance(it, m.SetType | m.FrozenSetType):
+            return self._items(it, self.schema(it.item_type))
+        if self._output:
+            return self._items(it, self.schema(it.item_type)) | {"uniqueItems": True}
         # What comes twice is in the set once, and counts once.
-        items = self._hashable(it.item_type)
-        return {"type": "array", "items": items, **_given(minItems=it.min_length)}
+        schema = self._items(it, self._hashable(it.item_type))
+        schema.pop("maxItems", None)
+        return schema
+
+    def _items(self, it: m.CollectionType, items: Json) -> Json:
+        lengths = _given(minItems=it.min_length, maxItems=it.max_length)
+        return {"type": "array", "items": items, **lengths}
 
     def _hashable(self, it: m.Type) -> Json:
         """The schema of `it` without what a set cannot hold."""
@@ -152,10 +157,14 @@ class _Writer:
                 return self._hashable(it.type) | (it.extra_json_schema or {})
             case m.AnyType():
                 return _SCALARS
+            case m.RawType():
+                return _NOTHING
             case m.UnionType():
                 return self._union(it, self._hashable)
             case m.VarTupleType():
-                return self._collection(m.VarTupleType(it.item_type, it.min_length, it.max_length))
+                return self._items(it, self._hashable(it.item_type))
+            case m.TupleType():
+                return _places([self._hashable(each) for each in it.item_types])
             case m.ListType() | m.SetType() | m.DictType() | m.TypedDictType():
                 return _NOTHING
             case m.StructType() | m.DataclassType() if not _is_hashable(it.cls):
@@ -203,19 +212,27 @@ class _Writer:
         return {word: each for word, each in schema.items() if word not in ("type", "examples")}
 
     def _union(self, it: m.UnionType, schema: Callable[[m.Type], Json] | None = None) -> Json:
-        write = schema or self.schema
-        structs = [inner for each in it.types if isinstance(inner := _bare(each), m.StructType)]
-        if len(structs) < 2:
-            return {"anyOf": [write(each) for each in it.types]}
-        # Of a struct alone the tag may be left out; among others it decides.
-        return {
-            "anyOf": [
-                write(each) | _required([inner.tag_field])
-                if isinstance(inner := _bare(each), m.StructType) and not inner.array_like
-                else write(each)
-                for each in it.types
-            ]
-        }
+        types = it.types
+        if not self._output:
+            types = tuple(each for each in types if not isinstance(_bare(each), m.RawType))
+            # msgspec reads nothing as raw where something else is possible.
+        write = self._tagged(types, schema or self.schema)
+        return {"anyOf": [write(each) for each in types]}
+
+    def _tagged(
+        self, types: tuple[m.Type, ...], schema: Callable[[m.Type], Json]
+    ) -> Callable[[m.Type], Json]:
+        """Of a struct alone the tag may be left out; among others it decides."""
+        if sum(isinstance(_bare(each), m.StructType) for each in types) < 2:
+            return schema
+
+        def write(each: m.Type) -> Json:
+            inner = _bare(each)
+            if isinstance(inner, m.StructType) and not inner.array_like:
+                return schema(each) | {"required": [inner.tag_field]}
+            return schema(each)
+
+        return write
 
     def _custom(self, cls: type) -> Json:
         if cls is object:
@@ -251,7 +268,8 @@ class _Writer:
             )
         if closed or self._output:
             return _places(places) | {"minItems": needed}
-        return {"type": "array", "prefixItems": places, "minItems": needed}
+        prefix = {"prefixItems": places} if places else {}
+        return {"type": "array", **prefix, "minItems": needed}
 
     def _tagged_object(self, it: m.StructType) -> Json:
         schema = self._object(it)
@@ -309,16 +327,11 @@ def _places(places: list[Json]) -> Json:
 
 def _enumeration(values: list[Any], cls: type[enum.Enum], key: Callable[[Any], Any] | None) -> Json:
     """The values of an enum, or only their kind where the class makes up more of them."""
-    if issubclass(cls, enum.Flag) or _makes_members(cls):
+    if makes_members(cls):
         if key is None:
             return {"type": "string" if isinstance(values[0], str) else "integer"}
         return {} if isinstance(values[0], str) else strings.INTEGER_KEY
     return {"enum": values if key is None else [key(each) for each in values]}
-
-
-def _makes_members(cls: type[enum.Enum]) -> bool:
-    own: Any = cls._missing_
-    return own.__func__ is not enum.Enum.__dict__["_missing_"].__func__
 
 
 def _is_text(it: m.Type) -> bool:
@@ -329,7 +342,11 @@ def _is_text(it: m.Type) -> bool:
 
 
 def _is_hashable(cls: Any) -> bool:
-    return getattr(cls, "__origin__", cls).__hash__ is not None
+    cls = getattr(cls, "__origin__", cls)
+    if issubclass(cls, Struct):  # which has a __hash__ that refuses
+        config = cls.__struct_config__
+        return config.frozen or not config.eq or "__hash__" in cls.__dict__
+    return cls.__hash__ is not None
 
 
 def _is_required(field: m.Field) -> bool:

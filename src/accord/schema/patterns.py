@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 
 _TOKEN = re.compile(
-    r"""(?P<group>\(\?P<(?P<name>[A-Za-z_]\w*)>)
+    r"""(?P<named>\(\?P?<(?P<name>[A-Za-z_]\w*)>)
+      | (?P<group>\((?!\?))
       | (?P<back>\(\?P=(?P<of>[A-Za-z_]\w*)\))
-      | (?P<open>\((?:\?(?:[:=!]|<[=!]|<[A-Za-z_]\w*>))?(?!\?))
+      | (?P<other>\(\?(?:[:=!]|<[=!]))
       | (?P<start>\\A)
       | (?P<end>\\[Zz])
       | (?P<known>\\(?:[dDwWsSbBnrtfv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[1-9]\d?|[pP]\{\w+\}))
@@ -37,11 +38,16 @@ _SYNTAX = frozenset("^$\\.*+?()[]{}|/")
 
 
 def to_ecma(pattern: str) -> str | None:
-    """`pattern` as ECMAScript writes it; None when it cannot say the same."""
+    """`pattern` as ECMAScript writes it; None when it cannot say the same.
+
+    Groups lose their names: Python and ECMAScript write them differently, and validators of
+    both read schemas.
+    """
     tokens = list(_tokens(_TOKEN, pattern))
     if "".join(found[0] for found in tokens) != pattern:
         return None
-    written = [_write(found) for found in tokens]
+    groups = [found["name"] for found in tokens if found.lastgroup in ("named", "group")]
+    written = [_write(found, groups) for found in tokens]
     return None if None in written else "".join(each or "" for each in written)
 
 
@@ -53,12 +59,12 @@ def _tokens(of: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
         at = found.end()
 
 
-def _write(found: re.Match[str]) -> str | None:
+def _write(found: re.Match[str], groups: list[str | None]) -> str | None:
     match found.lastgroup, found[0]:
-        case "group", _:
-            return f"(?<{found['name']}>"
+        case "named", _:
+            return "("
         case "back", _:
-            return rf"\k<{found['of']}>"
+            return rf"(?:\{groups.index(found['of']) + 1})"
         case "start", _:
             return "^"
         case "end", _:

@@ -6,13 +6,13 @@ and from JSON; where that takes more than the schema would say, the schema gives
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from accord.schema.aliases import places, with_places
+from accord.schema.enums import makes_members
 from accord.schema.patterns import to_ecma
 from accord.schema.schema import Json, Role, Schema
 
@@ -88,8 +88,8 @@ class _Generator(GenerateJsonSchema):
 
     def enum_schema(self, schema: Any) -> Json:
         described = super().enum_schema(schema)
-        if "missing" in schema or issubclass(schema["cls"], enum.Flag):
-            del described["enum"]
+        if self._reads and makes_members(schema["cls"]):
+            return {word: described[word] for word in described if word not in ("enum", "type")}
         return described
 
     # Arrays
@@ -138,14 +138,24 @@ class _Generator(GenerateJsonSchema):
             described["additionalProperties"] = self.generate_inner(schema["values_schema"])
         keys = schema.get("keys_schema", {"type": "any"})
         textual = keys["type"] in ("any", "str")
-        if keys["type"] == "str" and len(names := self.generate_inner(keys)) > 1:
-            described["propertyNames"] = {word: names[word] for word in names if word != "type"}
+        if names := self._key(keys):
+            described["propertyNames"] = names
         if "min_length" in schema:
             described["minProperties"] = schema["min_length"]
         if "max_length" in schema and (textual or not self._reads):
             # Other keys may be written in several ways, and count once.
             described["maxProperties"] = schema["max_length"]
         return described
+
+    def _key(self, schema: Any) -> Json:
+        """What the name of a member must be. Numbers and others are read in many spellings."""
+        if schema["type"] == "str":
+            described = self.generate_inner(schema)
+            return {word: described[word] for word in described if word != "type"}
+        if schema["type"] == "enum" and not makes_members(schema["cls"]):
+            values = [member.value for member in schema["members"]]
+            return {"enum": values} if all(isinstance(each, str) for each in values) else {}
+        return {}
 
     def model_fields_schema(self, schema: Any) -> Json:
         return self._with_aliases(super().model_fields_schema(schema), schema["fields"])
