@@ -159,6 +159,7 @@ async def stubborn() -> None:
 @router.method
 async def awaits_cancelled() -> None:
     future = asyncio.get_running_loop().create_future()
+    await asyncio.sleep(0)
     future.cancel()
     await future
 

@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 from msgspec import UNSET
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -221,6 +222,15 @@ def test_any_name_of_a_method_is_a_label(name: str) -> None:
     metrics = Metrics()
     observe(metrics, name)
     assert plain(metrics)["accord_calls_in_flight", (("method", name),)] == 0
+
+
+@given(st.lists(st.text(min_size=1), max_size=5, unique=True))
+def test_every_name_comes_back_as_it_was(names: list[str]) -> None:
+    metrics = Metrics(buckets=(1,))
+    for name in names:
+        observe(metrics, name)
+    found = {labels[0][1] for name, labels in plain(metrics) if name == "accord_calls_in_flight"}
+    assert found == set(names)
 
 
 def test_half_a_surrogate_pair_in_a_name_is_escaped() -> None:
