@@ -9,6 +9,7 @@ import pytest
 
 from accord import __version__
 from accord.cli.exits import MEANINGS
+from accord.cli.parser import COMMANDS, in_group
 from tests.cli.command import PATIENCE, Completed, accord
 
 
@@ -28,9 +29,9 @@ def test_help_says_what_it_is_for_with_examples_commands_and_exit_codes() -> Non
         assert expected in shown.out
 
 
-@pytest.mark.parametrize("command", ["call", "demo", "completion"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command: str) -> None:
-    shown = accord(command, "--help")
+    shown = accord(*command.split(), "--help")
     assert (shown.code, shown.err) == (0, "")
     assert shown.out.startswith(f"usage: accord {command}")
 
@@ -39,6 +40,13 @@ def test_without_a_command_the_help_goes_to_stderr() -> None:
     shown = accord()
     assert (shown.code, shown.out) == (2, "")
     assert shown.err.startswith("usage: accord")
+
+
+def test_the_first_word_of_a_command_alone_lists_what_can_follow() -> None:
+    shown = accord("openrpc")
+    assert (shown.code, shown.out) == (2, "")
+    assert "  openrpc lint      find what is wrong with an OpenRPC document\n" in shown.err
+    assert accord("openrpc", "--help").out == shown.err.removesuffix("\n")
 
 
 def test_help_loads_nothing_slow() -> None:
@@ -57,7 +65,11 @@ def test_help_loads_nothing_slow() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["frob"], "there is no command 'frob', only call, demo, completion; see accord --help"),
+        (["frob"], f"there is no command 'frob', only {', '.join(COMMANDS)}; see accord --help"),
+        (
+            ["openrpc", "frob"],
+            f"there is no command 'openrpc frob', only {', '.join(in_group('openrpc'))}; see accord --help",
+        ),
         (["--frob"], "unrecognized arguments: --frob; see accord --help"),
         (["call"], "a URL is missing, such as tcp://127.0.0.1:7000; see accord call --help"),
         (["call", "tcp://127.0.0.1:1"], "a METHOD is missing; see accord call --help"),

@@ -40,7 +40,10 @@ def test_the_script_parses(scripts: Path, shell: str) -> None:
 @pytest.mark.parametrize(
     ("line", "suggested"),
     [
-        ("accord ", "call demo completion -h --help --version"),
+        ("accord ", "call demo openrpc completion -h --help --version"),
+        ("accord openrpc l", "lint"),
+        ("accord openrpc lint --str", "--strict"),
+        ("accord openrpc lint openrpc", ""),
         ("accord de", "demo"),
         ("accord completion ", "bash zsh fish"),
         ("accord call tc", "tcp://"),
@@ -68,6 +71,8 @@ def test_fish_suggests(scripts: Path) -> None:
     assert in_shell("fish", "-c", program).split("\t")[0] == "--framing"
     program = f"source {scripts / 'accord.fish'}; complete -C 'accord de'"
     assert in_shell("fish", "-c", program).split("\t")[0] == "demo"
+    program = f"source {scripts / 'accord.fish'}; complete -C 'accord openrpc li'"
+    assert in_shell("fish", "-c", program).split("\t")[0] == "lint"
 
 
 def test_zsh_defines_the_completion(scripts: Path) -> None:

@@ -18,7 +18,7 @@ from accord.cli import exits, schemes
 from accord.cli.batch import Item, read_batch
 from accord.cli.certificates import client_tls
 from accord.cli.exits import UsageError
-from accord.cli.flags import duration, size
+from accord.cli.flags import duration, header, size
 from accord.cli.output import (
     describe,
     error_object,
@@ -262,16 +262,9 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(
         limits=Limits(max_message_bytes=arguments.max_message_bytes),
         tls=client_tls(ca=arguments.ca, insecure=arguments.insecure),
-        headers=dict(map(_header, arguments.header)),
+        headers=dict(map(header, arguments.header)),
         **options,
     )
-
-
-def _header(text: str) -> tuple[str, str]:
-    name, colon, content = text.partition(":")
-    if not colon or not name.strip():
-        raise UsageError(f"--header {text!r} is not of the form 'Name: value'")
-    return name.strip(), content.strip()
 
 
 def _router(answers: list[str]) -> Router:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec.structs import FieldInfo, fields
 
+from accord.cli.exits import UsageError
 from accord.jsonrpc.limits import Limits, ServerLimits
 
 _GROUPS: Final[dict[str, type[Limits] | type[ServerLimits]]] = {
@@ -48,6 +49,14 @@ def count(text: str, wanted: str = "a number, 0 or more") -> int:
 def size(text: str) -> int | None:
     """A number, None for `unlimited` or 0."""
     return None if text == "unlimited" else count(text, "a number, or unlimited") or None
+
+
+def header(text: str) -> tuple[str, str]:
+    """The name and the value of a header. Raises `UsageError`."""
+    name, colon, content = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"--header {text!r} is not of the form 'Name: value'")
+    return name.strip(), content.strip()
 
 
 _READERS: Final[dict[object, tuple[Callable[[str], Any], str]]] = {

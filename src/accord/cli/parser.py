@@ -15,6 +15,8 @@ from accord.cli.exits import MEANINGS, UsageError
 COMMANDS: Final = {
     "call": "call a method, anywhere",
     "demo": "serve a few methods to try things out with",
+    "openrpc lint": "find what is wrong with an OpenRPC document",
+    "openrpc document": "print the OpenRPC document of a program",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of
