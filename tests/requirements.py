@@ -93,7 +93,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("O-01", "JSON-RPC by POST at a path of your choice, mounted into any ASGI application."),
         ("O-12", "Batch size, request size, calls in flight and time per call are limited."),
     ),
-    ("accord.openrpc.expose", "tests"): (
+    ("accord.openrpc.exposure", "tests"): (
         ("O-02", "Routes of a web application are methods, called in process, middleware and all."),
         ("O-03", "Include and exclude patterns select the routes."),
         (
