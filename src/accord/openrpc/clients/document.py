@@ -6,6 +6,7 @@ The document is hostile: what it says becomes values here and never code.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -16,9 +17,6 @@ from accord.openrpc.clients.schema_parts import Json, dict_in, list_in
 from accord.openrpc.clients.schemas import Schemas, description
 
 MOST_METHODS: Final = 20_000
-
-CONNECTABLE: Final = frozenset({"http", "https", "ws", "wss", "tcp", "tls"})
-"""Of a server's URL from a document: those that start no program and open no file."""
 
 
 def read_api(content: Any) -> Api:
@@ -31,7 +29,7 @@ def read_api(content: Any) -> Api:
         title=_text(info, "title"),
         version=_text(info, "version"),
         description=_text(info, "description"),
-        url=_server(content),
+        urls=tuple(_servers(content)),
         declarations=reader.declarations(),
         methods=methods,
     )
@@ -129,19 +127,22 @@ class _Reader:
         return found
 
 
-def _server(content: Json) -> str:
-    """The first URL under `servers` that can be connected to as it is."""
+def _servers(content: Json) -> Iterator[str]:
+    """The URLs under `servers` that can be connected to as they are."""
     servers = content.get("servers")
     for server in servers if isinstance(servers, list) else ():
         url = server.get("url") if isinstance(server, dict) else None
-        if isinstance(url, str) and url.isprintable() and "{" not in url:
-            try:
-                parts = urlsplit(url)
-            except ValueError:
-                continue
-            if parts.scheme in CONNECTABLE and parts.netloc:
-                return url
-    return ""
+        if isinstance(url, str) and _is_usable(url):
+            yield url
+
+
+def _is_usable(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    has_variables = "{" in url
+    return url.isprintable() and not has_variables and bool(parts.scheme and parts.netloc)
 
 
 def _text(entry: Json, word: str) -> str:

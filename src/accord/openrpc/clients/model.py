@@ -7,7 +7,7 @@ programming language is known here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -148,10 +148,14 @@ class Api(Struct, frozen=True):
     title: str
     version: str
     description: str
-    url: str
-    """Where it is served, by the document's own word; may be empty."""
+    urls: tuple[str, ...]
+    """Where it is served, by the document's own word."""
     declarations: Mapping[str, Declaration]
     methods: tuple[Method, ...]
+
+    def url(self, schemes: Container[str]) -> str:
+        """The first URL of one of these schemes; empty if there is none."""
+        return next((url for url in self.urls if url.partition(":")[0] in schemes), "")
 
 
 def union(*types: Type) -> Type:

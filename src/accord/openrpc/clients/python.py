@@ -69,6 +69,8 @@ _HIDDEN: Final = frozenset({*_MODULES, *_IMPORTED, "self"})
 """What no field, parameter or method may be called: the source around it means something else."""
 _OWN: Final = ("batch", "close", "connect", "peer", "using")
 """What a client has beside the methods of the API."""
+_CONNECTABLE: Final = frozenset({"http", "https", "ws", "wss", "tcp", "tls"})
+"""Schemes to take from a document: those that start no program and open no file."""
 
 Block = list[str]
 
@@ -227,8 +229,8 @@ class _Writer:
         block = docstring([paragraph(f"A connection to {called}.", STEP)], STEP)
         if self._blocking:
             block += ["", f"{STEP}_open = staticmethod(connect)"]
-        if self._api.url:
-            block += ["", f"{STEP}_url = {string(self._api.url)}"]
+        if url := self._api.url(_CONNECTABLE):
+            block += ["", f"{STEP}_url = {string(url)}"]
         if self._errors:
             items = [f"{code}: {name}" for code, name in self._errors.items()]
             block += ["", *bracketed(STEP, "_errors: ClassVar[Errors] = {", items, "}")]
