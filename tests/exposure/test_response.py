@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -376,3 +377,19 @@ def test_many_rejections_are_cut() -> None:
     with pytest.raises(RpcError) as raised:
         read_response(ROUTE, rejection(*entries), max_error_bytes=1_000_000)
     assert len(raised.value.data["problems"]) == 10
+
+
+def test_the_docs_have_the_table_of_statuses() -> None:
+    page = Path(__file__).parents[2] / "docs" / "exposure.md"
+    table = page.read_text(encoding="utf-8").partition("| status | code | `data.reason` |\n")[2]
+    rows = [line.strip("|").split("|") for line in table.partition("\n\n")[0].splitlines()[1:]]
+    named = {300: "3xx", 402: "other 4xx", 500: "other 5xx"} | {each: str(each) for each in ERRORS}
+    assert [tuple(cell.strip() for cell in row) for row in rows] == [
+        (shown, str(CATALOGUE.named(name).code), f"`{name}`")
+        for shown, name in sorted(
+            ((shown, error_name(status)) for status, shown in named.items()),
+            key=lambda row: (
+                row[0].replace("other 4xx", "499").replace("other 5xx", "599").replace("3xx", "300")
+            ),
+        )
+    ]

@@ -156,8 +156,9 @@ class InProcess:
     # Beginning and end
 
     async def __aenter__(self) -> InProcess:
-        self._lifespan = Lifespan(self._app)
-        await self._lifespan.start()
+        lifespan = Lifespan(self._app)
+        await lifespan.start()
+        self._lifespan = lifespan
         return self
 
     async def __aexit__(
