@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import UnionType
 from typing import Any
 
 from accord.schema.references import component_key
@@ -13,6 +14,8 @@ def title(cls: Any) -> str:
     arguments = getattr(cls, "__args__", ())
     if not arguments:
         return str(getattr(cls, "__name__", cls))
+    if isinstance(cls, UnionType):
+        return " | ".join(map(title, arguments))
     return f"{cls.__origin__.__name__}[{', '.join(title(each) for each in arguments)}]"
 
 
