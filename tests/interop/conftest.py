@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -14,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.interop.programs import ACCORD, serving
+from tests.node_packages import node_packages
 from tests.transports.conftest import certificate as certificate
-
-HERE = Path(__file__).parent
-CACHE = HERE.parent.parent / ".cache" / "interop"
 
 Demo = Callable[..., str]
 """Starts `accord demo` with a URL and flags, once a session; returns where it listens."""
@@ -26,36 +20,7 @@ Demo = Callable[..., str]
 @pytest.fixture(scope="session")
 def packages() -> Path:
     """The folder `node_modules` with what package-lock.json pins."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("needs node and npm")
-    lock = (HERE / "package-lock.json").read_bytes()
-    folder = CACHE / hashlib.sha256(lock).hexdigest()[:16]
-    if not folder.exists():
-        try:
-            _install(folder)
-        except subprocess.CalledProcessError as error:
-            pytest.skip(f"npm cannot install the peers: {error.stderr.strip().splitlines()[-1]}")
-    return folder / "node_modules"
-
-
-def _install(folder: Path) -> None:
-    """Raises CalledProcessError; leaves nothing half done behind."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=folder.parent))
-    try:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, made)
-        subprocess.run(
-            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=made,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        with contextlib.suppress(OSError):  # another run was faster
-            made.rename(folder)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+    return node_packages(Path(__file__).parent)
 
 
 @pytest.fixture(scope="session")

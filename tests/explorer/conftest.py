@@ -1,0 +1,58 @@
+"""One browser and one library for all tests of the explorer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+from accord import serve
+from tests.explorer.library import DOCUMENT, library
+from tests.explorer.visit import Visit, pages_for, visiting
+from tests.node_packages import node_packages
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """The folder `node_modules` with what package-lock.json pins."""
+    return node_packages(Path(__file__).parent)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("needs chromium")
+    # Root has no sandbox to put a browser into.
+    flags = ["--no-sandbox"] if os.getuid() == 0 else []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=flags)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture(scope="session")
+def heard() -> list[Any]:
+    """What notifications told the library."""
+    return []
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def url(heard: list[Any]) -> AsyncIterator[str]:
+    """Where the library is."""
+    async with serve(
+        library(heard), "http://127.0.0.1:0/rpc", pages=pages_for(DOCUMENT), drain=0.1
+    ) as server:
+        yield server.url
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visit(browser: Browser, url: str) -> AsyncIterator[Visit]:
+    async with visiting(browser, url) as visit:
+        yield visit
