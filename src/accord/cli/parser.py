@@ -17,6 +17,7 @@ COMMANDS: Final = {
     "demo": "serve a few methods to try things out with",
     "openrpc lint": "find what is wrong with an OpenRPC document",
     "openrpc document": "print the OpenRPC document of a program",
+    "openrpc client": "write a typed client from an OpenRPC document",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of
