@@ -363,6 +363,23 @@ def test_bytes_are_given_in_base64() -> None:
         assert refusal(plan, {"body": value})[1]["expected"] == "base64 text"
 
 
+@pytest.mark.parametrize(
+    ("form", "media_type", "content_type"),
+    [
+        ("json", "application/vnd.api+json", b"application/vnd.api+json"),
+        ("text", "text/csv; header=present", b"text/csv; charset=utf-8"),
+        ("binary", "image/png", b"image/png"),
+    ],
+)
+def test_a_body_has_the_media_type_that_the_route_names(
+    form: BodyForm, media_type: str, content_type: bytes
+) -> None:
+    body = parameter("body", "body", wire_name="")
+    route = Route(method="PUT", path="/", body=form, body_media_type=media_type, parameters=(body,))
+    request = RequestPlan(route).build({"body": "AAAA"})
+    assert dict(request.headers)[b"content-type"] == content_type
+
+
 FILE = Schema({"type": "string", "format": "binary"})
 FILES = Schema({"type": "array", "items": {"anyOf": [{"contentMediaType": "image/png"}]}})
 
@@ -508,6 +525,10 @@ def test_a_part_of_the_nested_form_holds_its_members() -> None:
         (
             Route(method="GET", path="/", parameters=(parameter("a", "body"),)),
             "GET / has no body, and parameter 'a' is in it",
+        ),
+        (
+            Route(method="POST", path="/", body="json", body_media_type="a/b\r\nx: y"),
+            "POST / has no media type in 'a/b\\r\\nx: y'",
         ),
         (
             Route(

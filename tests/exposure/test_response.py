@@ -350,6 +350,15 @@ def test_a_rejection_inside_the_whole_body_is_placed_in_it() -> None:
     assert raised.value.data["path"] == "body[0].name"
 
 
+def test_a_rejection_in_the_nested_form_is_placed_in_its_part() -> None:
+    member = RouteParameter(name="x-token", wire_name="x-token", location="header")
+    part = RouteParameter(name="headers", wire_name="", location="header", members=(member,))
+    route = Route(method="GET", path="/", parameters=(part,))
+    entry = {"type": "missing", "loc": ["header", "x-token"], "msg": "Field required"}
+    _, _, data = error(rejection(entry), route)
+    assert (data["parameter"], data["path"]) == ("headers", "headers.x-token")
+
+
 @pytest.mark.parametrize(
     "detail",
     [

@@ -6,9 +6,10 @@ the pieces of one call together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, assert_never
 
 from accord.exposure.multipart import join_parts, make_parts
 from accord.exposure.route import Route, RouteParameter
@@ -27,6 +28,8 @@ from accord.jsonrpc.errors import RegistrationError
 Piece: TypeAlias = Any
 """What one argument adds to a body; each form has its own kind."""
 
+_MEDIA_TYPE: Final = re.compile(r"[\x20-\x7e]*")
+
 
 class Body(Protocol):
     """One form of body."""
@@ -39,7 +42,9 @@ class Body(Protocol):
 
 
 def choose_body(route: Route) -> Body:
-    """The body that the requests of a route have."""
+    """The body that the requests of a route have. Raises `RegistrationError`."""
+    if _MEDIA_TYPE.fullmatch(route.body_media_type) is None:
+        raise RegistrationError(f"{route} has no media type in {route.body_media_type!r}")
     match route.body:
         case "none":
             return _NoBody(route)
@@ -50,9 +55,12 @@ def choose_body(route: Route) -> Body:
         case "multipart":
             return _MultipartBody()
         case "text":
-            return _WholeBody("text/plain; charset=utf-8", _from_text)
+            text = route.body_media_type.partition(";")[0] or "text/plain"
+            return _WholeBody(f"{text}; charset=utf-8", _from_text)
         case "binary":
-            return _WholeBody("application/octet-stream", from_base64)
+            return _WholeBody(route.body_media_type or "application/octet-stream", from_base64)
+        case never:
+            assert_never(never)
 
 
 class _NoBody:
@@ -76,8 +84,9 @@ class _JsonBody:
         self._whole = any(not each.wire_name for each in body)
         if self._whole and len(body) > 1:
             raise RegistrationError(f"{route} has a parameter for the whole body and others in it")
+        self._content_type = route.body_media_type or "application/json"
         # A body that is required is there even if nothing in it is.
-        self._empty = ("application/json", b"{}") if route.body_required and body else ("", b"")
+        self._empty = (self._content_type, b"{}") if route.body_required and body else ("", b"")
 
     def piece(self, parameter: RouteParameter) -> Callable[[Any], Piece]:
         name = parameter.wire_name
@@ -86,7 +95,7 @@ class _JsonBody:
     def join(self, pieces: list[Piece]) -> tuple[str, bytes]:
         if not pieces:
             return self._empty
-        return "application/json", encode(pieces[0][1] if self._whole else dict(pieces))
+        return self._content_type, encode(pieces[0][1] if self._whole else dict(pieces))
 
 
 class _FormBody:

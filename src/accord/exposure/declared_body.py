@@ -46,6 +46,8 @@ class Body(Struct, frozen=True, kw_only=True):
 
     form: BodyForm = "none"
     required: bool = False
+    media_type: str = ""
+    """Empty where the document leaves it open, as `image/*` does."""
     members: tuple[RouteParameter, ...] = ()
     """By their own names; empty where the body is one value."""
     whole: RouteParameter | None = None
@@ -81,7 +83,8 @@ def read_body(document: Document, value: Any, place: str) -> Body:
     members: tuple[RouteParameter, ...] = ()
     if schema is not None and form in ("json", "form", "multipart"):
         members = _members(document, schema, f"{here}.schema", required=required)
-    return Body(form=form, required=required, members=members, whole=whole)
+    exact = "" if "*" in media_type else media_type
+    return Body(form=form, required=required, media_type=exact, members=members, whole=whole)
 
 
 def is_json(media_type: str) -> bool:

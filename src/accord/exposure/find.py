@@ -91,6 +91,7 @@ def _route(operation: Operation, served: Served | None, *, nested: bool) -> Rout
         parameters=(nest if nested else flat)(declared, operation.body),
         body=operation.body.form,
         body_required=operation.body.required,
+        body_media_type=operation.body.media_type,
         responses=operation.responses,
         name="" if served is None else served.name,
         operation_id="" if made_up else operation.operation_id,

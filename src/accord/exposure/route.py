@@ -65,6 +65,8 @@ class Route(Struct, frozen=True, kw_only=True):
     """Required ones first, else in the order in which the application declares them."""
     body: BodyForm = "none"
     body_required: bool = False
+    body_media_type: str = ""
+    """What the route says its body is; empty where the form alone says so."""
     responses: tuple[RouteResponse, ...] = ()
     name: str = ""
     """The name of the route or of its function, where there is one."""
