@@ -53,6 +53,7 @@ def feed_slowly(decoder: SseDecoder, stream: bytes) -> list[SseEvent]:
         (b"data: a: b\n\n", [SseEvent(b"a: b")]),
         (b"data: 1\n\ndata: 2\n\n", [SseEvent(b"1"), SseEvent(b"2")]),
         (b"data: [1,\ndata: 2]\n\n", [SseEvent(b"[1,\n2]")]),
+        (b"data: 1\ndata: 2\ndata: 3\n\n", [SseEvent(b"1\n2\n3")]),
         (b"data\n\n", [SseEvent(b"")]),
         (b"data:\n\n", [SseEvent(b"")]),
         (b"data\ndata\n\n", [SseEvent(b"\n")]),
