@@ -96,6 +96,7 @@ class _Reader:
                 described.get("required") is True,
                 _told(described),
                 described.get("deprecated") is True,
+                described.get("x-variadic") is True,
             )
         return tuple(found.values())
 

@@ -116,6 +116,8 @@ class Parameter(Struct, frozen=True):
     required: bool
     doc: str = ""
     deprecated: bool = False
+    variadic: bool = False
+    """Whether it stands for any number of further params, each of its type."""
 
 
 class Error(Struct, frozen=True):

@@ -12,7 +12,16 @@ from keyword import iskeyword
 from typing import Final
 
 from accord.jsonrpc.errors import RpcError, from_wire
-from accord.openrpc.clients.model import Api, Declaration, Error, Field, Method, Parameter, Record
+from accord.openrpc.clients.model import (
+    Api,
+    Constant,
+    Declaration,
+    Error,
+    Field,
+    Method,
+    Parameter,
+    Record,
+)
 from accord.openrpc.clients.names import Scope, pascal, snake
 from accord.openrpc.clients.prose import line
 from accord.openrpc.clients.python_text import (
@@ -20,6 +29,7 @@ from accord.openrpc.clients.python_text import (
     WIDTH,
     bracketed,
     docstring,
+    literal,
     paragraph,
     string,
 )
@@ -128,20 +138,21 @@ class _Writer:
         yield block
 
     def _field(self, name: str, field: Field, hint: tuple[str, ...], names: list[str]) -> Block:
-        options = [] if field.required else ["default=UNSET"]
-        options += [] if field.name == name else [f"name={string(field.name)}"]
-        default = "" if field.required else " = UNSET"
+        default = _default(field)
+        options = [f"default={default}"] if default else []
+        ending = f" = {default}" if default else ""
         if field.name != name:
-            default = f" = msgspec.field({', '.join(options)})"
+            options.append(f"name={string(field.name)}")
+            ending = " = msgspec.field("
         written = self._types.expression(field.type, hint, names)
-        if len(f"{STEP}{name}: {written} | UnsetType{default}") > WIDTH:
+        if len(f"{STEP}{name}: {written} | UnsetType{ending}") > WIDTH:
             written = self._types.alias(field.type, hint)
-        before = f"{name}: {written if field.required else _optional(written)}"
+        before = f"{name}: {written if field.required else _optional(written)}{ending}"
         said = [paragraph(field.doc, STEP), ["Deprecated."] if field.deprecated else []]
         doc = docstring(said, STEP)
         if field.name == name:
-            return [f"{STEP}{before}{default}", *doc]
-        return [*bracketed(STEP, f"{before} = msgspec.field(", options, ")"), *doc]
+            return [f"{STEP}{before}", *doc]
+        return [*bracketed(STEP, before, options, ")"), *doc]
 
     def _open_record(self, name: str, declared: Declaration, record: Record) -> Block:
         shown, decoded = [], []
@@ -172,7 +183,8 @@ class _Writer:
         """A class for each documented code that has none in Accord already."""
         found: dict[int, str] = {}
         for error in (error for method in self._api.methods for error in method.errors):
-            if error.code not in found and type(from_wire(error.code, "")) is RpcError:
+            known = error.code == RpcError.code or type(from_wire(error.code, "")) is not RpcError
+            if error.code not in found and not known:
                 called = pascal([error.message], "Error").removesuffix("Error")
                 found[error.code] = self._scope.claim(f"{called}Error")
         return found
@@ -255,14 +267,23 @@ class _Writer:
         ]
 
     def _signature(self, method: Method, names: dict[str, str], hidden: set[str]) -> list[str]:
-        required = [each for each in method.parameters if each.required]
-        optional = [each for each in method.parameters if not each.required]
-        found = ["self", *(self._parameter(method, each, names, hidden) for each in required)]
-        if optional:
-            found.append("*")
-        return found + [
-            f"{_optional(self._parameter(method, each, names, hidden))} = UNSET"
-            for each in optional
+        found, optional, further = ["self"], [], []
+        for each in method.parameters:
+            written = self._parameter(method, each, names, hidden)
+            if each.variadic:
+                further.append(written)
+            elif each.required:
+                found.append(written)
+            else:
+                optional.append(f"{_optional(written)} = UNSET")
+        if method.by_position:
+            found += [f"*{each}" for each in further[:1]] or (["*"] if optional else [])
+            return found + optional
+        return [
+            *found,
+            *(["*"] if optional else []),
+            *optional,
+            *(f"**{each}" for each in further[:1]),
         ]
 
     def _parameter(
@@ -298,6 +319,17 @@ def _attribute(name: str, otherwise: str = "method") -> str:
     return f"{found}_" if iskeyword(found) or found in _HIDDEN else found
 
 
+def _default(field: Field) -> str:
+    """What a field is unless it is given: left out, or the only value that it can have."""
+    match field.type:
+        case _ if not field.required:
+            return "UNSET"
+        case Constant((str() | bool() | None as value,)):
+            return literal(value)
+        case _:
+            return ""
+
+
 def _optional(written: str) -> str:
     """What may also be left out; `None` stays the last of a union."""
     if written.endswith(" | None"):
@@ -329,15 +361,19 @@ def _body(method: Method, names: dict[str, str], returns: str) -> Block:
 def _params(method: Method, names: dict[str, str], indent: str) -> tuple[str, Block]:
     """An expression for the params of a call; and, where it may be long, the lines that give
     the same params the name `params`."""
-    given = [names[each.name] for each in method.parameters]
+    star = "*" if method.by_position else "**"
+    given = [f"{star if each.variadic else ''}{names[each.name]}" for each in method.parameters]
     if not given:
         return "UNSET", []
-    complete = all(each.required for each in method.parameters)
+    complete = all(each.required or each.variadic for each in method.parameters)
     if method.by_position:
         listed = f"[{', '.join(given)}]"
         lines = bracketed(indent, "params = [", given, "]")
         return (listed if complete else f"placed({listed})"), lines
-    pairs = [f"{string(each.name)}: {names[each.name]}" for each in method.parameters]
+    pairs = [
+        argument if each.variadic else f"{string(each.name)}: {argument}"
+        for each, argument in zip(method.parameters, given, strict=True)
+    ]
     named = f"{{{', '.join(pairs)}}}"
     lines = bracketed(indent, "params = {", pairs, "}")
     return (named if complete else f"given({named})"), lines

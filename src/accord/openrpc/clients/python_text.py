@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from accord.openrpc.clients.model import Scalar
 from accord.openrpc.clients.prose import lines
 
 WIDTH: Final = 88
 STEP: Final = "    "
+
+
+def literal(value: Scalar) -> str:
+    """What may stand in `Literal`."""
+    return string(value) if isinstance(value, str) else repr(value)
 
 
 def string(text: str) -> str:

@@ -37,7 +37,7 @@ from accord.openrpc.clients.model import (
     union,
 )
 from accord.openrpc.clients.names import Scope, pascal
-from accord.openrpc.clients.python_text import string
+from accord.openrpc.clients.python_text import literal
 from accord.openrpc.clients.references import order
 
 BUILTINS: Final = frozenset({"bool", "bytes", "dict", "float", "int", "list", "str", "tuple"})
@@ -179,7 +179,7 @@ class PythonTypes:
             case Primitive():
                 return Piece(_plain(_primitive(type)[0], hidden))
             case Constant(values):
-                return Piece("Literal", tuple(map(_literal, values)))
+                return Piece("Literal", tuple(map(literal, values)))
             case Array(item):
                 return Piece(_plain("list", hidden), (self._item(item, hint, hidden),))
             case Map(value):
@@ -280,7 +280,3 @@ def _primitive(type: Primitive) -> tuple[str, Any]:
 
 def _plain(name: str, hidden: frozenset[str]) -> str:
     return f"builtins.{name}" if name in hidden else name
-
-
-def _literal(value: Scalar) -> str:
-    return string(value) if isinstance(value, str) else repr(value)

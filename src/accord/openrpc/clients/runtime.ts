@@ -196,6 +196,12 @@ export function positional(params: readonly unknown[]): unknown[] {
   return params.slice(0, given);
 }
 
+/** Params by name, with those that stand together under `name` in their places. */
+export function spread(params: object, name: string): Record<string, unknown> {
+  const { [name]: further, ...others } = params as Record<string, unknown>;
+  return { ...(further as object | undefined), ...others };
+}
+
 function notification(method: string, params?: unknown): Message {
   return { jsonrpc: "2.0", method, ...withParams(params) };
 }

@@ -38,9 +38,11 @@ class Part(Struct, frozen=True):
     where: str
     merged: bool = False
     """Whether it stands nowhere in the document, having been made of several."""
+    extends: str = ""
+    """The one reference to what it was made of, if there is one."""
 
 
-def merge(parts: Sequence[Part]) -> Part | None:
+def merge(parts: Sequence[Part], extends: str = "") -> Part | None:
     """The schema of what fits all the parts; None where nothing can."""
     if len(parts) == 1:
         return parts[0]
@@ -49,7 +51,7 @@ def merge(parts: Sequence[Part]) -> Part | None:
         merged = _both(merged, part.schema, part.where)
         if merged.get("type") == [] or merged.get("enum") == []:
             return None
-    return Part(merged, parts[0].where if parts else "#", merged=True)
+    return Part(merged, parts[0].where if parts else "#", merged=True, extends=extends)
 
 
 def kinds_of(schema: Json, where: str) -> list[str]:

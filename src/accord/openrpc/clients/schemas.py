@@ -48,6 +48,7 @@ from accord.openrpc.clients.schema_parts import (
     list_in,
     merge,
 )
+from accord.schema import strings
 
 MOST_STEPS: Final = 1_000_000
 """How much work the schemas of one document may make."""
@@ -60,6 +61,15 @@ Hint: TypeAlias = tuple[str, ...]
 
 _FORMATS: Final = frozenset({"date-time", "date", "time", "duration", "uuid", "decimal"})
 _BASE64: Final = frozenset({"byte", "base64"})
+_PATTERNS: Final = {
+    **{strings.datetime(zoned)["pattern"]: "date-time" for zoned in (None, False, True)},
+    **{strings.time(zoned)["pattern"]: "time" for zoned in (None, False, True)},
+    strings.DATE["pattern"]: "date",
+    strings.DECIMAL["pattern"]: "decimal",
+    strings.DURATION["pattern"]: "duration",
+    strings.UUID["pattern"]: "uuid",
+}
+"""The patterns that Accord's own documents have in place of formats."""
 _UNSAID: Final = frozenset({"components", "schemas", "definitions", "$defs", "properties"})
 """What in a reference tells nothing about what is there."""
 
@@ -124,7 +134,7 @@ class Schemas:
                 return ANYTHING
             values = [each for each in found if each != _NULL_PART]
             if len(values) != 1:
-                hints = [(*hint, "variant", str(number)) for number, _ in enumerate(found, 1)]
+                hints = [(*hint, *_label(each, index)) for index, each in enumerate(found)]
                 return union(*map(self._one, found, hints))
             said = _said(schema) if values[0] is not schema else {}
             key = where if declared and len(found) == 1 else None
@@ -138,8 +148,11 @@ class Schemas:
             if len(alternative) == 1:
                 found.append(alternative[0])
             else:
-                merged = map(merge, self._expand(alternative, where, frozenset()))
-                found += [each for each in merged if each is not None]
+                extended = {part.to for part in alternative if isinstance(part, _Ref)}
+                extends = extended.pop() if len(extended) == 1 else ""
+                for parts in self._expand(alternative, where, frozenset()):
+                    merged = merge(parts, extends)
+                    found += [] if merged is None else [merged]
         return found
 
     def _split(self, schema: Any, where: str) -> list[_Alternative]:
@@ -331,6 +344,13 @@ class _Place(Struct, frozen=True):
         return below(self.part.where, "object")
 
 
+def _label(part: Part | _Ref, index: int) -> Hint:
+    """What to call one of several alternatives: as what it adds to, or by its number."""
+    if isinstance(part, Part) and part.extends:
+        return tuple(parts(part.extends, part.where)[-1:])
+    return ("variant", str(index + 1))
+
+
 _NULL_PART: Final = Part({"type": "null"}, "#")
 
 
@@ -358,7 +378,9 @@ def _only_requires(schema: Any) -> bool:
 def _format(schema: Json) -> str:
     if schema.get("contentEncoding") == "base64" or schema.get("format") in _BASE64:
         return "base64"
-    found = schema.get("format")
+    found, pattern = schema.get("format"), schema.get("pattern")
+    if isinstance(pattern, str) and pattern in _PATTERNS:
+        return _PATTERNS[pattern]
     return found if isinstance(found, str) and found in _FORMATS else ""
 
 

@@ -12,8 +12,18 @@ from importlib.resources import files
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from accord.openrpc.clients.model import Api, Declaration, Field, Method, Parameter, Record
+from accord.openrpc.clients.model import (
+    Api,
+    Array,
+    Declaration,
+    Field,
+    Map,
+    Method,
+    Parameter,
+    Record,
+)
 from accord.openrpc.clients.names import Scope, camel, pascal
 from accord.openrpc.clients.prose import line
 from accord.openrpc.clients.tree import Place, grow
@@ -195,8 +205,9 @@ class _Writer:
             taken.append(f"params: {name}" if complete else f"params: {name} = {{}}")
             params = "params"
             if method.by_position:
-                places = [access("params", each.name) for each in method.parameters]
-                params = f"positional([{', '.join(places)}])"
+                params = f"positional([{', '.join(map(_place_of, method.parameters))}])"
+            elif further := [each for each in method.parameters if each.variadic]:
+                params = f"spread(params, {string(further[0].name)})"
         taken.append("options?: CallOptions")
         arguments = [string(method.name), params, "options"]
         if method.result is None:
@@ -211,6 +222,9 @@ class _Writer:
             f"export interface {name} {{",
         ]
         for each in method.parameters:
+            if each.variadic:
+                many = Array(each.type) if method.by_position else Map(each.type)
+                each = replace(each, type=many)
             block += self._member(each, (method.name, each.name))
         self._params.append([*block, "}"])
         return name
@@ -232,6 +246,11 @@ _BATCH: Final = (
 
 def _attribute(name: str) -> str:
     return camel(name, "method")
+
+
+def _place_of(parameter: Parameter) -> str:
+    value = access("params", parameter.name)
+    return f"...({value} ?? [])" if parameter.variadic else value
 
 
 def _about_place(place: Place) -> str:
