@@ -1,0 +1,132 @@
+"""Sealed state: what a server gives to a client to bring back, and can trust when it returns.
+
+2026-07-28, multi round-trip requests: a `requestState` passes through the client, so that it
+must be protected against changes and bound to who it was given to, to the request that it
+belongs to, and in time. A seal is an HMAC-SHA256 over all of these. It does not hide what is
+in it: a client can read its state, and what the client must not see is not to be put there.
+
+Time comes in as an argument, in seconds since 1970: other workers and machines open what one
+has sealed, as long as they have the key.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+MIN_KEY_BYTES: Final = 32
+MAX_SEALED: Final = 64 * 1024
+"""The longest sealed text by default, in characters."""
+
+Refusal: TypeAlias = Literal[
+    "too_large", "malformed", "forged", "expired", "other_principal", "other_request"
+]
+"""Why a text is not opened. Which one is for logs; to a client they are all the same."""
+
+_FORM: Final = re.compile(r"[A-Za-z0-9_-]+")
+_PURPOSE: Final = b"accord requestState 1"
+_TIME: Final = 8
+_BINDING: Final = 16
+_SEAL: Final = 32
+_OVERHEAD: Final = _TIME + 2 * _BINDING + _SEAL
+
+
+class SealError(ValueError):
+    """A text is none that was sealed for this request, or not any more."""
+
+    def __init__(self, kind: Refusal) -> None:
+        super().__init__(f"request state is refused: {kind}")
+        self.kind: Refusal = kind
+
+
+class Sealer:
+    """Seals with the first of its keys, and opens what was sealed with any of them, so that
+    keys can be replaced while clients hold state. Raises ValueError for no or short keys."""
+
+    def __init__(self, keys: Sequence[bytes], *, max_sealed: int = MAX_SEALED) -> None:
+        if not keys or any(len(key) < MIN_KEY_BYTES for key in keys):
+            raise ValueError(f"sealing needs keys of {MIN_KEY_BYTES} or more bytes")
+        # a key for this purpose only: the secret may have others
+        self._keys = [hmac.digest(key, _PURPOSE, "sha256") for key in keys]
+        self._max_sealed = max_sealed
+
+    def seal(
+        self,
+        payload: bytes,
+        *,
+        principal: str | None,
+        method: str,
+        digest: bytes,
+        now: float,
+        ttl: float,
+    ) -> str:
+        """A text that only this principal's repetition of this request opens, and only until
+        `ttl` seconds from now. Raises ValueError for a payload that makes it too long."""
+        key = self._keys[0]
+        bound = _principal(key, principal) + _request(key, method, digest)
+        body = int(now + ttl).to_bytes(_TIME) + bound + payload
+        text = urlsafe_b64encode(body + hmac.digest(key, body, "sha256")).rstrip(b"=").decode()
+        if len(text) > self._max_sealed:
+            raise ValueError(
+                f"request state of {len(text):,} characters is over the limit of "
+                f"{self._max_sealed:,}"
+            )
+        return text
+
+    def open(
+        self, text: str, *, principal: str | None, method: str, digest: bytes, now: float
+    ) -> bytes:
+        """The payload. Raises `SealError`."""
+        body, key = self._unsealed(text)
+        expires, who, what = (
+            body[:_TIME],
+            body[_TIME : _TIME + _BINDING],
+            body[_TIME + _BINDING : _TIME + 2 * _BINDING],
+        )
+        if not hmac.compare_digest(who, _principal(key, principal)):
+            raise SealError("other_principal")
+        if not hmac.compare_digest(what, _request(key, method, digest)):
+            raise SealError("other_request")
+        if now >= int.from_bytes(expires):
+            raise SealError("expired")
+        return body[_TIME + 2 * _BINDING :]
+
+    def _unsealed(self, text: str) -> tuple[bytes, bytes]:
+        """What is under the seal, and the key that made it."""
+        if len(text) > self._max_sealed:
+            raise SealError("too_large")
+        if not _FORM.fullmatch(text) or len(text) % 4 == 1:
+            raise SealError("malformed")
+        data = urlsafe_b64decode(text.encode() + b"=" * (-len(text) % 4))
+        if len(data) < _OVERHEAD:
+            raise SealError("malformed")
+        body, seal = data[:-_SEAL], data[-_SEAL:]
+        for key in self._keys:
+            if hmac.compare_digest(seal, hmac.digest(key, body, "sha256")):
+                return body, key
+        raise SealError("forged")
+
+
+def request_digest(subject: str, arguments: bytes = b"{}") -> bytes:
+    """What a request is about, in short: the name or URI, and the arguments as JSON, whatever
+    their order and spacing. A repeated request has the same."""
+    values = msgspec.json.decode(arguments)
+    return sha256(msgspec.json.encode([subject, values], order="deterministic")).digest()
+
+
+def _principal(key: bytes, principal: str | None) -> bytes:
+    """Nobody is not the same as somebody without a name."""
+    name = b"nobody" if principal is None else b"principal " + principal.encode()
+    return hmac.digest(key, name, "sha256")[:_BINDING]
+
+
+def _request(key: bytes, method: str, digest: bytes) -> bytes:
+    return hmac.digest(key, b"request " + digest.hex().encode() + method.encode(), "sha256")[
+        :_BINDING
+    ]
