@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "AudioContent": "accord.mcp.protocol.content",
+    "Client": "accord.mcp.client.client",
     "Context": "accord.mcp.server.context",
     "Depends": "accord.mcp.server.injection",
     "EmbeddedResource": "accord.mcp.protocol.content",
@@ -35,6 +36,7 @@ def __getattr__(name: str) -> Any:
 
 
 if TYPE_CHECKING:
+    from accord.mcp.client.client import Client as Client
     from accord.mcp.protocol.content import (
         AudioContent as AudioContent,
         EmbeddedResource as EmbeddedResource,

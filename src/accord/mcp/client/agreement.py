@@ -1,0 +1,53 @@
+"""What a client and a server have agreed on: the version, and what the server can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from accord.jsonrpc.errors import own_error
+from accord.mcp.protocol.capabilities import ServerCapabilities
+from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.versions import Era, era
+
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """Known once a client has been answered for the first time."""
+
+    version: str
+    capabilities: ServerCapabilities
+    server: Implementation | None
+    """The server's name and version, as it says; 2026-07-28 lets servers leave it out."""
+    instructions: str = ""
+    """What the server wants a model to know."""
+
+    @property
+    def era(self) -> Era:
+        return era(self.version)
+
+    def need(self, feature: str, method: str) -> None:
+        """Raises capability_not_supported, -32004, if the server has not declared `feature`."""
+        if getattr(self.capabilities, feature) is None:
+            raise lacking(feature, method)
+
+    def need_extension(self, name: str, method: str) -> None:
+        if name not in (self.capabilities.extensions or {}):
+            raise lacking(f"extensions.{name}", method)
+
+    @property
+    def runs_tools_as_tasks(self) -> bool:
+        """Whether calls of tools may ask to be tasks (2025-11-25, tasks: capabilities)."""
+        requests = (self.capabilities.tasks or {}).get("requests")
+        tools = requests.get("tools") if isinstance(requests, dict) else None
+        return isinstance(tools, dict) and "call" in tools
+
+
+def lacking(feature: str, method: str) -> Exception:
+    """The error of a call that the server has said it cannot serve."""
+    details: dict[str, Any] = {"capability": feature, "method": method}
+    return own_error(
+        "capability_not_supported", f"the server does not declare {feature}: {method}", **details
+    )

@@ -1,0 +1,181 @@
+"""What a server may ask a client for, and who answers: the application's own functions.
+
+The same questions come as requests in the handshake era and inside results in the stateless
+one. What has no function is not declared, and refused if it is asked for all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from inspect import isawaitable
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
+
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.mcp.client.agreement import TASKS_EXTENSION
+from accord.mcp.protocol.asking import (
+    CreateMessage,
+    CreateMessageResult,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    ListRootsResult,
+    Root,
+)
+from accord.mcp.protocol.capabilities import (
+    ClientCapabilities,
+    Elicitation,
+    ListFeature,
+    Sampling,
+)
+from accord.mcp.protocol.content import TextContent
+
+T = TypeVar("T")
+
+MaybeAwaitable: TypeAlias = T | Awaitable[T]
+ElicitationMode: TypeAlias = Literal["form", "url"]
+
+SamplingHandler: TypeAlias = Callable[[CreateMessage], MaybeAwaitable[CreateMessageResult | str]]
+"""Has a model answer; a text alone is the answer of an assistant."""
+ElicitationHandler: TypeAlias = Callable[
+    [ElicitForm | ElicitUrl], MaybeAwaitable[ElicitResult | dict[str, Any] | None]
+]
+"""Has the user answer: a dict is what a form was filled in with, None declines."""
+RootsHandler: TypeAlias = Callable[[], MaybeAwaitable[Sequence[Root | str | Path]]]
+
+UNNAMED_MODEL = "unknown"
+
+
+class Question(Struct, frozen=True):
+    """One of the requests in an `input_required` result."""
+
+    method: str
+    params: Raw = Raw(b"{}")
+
+
+class _Mode(Struct):
+    mode: str = "form"
+
+
+class Asked:
+    """Answers what the server asks."""
+
+    def __init__(
+        self,
+        *,
+        sampling: SamplingHandler | None = None,
+        sampling_tools: bool = False,
+        elicitation: ElicitationHandler | None = None,
+        elicitation_modes: Sequence[ElicitationMode] = ("form", "url"),
+        roots: RootsHandler | Sequence[Root | str | Path] | None = None,
+    ) -> None:
+        self._sampling = sampling
+        self._sampling_tools = sampling_tools
+        self._elicitation = elicitation
+        self._modes = frozenset(elicitation_modes)
+        self._roots = roots
+        self._answers: dict[str, Callable[[Any], Awaitable[Any]]] = {}
+        if sampling is not None:
+            self._answers["sampling/createMessage"] = self._sample
+        if elicitation is not None:
+            self._answers["elicitation/create"] = self._elicit
+        if roots is not None:
+            self._answers["roots/list"] = self._list_roots
+
+    @property
+    def methods(self) -> list[str]:
+        """What is answered."""
+        return list(self._answers)
+
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        return ClientCapabilities(
+            roots=None if self._roots is None else ListFeature(list_changed=callable(self._roots)),
+            sampling=None
+            if self._sampling is None
+            else Sampling(tools={} if self._sampling_tools else None),
+            elicitation=None
+            if self._elicitation is None
+            else Elicitation(
+                form={} if "form" in self._modes else None,
+                url={} if "url" in self._modes else None,
+            ),
+            extensions={TASKS_EXTENSION: {}},
+        )
+
+    async def answer(self, question: Question) -> Any:
+        """The result of what is asked. Raises RpcError where nobody answers."""
+        answer = self._answers.get(question.method)
+        if answer is None:
+            raise own_error("method_not_found", f"Method not found: {question.method[:100]}")
+        return await answer(question.params)
+
+    async def _sample(self, params: Any) -> CreateMessageResult:
+        assert self._sampling is not None
+        asked = _read(params, CreateMessage)
+        if not self._sampling_tools and (asked.tools or asked.tool_choice):
+            # 2025-11-25, sampling: tools for a client without `sampling.tools` are an error.
+            raise own_error("invalid_params", "Invalid params: tools are not declared here")
+        result: CreateMessageResult | str = await _settled(self._sampling(asked))
+        if isinstance(result, str):
+            content = TextContent(text=result)
+            return CreateMessageResult(role="assistant", content=content, model=UNNAMED_MODEL)
+        return result
+
+    async def _elicit(self, params: Any) -> ElicitResult:
+        assert self._elicitation is not None
+        mode = _read(params, _Mode).mode
+        if mode not in self._modes:
+            # 2025-11-25, elicitation: -32602 for a mode that was not declared.
+            raise own_error("invalid_params", f"Invalid params: no elicitation by {mode[:40]}")
+        asked: ElicitForm | ElicitUrl
+        asked = _read(params, ElicitUrl) if mode == "url" else _read(params, ElicitForm)
+        result: ElicitResult | dict[str, Any] | None
+        result = await _settled(self._elicitation(asked))
+        if result is None:
+            return ElicitResult(action="decline")
+        if isinstance(result, dict):
+            result = ElicitResult(action="accept", content=result)
+        if result.action != "accept" or isinstance(asked, ElicitUrl):
+            return replace(result, content=None)
+        return replace(result, content={**defaults_in(asked), **(result.content or {})})
+
+    async def _list_roots(self, params: Any) -> ListRootsResult:
+        roots = await _settled(self._roots()) if callable(self._roots) else self._roots
+        return ListRootsResult(roots=[_root(each) for each in roots or ()])
+
+
+def defaults_in(form: ElicitForm) -> dict[str, Any]:
+    """What the fields of a form hold before anybody has touched them (2025-11-25, elicitation)."""
+    properties = form.requested_schema.get("properties")
+    if not isinstance(properties, dict):
+        return {}
+    return {
+        name: field["default"]
+        for name, field in properties.items()
+        if isinstance(field, dict) and "default" in field
+    }
+
+
+def _root(root: Root | str | Path) -> Root:
+    if isinstance(root, Root):
+        return root
+    if isinstance(root, Path):
+        return Root(uri=root.absolute().as_uri(), name=root.name)
+    return Root(uri=root)
+
+
+async def _settled(value: Any) -> Any:
+    return await value if isawaitable(value) else value
+
+
+def _read(params: Any, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(b"{}" if params is UNSET else params, type=kind)
+    except REFUSALS as error:
+        raise own_error("invalid_params", f"Invalid params: {error}") from None

@@ -1,0 +1,480 @@
+"""`Client`: calls a server of any version by URL, by command, or in the same process.
+
+    async with Client("https://example.org/mcp") as client:
+        result = await client.call_tool("forecast", {"city": "Oslo"})
+        print(result.text)
+
+The same calls work in both eras; what differs on the wire is decided below this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TypeAlias, TypeVar, overload
+
+from msgspec import UNSET, UnsetType
+
+import accord
+from accord.jsonrpc.call import decode_result
+from accord.jsonrpc.errors import ConnectionClosedError
+from accord.mcp.client.agreement import Agreement
+from accord.mcp.client.asked import (
+    Asked,
+    ElicitationHandler,
+    ElicitationMode,
+    RootsHandler,
+    SamplingHandler,
+)
+from accord.mcp.client.auth_hook import Auth
+from accord.mcp.client.cache import Cache
+from accord.mcp.client.connecting import Connecting
+from accord.mcp.client.conversation import DEFAULT, Conversation, Options
+from accord.mcp.client.identity import Identity
+from accord.mcp.client.inbox import Inbox, LogHandler, News, ProgressHandler
+from accord.mcp.client.listening import Listening, Wanted
+from accord.mcp.client.paging import all_items
+from accord.mcp.client.target import Target
+from accord.mcp.client.tool_result import ToolResult
+from accord.mcp.client.tools import Tools
+from accord.mcp.protocol.asking import Root
+from accord.mcp.protocol.capabilities import ServerCapabilities
+from accord.mcp.protocol.definitions import (
+    Implementation,
+    Prompt,
+    Resource,
+    ResourceTemplate,
+    Tool,
+)
+from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.params import LogLevel
+from accord.mcp.protocol.results import (
+    CacheableResult,
+    CompleteResult,
+    Completion,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    ReadResourceResult,
+)
+
+T = TypeVar("T")
+R = TypeVar("R", bound=CacheableResult)
+
+Mode: TypeAlias = Literal["auto", "modern", "legacy"]
+
+_LISTS_OF = {
+    "notifications/tools/list_changed": ("tools/list",),
+    "notifications/prompts/list_changed": ("prompts/list",),
+    "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
+}
+
+
+class Client:
+    """A client of one server; use it as `async with Client(…) as client`.
+
+    `target` is a URL (`http://`, `https://`, `ws://`, `wss://`, `tcp://`, `tls://`, `unix://`,
+    `stdio:command`), a command as a list of strings, or a `Server` of this process.
+
+    `mode` says which era to speak: "modern" (2026-07-28), "legacy" (up to 2025-11-25), or
+    "auto", which asks the server; `protocol_version` fixes the version itself. `sampling`,
+    `elicitation` and `roots` answer what the server may ask for; `logging` and `progress` are
+    told what it tells. A call has `timeout` seconds, and again as many whenever it makes
+    progress, up to `longest` in all. `options` are those of the transport: `tls`, `limits`,
+    `env`, `cwd`, `stderr` and so on.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        name: str = "accord",
+        version: str = accord.__version__,
+        title: str = "",
+        mode: Mode = "auto",
+        protocol_version: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        auth: Auth | None = None,
+        sampling: SamplingHandler | None = None,
+        sampling_tools: bool = False,
+        elicitation: ElicitationHandler | None = None,
+        elicitation_modes: Sequence[ElicitationMode] = ("form", "url"),
+        roots: RootsHandler | Sequence[Root | str | Path] | None = None,
+        logging: LogHandler | None = None,
+        progress: ProgressHandler | None = None,
+        timeout: float | None = 30.0,
+        longest: float | None = 300.0,
+        cache: bool = True,
+        **options: Any,
+    ) -> None:
+        asked = Asked(
+            sampling=sampling,
+            sampling_tools=sampling_tools,
+            elicitation=elicitation,
+            elicitation_modes=elicitation_modes,
+            roots=roots,
+        )
+        info = Implementation(name=name, version=version, title=title)
+        identity = Identity(info, asked.capabilities)
+        if logging is not None:
+            identity.log_level = "info"
+        self._inbox = Inbox(asked, logging=logging, progress=progress)
+        self._inbox.add(self)
+        self._cache = Cache() if cache else None
+        self._connecting = Connecting(
+            target,
+            identity,
+            self._inbox,
+            asked,
+            mode=mode,
+            version=protocol_version,
+            headers=headers or {},
+            auth=auth,
+            timeout=timeout,
+            longest=longest,
+            options=options,
+            credentials_changed=self._forget_private,
+        )
+        self._conversation: Conversation | None = None
+        self._tools = Tools(lambda: self.conversation)
+
+    async def __aenter__(self) -> Client:
+        self._conversation = await self._connecting.connect()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the connection and everything that waits on it."""
+        conversation, self._conversation = self._conversation, None
+        if conversation is not None:
+            await conversation.close()
+
+    # What is known
+
+    @property
+    def conversation(self) -> Conversation:
+        """The connection itself, for requests that this class has no method for."""
+        if self._conversation is None:
+            raise ConnectionClosedError("the client is not connected: use `async with Client(…)`")
+        return self._conversation
+
+    @property
+    def agreement(self) -> Agreement:
+        return self.conversation.agreement
+
+    @property
+    def protocol_version(self) -> str:
+        """The version that is spoken."""
+        return self.agreement.version
+
+    @property
+    def server(self) -> Implementation | None:
+        """The server's name and version, if it says so."""
+        return self.agreement.server
+
+    @property
+    def capabilities(self) -> ServerCapabilities:
+        """What the server can do."""
+        return self.agreement.capabilities
+
+    @property
+    def instructions(self) -> str:
+        """What the server wants a model to know about it."""
+        return self.agreement.instructions
+
+    # Tools
+
+    @overload
+    async def list_tools(self) -> list[Tool]: ...
+    @overload
+    async def list_tools(self, *, cursor: str | None) -> ListToolsResult: ...
+
+    async def list_tools(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
+        """All tools, or the page that begins at `cursor` (None for the first)."""
+        return await self._list("tools", "tools/list", ListToolsResult, "tools", cursor)
+
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+        longest: float | None | UnsetType = ...,
+        progress: ProgressHandler | None = ...,
+        meta: Meta | None = ...,
+    ) -> ToolResult[T]: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Any = ...,
+        *,
+        timeout: float | None | UnsetType = ...,
+        longest: float | None | UnsetType = ...,
+        progress: ProgressHandler | None = ...,
+        meta: Meta | None = ...,
+    ) -> ToolResult[Any]: ...
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Any = UNSET,
+        *,
+        into: Any = Any,
+        timeout: float | None | UnsetType = UNSET,
+        longest: float | None | UnsetType = UNSET,
+        progress: ProgressHandler | None = None,
+        meta: Meta | None = None,
+    ) -> ToolResult[Any]:
+        """Call a tool; `arguments` is a dict or an object with fields. `into` is the type of its
+        structured content.
+
+        A tool that fails gives a result with `is_error`. Raises RpcError for what the server
+        refuses, and InvalidResultError for what is not as the tool's definition or `into` say.
+        """
+        self.agreement.need("tools", "tools/call")
+        return await self._tools.call(
+            name, arguments, into, _options(timeout, longest, progress, meta)
+        )
+
+    # Resources
+
+    @overload
+    async def list_resources(self) -> list[Resource]: ...
+    @overload
+    async def list_resources(self, *, cursor: str | None) -> ListResourcesResult: ...
+
+    async def list_resources(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
+        """All resources, or one page of them."""
+        return await self._list(
+            "resources", "resources/list", ListResourcesResult, "resources", cursor
+        )
+
+    @overload
+    async def list_resource_templates(self) -> list[ResourceTemplate]: ...
+    @overload
+    async def list_resource_templates(
+        self, *, cursor: str | None
+    ) -> ListResourceTemplatesResult: ...
+
+    async def list_resource_templates(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
+        """All templates of resources, or one page of them."""
+        return await self._list(
+            "resources",
+            "resources/templates/list",
+            ListResourceTemplatesResult,
+            "resource_templates",
+            cursor,
+        )
+
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        longest: float | None | UnsetType = UNSET,
+        progress: ProgressHandler | None = None,
+        meta: Meta | None = None,
+    ) -> ReadResourceResult:
+        """The contents of the resource at `uri`."""
+        self.agreement.need("resources", "resources/read")
+        kept = self._kept("resources/read", uri)
+        if kept is not None:
+            return kept  # type: ignore[no-any-return]
+        answered = await self.conversation.ask_answering(
+            "resources/read", {"uri": uri}, _options(timeout, longest, progress, meta)
+        )
+        result: ReadResourceResult = decode_result(
+            answered.raw, ReadResourceResult, "resources/read"
+        )
+        if not answered.repeated:
+            self._keep("resources/read", uri, result)
+        return result
+
+    async def subscribe(self, uri: str) -> None:
+        """Have the server tell of new contents of a resource. The handshake era only: `listen`
+        works in both."""
+        self.agreement.need("resources", "resources/subscribe")
+        await self.conversation.ask("resources/subscribe", {"uri": uri})
+
+    async def unsubscribe(self, uri: str) -> None:
+        await self.conversation.ask("resources/unsubscribe", {"uri": uri})
+
+    # Prompts and completion
+
+    @overload
+    async def list_prompts(self) -> list[Prompt]: ...
+    @overload
+    async def list_prompts(self, *, cursor: str | None) -> ListPromptsResult: ...
+
+    async def list_prompts(self, *, cursor: str | None | UnsetType = UNSET) -> Any:
+        """All prompts, or one page of them."""
+        return await self._list("prompts", "prompts/list", ListPromptsResult, "prompts", cursor)
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        longest: float | None | UnsetType = UNSET,
+        progress: ProgressHandler | None = None,
+        meta: Meta | None = None,
+    ) -> GetPromptResult:
+        """The messages of a prompt."""
+        self.agreement.need("prompts", "prompts/get")
+        params: dict[str, Any] = {"name": name}
+        if arguments is not None:
+            params["arguments"] = dict(arguments)
+        answered = await self.conversation.ask_answering(
+            "prompts/get", params, _options(timeout, longest, progress, meta)
+        )
+        return decode_result(answered.raw, GetPromptResult, "prompts/get")  # type: ignore[no-any-return]
+
+    async def complete(
+        self,
+        *,
+        argument: str,
+        value: str,
+        prompt: str | None = None,
+        resource: str | None = None,
+        context: Mapping[str, str] | None = None,
+    ) -> Completion:
+        """What `value` may become, as an argument of a prompt or of a resource's URI template;
+        `context` is what other arguments are already."""
+        self.agreement.need("completions", "completion/complete")
+        if (prompt is None) is (resource is None):
+            raise TypeError("completion is for a prompt or for a resource")
+        reference = (
+            {"type": "ref/prompt", "name": prompt}
+            if prompt is not None
+            else {"type": "ref/resource", "uri": resource}
+        )
+        params: dict[str, Any] = {"ref": reference, "argument": {"name": argument, "value": value}}
+        if context is not None:
+            params["context"] = {"arguments": dict(context)}
+        raw = await self.conversation.ask("completion/complete", params)
+        result: CompleteResult = decode_result(raw, CompleteResult, "completion/complete")
+        return result.completion
+
+    # The connection
+
+    async def ping(self, *, timeout: float | None | UnsetType = UNSET) -> None:
+        """Ask whether the server is there."""
+        # 2026-07-28 has no ping; discovery is what every server answers.
+        method = "server/discover" if self.conversation.stateless else "ping"
+        await self.conversation.ask(method, {}, _options(timeout, UNSET, None, None))
+
+    async def set_log_level(self, level: LogLevel) -> None:
+        """Want log messages of this level and above."""
+        if self.conversation.stateless:
+            self.conversation.set_log_level(level)
+        else:
+            self.agreement.need("logging", "logging/setLevel")
+            await self.conversation.ask("logging/setLevel", {"level": level})
+            self._connecting.log_level = level
+
+    async def roots_changed(self) -> None:
+        """Tell the server that the roots are others now; the stateless era asks when it needs
+        them."""
+        if not self.conversation.stateless:
+            await self.conversation.tell("notifications/roots/list_changed")
+
+    def listen(
+        self,
+        *,
+        tools: bool = False,
+        prompts: bool = False,
+        resources: bool | Sequence[str] = False,
+        tasks: Sequence[str] = (),
+    ) -> Listening:
+        """Hear of changes: `async with client.listen(tools=True) as changes`, then iterate.
+
+        `resources=True` is for the list of them, a list of URIs for their contents; give both
+        as `resources=["*", uri, …]`.
+        """
+        uris = () if isinstance(resources, bool) else tuple(resources)
+        wanted = Wanted(
+            tools=tools,
+            prompts=prompts,
+            resources=resources is True or "*" in uris,
+            uris=tuple(uri for uri in uris if uri != "*"),
+            tasks=tuple(tasks),
+        )
+        return Listening(self.conversation, wanted)
+
+    # Lists and what is kept
+
+    async def _list(
+        self,
+        feature: str,
+        method: str,
+        kind: type[R],
+        member: str,
+        cursor: str | None | UnsetType,
+    ) -> Any:
+        self.agreement.need(feature, method)
+
+        async def page(cursor: str | None) -> R:
+            return await self._page(method, kind, cursor)
+
+        if cursor is not UNSET:
+            return await page(cursor)
+        return await all_items(method, page, lambda result: getattr(result, member))
+
+    async def _page(self, method: str, kind: type[R], cursor: str | None) -> R:
+        kept = self._kept(method, cursor or "")
+        if kept is not None:
+            return kept  # type: ignore[no-any-return]
+        params = {} if cursor is None else {"cursor": cursor}
+        result: R = decode_result(await self.conversation.ask(method, params), kind, method)
+        if isinstance(result, ListToolsResult):
+            result = self._tools.learn(result)  # type: ignore[assignment]
+        self._keep(method, cursor or "", result)
+        return result
+
+    def _kept(self, method: str, key: str) -> Any:
+        if self._cache is None:
+            return None
+        return self._cache.get(method, key, now=asyncio.get_running_loop().time())
+
+    def _keep(self, method: str, key: str, result: CacheableResult) -> None:
+        if self._cache is not None:
+            self._cache.put(method, key, result, now=asyncio.get_running_loop().time())
+
+    def _forget_private(self) -> None:
+        if self._cache is not None:
+            self._cache.forget_private()
+
+    def read(self, method: str, news: News) -> None:
+        """Hear from the inbox that something kept is out of date."""
+        if self._cache is None:
+            return
+        if method == "notifications/resources/updated":
+            self._cache.forget_one("resources/read", news.uri)
+        else:
+            self._cache.forget(*_LISTS_OF.get(method, ()))
+
+
+def _options(
+    timeout: float | None | UnsetType,
+    longest: float | None | UnsetType,
+    progress: Callable[..., Any] | None,
+    meta: Meta | None,
+) -> Options:
+    if timeout is UNSET and longest is UNSET and progress is None and meta is None:
+        return DEFAULT
+    return Options(timeout=timeout, longest=longest, progress=progress, meta=meta)

@@ -1,0 +1,266 @@
+"""Talking to a server whose version is agreed on: every request goes through here.
+
+Adds what each request says about itself, follows progress, begins a new session when the
+server has lost the last one, and repeats a request with the answers that it asks for. Does
+not know what the requests are about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from accord.jsonrpc.call import Call, decode_result
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import InvalidResultError, TransportError, own_error
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.mcp.client.agreement import Agreement
+from accord.mcp.client.asked import Asked, Question
+from accord.mcp.client.identity import Identity
+from accord.mcp.client.inbox import Inbox, ProgressHandler
+from accord.mcp.client.wire import Wire
+from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.params import LogLevel
+from accord.mcp.protocol.results import InputRequiredResult
+from accord.mcp.protocol.versions import Era
+
+MAX_ROUNDS: Final = 16
+"""How often one request is repeated with answers."""
+MAX_QUESTIONS: Final = 64
+"""How many questions one result may have."""
+
+
+class SessionGoneError(TransportError):
+    """The server does not know the session any more."""
+
+    default_message = "the session is gone"
+
+
+class _Kind(msgspec.Struct):
+    result_type: str = msgspec.field(name="resultType", default="complete")
+
+
+_decode_kind = msgspec.json.Decoder(_Kind).decode
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """How one request is sent; what is UNSET is as the client has it."""
+
+    timeout: float | None | UnsetType = UNSET
+    longest: float | None | UnsetType = UNSET
+    progress: ProgressHandler | None = None
+    meta: Meta | None = None
+
+
+DEFAULT: Final = Options()
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """The result of a request that may have been repeated."""
+
+    raw: Any
+    kind: str
+    """Its `resultType`."""
+    repeated: bool = False
+    """Whether it depends on answers that were given; 2026-07-28, caching: not to be kept."""
+
+
+class Conversation:
+    """One client and one server."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        agreement: Agreement,
+        identity: Identity,
+        inbox: Inbox,
+        asked: Asked,
+        *,
+        timeout: float | None,
+        longest: float | None,
+        renew: Callable[[Wire], Awaitable[Agreement]],
+    ) -> None:
+        self.wire = wire
+        self.agreement = agreement
+        self.identity = identity
+        self.inbox = inbox
+        self._asked = asked
+        self._timeout = timeout
+        self._longest = longest
+        self._renew = renew
+        self._sessions = 0
+        self._renewing: asyncio.Task[None] | None = None
+        self.renewed: list[Callable[[], Awaitable[None]]] = []
+        """What is done again when there is a new session."""
+        self._set_meta()
+
+    @property
+    def stateless(self) -> bool:
+        return self.agreement.era is Era.STATELESS
+
+    @property
+    def seconds(self) -> float | None:
+        return self._timeout
+
+    def set_log_level(self, level: LogLevel) -> None:
+        """Want messages of this level and above with every request from now on."""
+        self.identity.log_level = level
+        self._set_meta()
+
+    def _set_meta(self) -> None:
+        self._meta = self.identity.meta(self.agreement.version) if self.stateless else {}
+        self._ready = Raw(encode(self._meta)) if self.stateless else None
+        """The `_meta` of a request that has nothing of its own to say, encoded once."""
+
+    # Requests
+
+    async def ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        options: Options = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Send a request; its result as raw JSON. `params` is taken over."""
+        sessions = self._sessions
+        try:
+            return await self._ask_once(method, params, options, headers)
+        except SessionGoneError:
+            await self._new_session(sessions)
+            return await self._ask_once(method, params, options, headers)
+
+    async def _ask_once(
+        self,
+        method: str,
+        params: dict[str, Any],
+        options: Options,
+        headers: Mapping[str, str] | None,
+    ) -> Any:
+        timeout = self._timeout if options.timeout is UNSET else options.timeout
+        token = None
+        if options is DEFAULT and not self.inbox.follows_progress:
+            if self._ready is not None:
+                params["_meta"] = self._ready
+        else:
+            token = self._put_meta(params, options)
+        if token is None:
+            return await self.wire.begin(method, params, timeout=timeout, headers=headers).answer()
+        longest = self._longest if options.longest is UNSET else options.longest
+        call = self.wire.begin(method, params, timeout=timeout, longest=longest, headers=headers)
+        self.inbox.sent(token, call)
+        try:
+            return await call.answer()
+        finally:
+            self.inbox.untrack(token)
+
+    def _put_meta(self, params: dict[str, Any], options: Options) -> Any:
+        """Say in `params` what this request says about itself; the token of its progress."""
+        meta: dict[str, Any] = {**(options.meta or {}), **self._meta}
+        token = None
+        if (
+            options.progress is not None
+            or isinstance(options.longest, int | float)
+            or self.inbox.follows_progress
+        ):
+            token = meta["progressToken"] = self.inbox.track(options.progress)
+        if meta:
+            params["_meta"] = meta
+        return token
+
+    def begin(self, method: str, params: dict[str, Any]) -> Call:
+        """Send a request that stays open."""
+        if self._ready is not None:
+            params["_meta"] = self._ready
+        return self.wire.begin(method, params, timeout=None)
+
+    async def tell(self, method: str, params: Any = UNSET) -> None:
+        await self.wire.tell(method, params)
+
+    # Questions inside results (2026-07-28, multi round-trip requests)
+
+    async def ask_answering(
+        self,
+        method: str,
+        params: dict[str, Any],
+        options: Options = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answered:
+        """`ask`, and again with answers as long as the result asks for some."""
+        raw = await self.ask(method, params, options, headers)
+        if not self.stateless:
+            return Answered(raw, "complete")
+        for round in range(MAX_ROUNDS):
+            kind = kind_of(raw, method)
+            if kind != "input_required":
+                return Answered(raw, kind, repeated=round > 0)
+            again = await self._repetition(method, params, raw)
+            raw = await self.ask(method, again, options, headers)
+        raise own_error("busy", f"{method} wants input after {MAX_ROUNDS} rounds, the limit")
+
+    async def _repetition(self, method: str, params: dict[str, Any], raw: Any) -> dict[str, Any]:
+        """The params of a request whose result asked for input."""
+        required: InputRequiredResult = decode_result(raw, InputRequiredResult, method)
+        again = dict(params)
+        # The state is echoed as it came, and none is made up where none came.
+        if required.request_state is not UNSET:
+            again["requestState"] = required.request_state
+        if required.input_requests is not UNSET:
+            again["inputResponses"] = await self.answers(required.input_requests)
+        elif required.request_state is UNSET:
+            raise InvalidResultError(f"{method} wants input and does not say what")
+        return again
+
+    async def answers(self, questions: Mapping[str, Raw]) -> dict[str, Any]:
+        """The application's answers, by the server's names for its questions."""
+        if len(questions) > MAX_QUESTIONS:
+            raise InvalidResultError(
+                f"{len(questions)} questions in one result are over the limit of {MAX_QUESTIONS}"
+            )
+        # One after the other: most of them are put to the same user.
+        return {name: await self._asked.answer(_question(raw)) for name, raw in questions.items()}
+
+    # Sessions (the handshake era over HTTP)
+
+    async def _new_session(self, sessions: int) -> None:
+        """Begin a new session, unless somebody has since the one numbered `sessions`."""
+        if self._sessions != sessions:
+            return
+        if self._renewing is None:
+            self._renewing = asyncio.ensure_future(self._begin_session())
+            self._renewing.add_done_callback(self._renewing_done)
+        await asyncio.shield(self._renewing)
+
+    def _renewing_done(self, task: asyncio.Task[None]) -> None:
+        self._renewing = None
+        if not task.cancelled():
+            task.exception()  # each of those who wait raises it
+
+    async def _begin_session(self) -> None:
+        self.agreement = await self._renew(self.wire)
+        self._sessions += 1
+        for again in tuple(self.renewed):
+            await again()
+
+    async def close(self) -> None:
+        if self._renewing is not None:
+            self._renewing.cancel()
+        await self.wire.close()
+
+
+def kind_of(raw: Any, method: str) -> str:
+    """The type of a result (2026-07-28, overview: an absent one means `complete`)."""
+    try:
+        return _decode_kind(raw).result_type
+    except REFUSALS as error:
+        raise InvalidResultError(f"the result of {method} is no object: {error}") from error
+
+
+def _question(raw: Raw) -> Question:
+    try:
+        return msgspec.json.decode(raw, type=Question)
+    except REFUSALS as error:
+        raise InvalidResultError(f"a question of the server is malformed: {error}") from error

@@ -1,0 +1,188 @@
+"""Where what a server sends by itself arrives: progress, log messages, changes, questions.
+
+Hands each to whoever waits for it. Which era the server is of does not matter here: what it
+must not send in its era finds nobody, or is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from itertools import count
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType, field
+
+from accord.jsonrpc.call import Call
+from accord.jsonrpc.call_plan import Plan
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.method import raw_method
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.router import Router
+from accord.mcp.client.asked import Asked, Question
+from accord.mcp.protocol.meta import SUBSCRIPTION_ID, ProgressToken
+from accord.mcp.protocol.params import CancelledParams, LogParams, ProgressParams
+
+log = logging.getLogger("accord.mcp")
+
+ProgressHandler: TypeAlias = Callable[[ProgressParams], Any]
+LogHandler: TypeAlias = Callable[[LogParams], Any]
+
+LIST_CHANGES = (
+    "notifications/tools/list_changed",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+)
+TASK_CHANGES = ("notifications/tasks", "notifications/tasks/status")
+
+
+class NewsMeta(Struct, frozen=True):
+    subscription: int | str | UnsetType = field(name=SUBSCRIPTION_ID, default=UNSET)
+
+
+class News(Struct, frozen=True):
+    """As much of a notification about a change as tells what changed and who asked for it."""
+
+    uri: str = ""
+    task: str = field(name="taskId", default="")
+    status: str = ""
+    notifications: Raw | UnsetType = UNSET
+    meta: NewsMeta = field(name="_meta", default=NewsMeta())
+
+
+class Reader(Protocol):
+    """Someone who reads news."""
+
+    def read(self, method: str, news: News) -> None:
+        """Take what the server tells. Never raises."""
+
+
+class _Tracked:
+    """A request whose progress is followed."""
+
+    __slots__ = ("call", "handler", "last")
+
+    def __init__(self, handler: ProgressHandler | None) -> None:
+        self.handler = handler
+        self.call: Call | None = None
+        self.last = float("-inf")
+
+
+_decode_progress = msgspec.json.Decoder(ProgressParams).decode
+_decode_log = msgspec.json.Decoder(LogParams).decode
+_decode_news = msgspec.json.Decoder(News).decode
+_decode_cancelled = msgspec.json.Decoder(CancelledParams).decode
+
+
+class Inbox:
+    """Takes what the server sends."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        *,
+        logging: LogHandler | None = None,
+        progress: ProgressHandler | None = None,
+    ) -> None:
+        self._asked = asked
+        self._logging = logging
+        self._progress = progress
+        self._tokens = count(1)
+        self._tracked: dict[ProgressToken, _Tracked] = {}
+        self._readers: dict[Reader, None] = {}
+
+    @property
+    def follows_progress(self) -> bool:
+        """Whether the progress of every request is wanted."""
+        return self._progress is not None
+
+    def router(self) -> Router:
+        """The methods that the server can call."""
+        router = Router()
+        plans: dict[str, Plan] = {
+            "ping": lambda params, context: {},
+            "notifications/progress": self._progressed,
+            "notifications/message": self._logged,
+            "notifications/cancelled": self._cancelled,
+            "notifications/resources/updated": self._told,
+            "notifications/subscriptions/acknowledged": self._told,
+            "notifications/elicitation/complete": self._told,
+        }
+        plans.update(dict.fromkeys((*LIST_CHANGES, *TASK_CHANGES), self._told))
+        plans.update(dict.fromkeys(self._asked.methods, self._asked_for))
+        for name, plan in plans.items():
+            router.put(raw_method(plan, name))
+        return router
+
+    # Progress
+
+    def track(self, handler: ProgressHandler | None) -> ProgressToken:
+        """A token for a request whose progress is to be followed (2026-07-28, progress: unique
+        among all requests that are under way)."""
+        token = next(self._tokens)
+        self._tracked[token] = _Tracked(handler or self._progress)
+        return token
+
+    def sent(self, token: ProgressToken, call: Call) -> None:
+        """The request with this token is under way: its progress gives it more time."""
+        self._tracked[token].call = call
+
+    def untrack(self, token: ProgressToken) -> None:
+        self._tracked.pop(token, None)
+
+    def _progressed(self, params: Any, context: Context | None) -> Any:
+        progress = _read(_decode_progress, params)
+        tracked = None if progress is None else self._tracked.get(progress.progress_token)
+        # 2026-07-28, progress: it must grow. What does not is no sign of work.
+        if progress is None or tracked is None or progress.progress <= tracked.last:
+            return None
+        tracked.last = progress.progress
+        if tracked.call is not None:
+            tracked.call.extend()
+        return None if tracked.handler is None else tracked.handler(progress)
+
+    # News
+
+    def add(self, reader: Reader) -> None:
+        self._readers[reader] = None
+
+    def discard(self, reader: Reader) -> None:
+        self._readers.pop(reader, None)
+
+    def _told(self, params: Any, context: Context | None) -> None:
+        assert context is not None
+        news = _read(_decode_news, params)
+        if news is not None:
+            for reader in tuple(self._readers):
+                reader.read(context.method, news)
+
+    def _logged(self, params: Any, context: Context | None) -> Any:
+        message = _read(_decode_log, params)
+        return None if message is None or self._logging is None else self._logging(message)
+
+    # Questions
+
+    def _asked_for(self, params: Any, context: Context | None) -> Any:
+        assert context is not None
+        question = Question(context.method) if params is UNSET else Question(context.method, params)
+        return self._asked.answer(question)
+
+    def _cancelled(self, params: Any, context: Context | None) -> None:
+        cancelled = _read(_decode_cancelled, params)
+        if cancelled is None or cancelled.request_id is UNSET or context is None:
+            return
+        log.debug("the server cancels: %s", log_line(cancelled.reason))
+        cancel = getattr(context.peer, "cancel_incoming", None)
+        if cancel is not None:
+            cancel(cancelled.request_id)
+
+
+def _read(decode: Callable[[Any], Any], params: Any) -> Any:
+    """The params of a notification; None for what is malformed, which nobody can be told of."""
+    try:
+        return decode(b"{}" if params is UNSET else params)
+    except REFUSALS as error:
+        log.warning("a malformed notification is dropped: %s", log_line(str(error)))
+        return None

@@ -1,0 +1,276 @@
+"""Hearing of changes: one face for `subscriptions/listen` of the stateless era and for
+subscriptions and notifications of the handshake era."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, to_builtins
+
+from accord.jsonrpc.call import Call, decode_result
+from accord.jsonrpc.errors import ConnectionClosedError, TransportError, own_error
+from accord.mcp.client.conversation import Conversation
+from accord.mcp.client.inbox import News
+from accord.mcp.protocol.params import SubscriptionFilter
+from accord.mcp.protocol.results import Result
+
+log = logging.getLogger("accord.mcp")
+
+MAX_WAITING: Final = 1_000
+"""How many different changes wait to be read; more push out the oldest."""
+MAX_ATTEMPTS: Final = 6
+FIRST_DELAY: Final = 0.2
+
+Kind: TypeAlias = Literal["tools", "prompts", "resources", "resource", "task"]
+
+_KINDS: Final[dict[str, Kind]] = {
+    "notifications/tools/list_changed": "tools",
+    "notifications/prompts/list_changed": "prompts",
+    "notifications/resources/list_changed": "resources",
+    "notifications/resources/updated": "resource",
+    "notifications/tasks": "task",
+    "notifications/tasks/status": "task",
+}
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+
+
+class Change(Struct, frozen=True):
+    """Something that changed: the list of tools, prompts or resources, the resource at `uri`,
+    or the task of that id."""
+
+    kind: Kind
+    uri: str = ""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is listened for."""
+
+    tools: bool = False
+    prompts: bool = False
+    resources: bool = False
+    """The list of resources."""
+    uris: tuple[str, ...] = ()
+    """Resources whose contents matter."""
+    tasks: tuple[str, ...] = ()
+
+    def filter(self) -> dict[str, Any]:
+        """As the stateless era says it."""
+        lists = SubscriptionFilter(
+            tools_list_changed=self.tools,
+            prompts_list_changed=self.prompts,
+            resources_list_changed=self.resources,
+            resource_subscriptions=list(self.uris),
+        )
+        members: dict[str, Any] = to_builtins(lists)
+        if self.tasks:
+            members["taskIds"] = list(self.tasks)
+        return members
+
+    def changes(self) -> list[Change]:
+        """Everything that may have changed while nobody listened."""
+        lists: dict[Kind, bool] = {
+            "tools": self.tools,
+            "prompts": self.prompts,
+            "resources": self.resources,
+        }
+        return [
+            *(Change(kind) for kind, wanted in lists.items() if wanted),
+            *(Change("resource", uri) for uri in self.uris),
+            *(Change("task", id) for id in self.tasks),
+        ]
+
+    def includes(self, change: Change) -> bool:
+        if change.kind == "resource":
+            # 2025-11-25, resources: what is told of may be a part of what was subscribed to.
+            return any(change.uri.startswith(uri) for uri in self.uris)
+        return change in self.changes()
+
+
+class Changes:
+    """The changes that were asked for, each told once however often it happened before it was
+    read. Iterating ends when the server ends the subscription."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Change, None] = {}
+        self._arrived = asyncio.Event()
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def __aiter__(self) -> AsyncIterator[Change]:
+        return self
+
+    async def __anext__(self) -> Change:
+        while not self._waiting:
+            if self._error is not None:
+                raise self._error
+            if self._ended:
+                raise StopAsyncIteration
+            self._arrived.clear()
+            await self._arrived.wait()
+        change = next(iter(self._waiting))
+        del self._waiting[change]
+        return change
+
+    async def next(self, timeout: float | None = None) -> Change:
+        """The next change. Raises TimeoutError, and ConnectionClosedError when none will come."""
+        async with asyncio.timeout(timeout):
+            try:
+                return await anext(self)
+            except StopAsyncIteration:
+                raise ConnectionClosedError("the server has ended the subscription") from None
+
+    def put(self, change: Change) -> None:
+        self._waiting.pop(change, None)
+        if len(self._waiting) >= MAX_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+        self._waiting[change] = None
+        self._arrived.set()
+
+    def end(self, error: BaseException | None = None) -> None:
+        self._ended, self._error = True, error
+        self._arrived.set()
+
+
+class Listening:
+    """`async with client.listen(…) as changes`."""
+
+    def __init__(self, conversation: Conversation, wanted: Wanted) -> None:
+        self._conversation = conversation
+        self._wanted = wanted
+        self._changes = Changes()
+        self._task: asyncio.Task[None] | None = None
+        self._id: Any = None
+        self._acknowledged: asyncio.Future[None] | None = None
+
+    async def __aenter__(self) -> Changes:
+        self._conversation.inbox.add(self)
+        try:
+            if self._conversation.stateless:
+                await self._listen()
+            else:
+                await self._subscribe()
+                self._conversation.renewed.append(self._resubscribe)
+        except BaseException:
+            self._conversation.inbox.discard(self)
+            raise
+        return self._changes
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._conversation.inbox.discard(self)
+        self._changes.end()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+        elif self._resubscribe in self._conversation.renewed:
+            self._conversation.renewed.remove(self._resubscribe)
+            await self._unsubscribe()
+
+    def read(self, method: str, news: News) -> None:
+        """Take news from the inbox, if they are for this subscription."""
+        if self._conversation.stateless:
+            # 2026-07-28, subscriptions: on a shared channel the id tells whose they are.
+            if self._id is None or news.meta.subscription != self._id:
+                return
+            if method == _ACKNOWLEDGED:
+                if self._acknowledged is not None and not self._acknowledged.done():
+                    self._acknowledged.set_result(None)
+                return
+        kind = _KINDS.get(method)
+        if kind is None:
+            return
+        change = Change(kind, news.task if kind == "task" else news.uri)
+        if self._conversation.stateless or self._wanted.includes(change):
+            self._changes.put(change)
+
+    # The stateless era: a request that stays open
+
+    async def _listen(self) -> None:
+        call = await self._open()
+        self._task = asyncio.get_running_loop().create_task(self._stay(call))
+
+    async def _open(self) -> Call:
+        """Begin to listen, and wait until the server says that it tells."""
+        acknowledged = self._acknowledged = asyncio.get_running_loop().create_future()
+        params = {"notifications": self._wanted.filter()}
+        call = self._conversation.begin("subscriptions/listen", params)
+        self._id = call.id
+        answer = asyncio.ensure_future(call.answer())
+        try:
+            done, _ = await asyncio.wait(
+                (answer, acknowledged),
+                timeout=self._conversation.seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if not done:
+                raise own_error("timeout", "subscriptions/listen was not acknowledged in time")
+            if acknowledged not in done:
+                answer.result()  # raises what was answered instead
+                raise ConnectionClosedError("the server ended the subscription at once")
+        except BaseException:
+            answer.cancel()
+            raise
+        self._answer = answer
+        return call
+
+    async def _stay(self, call: Call) -> None:
+        """Listen until the server ends it, anew when the connection is lost."""
+        try:
+            while True:
+                try:
+                    raw = await self._answer
+                except TransportError as error:
+                    await self._open_again(error)
+                    for change in self._wanted.changes():
+                        self._changes.put(change)  # it may have changed meanwhile
+                else:
+                    decode_result(raw, Result, "subscriptions/listen")
+                    self._changes.end()
+                    return
+        except asyncio.CancelledError:
+            self._answer.cancel()
+            raise
+        except Exception as error:
+            self._changes.end(error)
+
+    async def _open_again(self, error: TransportError) -> None:
+        for attempt in range(MAX_ATTEMPTS):
+            if not error.recoverable:
+                break
+            await asyncio.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1))
+            try:
+                await self._open()
+            except TransportError as again:
+                error = again
+            else:
+                return
+        raise error
+
+    # The handshake era: subscriptions, and notifications that come anyway
+
+    async def _subscribe(self) -> None:
+        if self._wanted.uris:
+            self._conversation.agreement.need("resources", "resources/subscribe")
+        for uri in self._wanted.uris:
+            await self._conversation.ask("resources/subscribe", {"uri": uri})
+
+    async def _resubscribe(self) -> None:
+        await self._subscribe()
+        for change in self._wanted.changes():
+            self._changes.put(change)
+
+    async def _unsubscribe(self) -> None:
+        for uri in self._wanted.uris:
+            try:
+                await self._conversation.ask("resources/unsubscribe", {"uri": uri})
+            except TransportError:
+                return
