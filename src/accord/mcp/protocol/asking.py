@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from accord.mcp.protocol.content import Role, SamplingContent
 from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.params import TaskRequest
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
 
@@ -23,16 +24,24 @@ class ElicitForm(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="
     message: str
     requested_schema: dict[str, Any]
     mode: Literal["form"] | UnsetType = UNSET
+    task: TaskRequest | UnsetType = UNSET
+    meta: Meta | None = field(name="_meta", default=None)
 
 
-class ElicitUrl(Struct, frozen=True, kw_only=True, rename="camel"):
+def _url() -> Literal["url"]:
+    return "url"
+
+
+class ElicitUrl(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """`elicitation/create`: a page that the user opens, for what the client must not see."""
 
     message: str
     url: str
     elicitation_id: str | UnsetType = UNSET
     """2025-11-25 only, where it is required."""
-    mode: Literal["url"] = "url"
+    mode: Literal["url"] = field(default_factory=_url)
+    task: TaskRequest | UnsetType = UNSET
+    meta: Meta | None = field(name="_meta", default=None)
 
 
 class ElicitResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,6 +84,8 @@ class CreateMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, renam
     metadata: dict[str, Any] | UnsetType = UNSET
     tools: list[Tool] | UnsetType = UNSET
     tool_choice: ToolChoice | UnsetType = UNSET
+    task: TaskRequest | UnsetType = UNSET
+    meta: Meta | None = field(name="_meta", default=None)
 
 
 class CreateMessageResult(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):

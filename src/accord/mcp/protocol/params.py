@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.meta import NO_META, RequestMeta
+from accord.mcp.protocol.meta import NO_META, Meta, RequestMeta
 
 LogLevel: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
@@ -66,8 +66,9 @@ class GetPromptParams(AnswerableParams, frozen=True, kw_only=True, rename="camel
     arguments: dict[str, str] | UnsetType = UNSET
 
 
-class PromptReference(Struct, frozen=True, tag_field="type", tag="ref/prompt"):
+class PromptReference(Struct, frozen=True, omit_defaults=True, tag_field="type", tag="ref/prompt"):
     name: str
+    title: str = ""
 
 
 class ResourceReference(Struct, frozen=True, tag_field="type", tag="ref/resource"):
@@ -106,15 +107,33 @@ class SubscriptionFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, 
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
     resource_subscriptions: list[str] = []
+    task_ids: list[str] = []
+    """Tasks extension: whose status is told."""
 
 
 class ListenParams(Params, frozen=True, kw_only=True):
     notifications: SubscriptionFilter
 
 
+class AcknowledgedParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`notifications/subscriptions/acknowledged`, 2026-07-28: what of the filter is heard."""
+
+    notifications: SubscriptionFilter
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class UpdatedParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`notifications/resources/updated`."""
+
+    uri: str
+    meta: Meta | None = field(name="_meta", default=None)
+
+
 class CancelledParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     request_id: RequestId | UnsetType = UNSET
+    """2025-11-25 has none where a task is meant."""
     reason: str = ""
+    meta: Meta | None = field(name="_meta", default=None)
 
 
 class ProgressParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -122,9 +141,18 @@ class ProgressParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rena
     progress: float
     total: float | None = None
     message: str = ""
+    """From 2025-03-26 on."""
+    meta: Meta | None = field(name="_meta", default=None)
 
 
 class LogParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
     level: LogLevel
     data: Any
     logger: str = ""
+    meta: Meta | None = field(name="_meta", default=None)
+
+
+class ElicitationCompleteParams(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`notifications/elicitation/complete`, 2025-11-25: the user is done with the page."""
+
+    elicitation_id: str

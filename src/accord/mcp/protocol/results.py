@@ -84,9 +84,15 @@ class CompleteResult(Result, frozen=True, kw_only=True, omit_defaults=True, rena
     completion: Completion
 
 
+def _input_required() -> str:
+    return "input_required"
+
+
 class InputRequiredResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """From 2026-07-28 on: the request is to be repeated with answers to these questions."""
 
+    # made by a function, so that it is not left out as what is assumed
+    result_type: str = field(default_factory=_input_required)
     input_requests: dict[str, Raw] | UnsetType = UNSET
     request_state: str | UnsetType = UNSET
 
