@@ -8,7 +8,12 @@ from typing import Any
 
 def makes_members(cls: type[enum.Enum]) -> bool:
     """Whether values that it does not list have a member too: flags add up, others are asked."""
+    return issubclass(cls, enum.Flag) or is_asked(cls)
+
+
+def is_asked(cls: type[enum.Enum]) -> bool:
+    """Whether the class itself decides about values that it does not list."""
     own: Any = cls._missing_
-    return (
-        issubclass(cls, enum.Flag) or own.__func__ is not enum.Enum.__dict__["_missing_"].__func__
+    return all(
+        own.__func__ is not each.__dict__["_missing_"].__func__ for each in (enum.Enum, enum.Flag)
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
 from typing import Any, TypeAlias, get_type_hints
 
 import msgspec
@@ -292,7 +291,7 @@ class _Writer:
     def _field(self, field: m.Field) -> Json:
         schema = self.schema(field.type)
         default = _default(field)
-        return schema if self._output or default is NODEFAULT else {**schema, "default": default}
+        return schema if default is NODEFAULT else {**schema, "default": default}
 
 
 def _bare(it: m.Type) -> m.Type:
@@ -358,13 +357,16 @@ def _always_written(it: m.StructType | m.DataclassType | m.TypedDictType) -> Cal
     if isinstance(it, m.TypedDictType):
         return _is_required
     cls: Any = getattr(it.cls, "__origin__", it.cls)
-    omits = isinstance(it, m.StructType) and cls.__struct_config__.omit_defaults
-    absent = _unset_fields(cls)
-    if is_dataclass(cls):
-        absent |= {name for name, each in cls.__dataclass_fields__.items() if not each.init}
+    unset = _unset_fields(cls)
+    if isinstance(it, m.StructType):
+        omits = cls.__struct_config__.omit_defaults
+    else:
+        # What msgspec has read leaves a default in the class, where it does not look to write.
+        omits = "__slots__" not in cls.__dict__
 
     def is_there(field: m.Field) -> bool:
-        return field.name not in absent and (field.required or not omits)
+        made = field.default_factory is not NODEFAULT and isinstance(it, m.DataclassType)
+        return field.name not in unset and (field.required or made or not omits)
 
     return is_there
 

@@ -24,6 +24,8 @@ _OWN_WORDS = frozenset({"discriminator", "externalDocs", "xml"})
 _UNSUPPORTED = frozenset({"$anchor", "$dynamicAnchor", "$dynamicRef", "$id", "$schema"})
 """They change what references mean, which lead to components and nowhere else here."""
 
+_COMPOSED = frozenset({"allOf", "anyOf", "oneOf"})
+
 
 class SchemaTooLargeError(ValueError):
     """A schema object has more parts than anyone can use."""
@@ -105,11 +107,14 @@ def _modern(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
-    """OpenAPI 3.0.3, 4.7.24: `nullable` adds null to the `type` beside it, and only there."""
-    kind = schema.get("type")
-    if not isinstance(kind, str):
-        return schema
-    if "enum" in schema and None not in schema["enum"]:
-        # Most who write this mean null to be allowed, and what they serve then sends it.
+    """OpenAPI 3.0.3, 4.7.24: `nullable` adds null to the `type` beside it.
+
+    Where a choice or a reference is beside it, or values are listed, it has no effect by the
+    letter. All who write it there mean null to be allowed, and send it.
+    """
+    if _COMPOSED & schema.keys():
+        return {"anyOf": [schema, {"type": "null"}]}
+    if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
         schema["enum"] = [*schema["enum"], None]
-    return {**schema, "type": [kind, "null"]}
+    kind = schema.get("type")
+    return {**schema, "type": [kind, "null"]} if isinstance(kind, str) else schema

@@ -6,13 +6,14 @@ and from JSON; where that takes more than the schema would say, the schema gives
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from accord.schema.aliases import places, with_places
-from accord.schema.enums import makes_members
+from accord.schema.enums import is_asked, makes_members
 from accord.schema.patterns import to_ecma
 from accord.schema.schema import Json, Role, Schema
 
@@ -88,8 +89,12 @@ class _Generator(GenerateJsonSchema):
 
     def enum_schema(self, schema: Any) -> Json:
         described = super().enum_schema(schema)
-        if self._reads and makes_members(schema["cls"]):
-            return {word: described[word] for word in described if word not in ("enum", "type")}
+        if issubclass(schema["cls"], enum.Flag):
+            del described["enum"]
+            described["type"] = ["integer", "boolean"] if self._reads else "integer"
+        elif self._reads and is_asked(schema["cls"]):
+            del described["enum"]
+            described.pop("type", None)
         return described
 
     # Arrays

@@ -6,14 +6,20 @@ as the router chooses it.
 
 from __future__ import annotations
 
-from types import NoneType
-from typing import Any
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 from accord.jsonrpc.msgspec_types import MsgspecType
 from accord.jsonrpc.parameter_types import choose_type
 from accord.jsonrpc.parameters import Parameter
+from accord.schema.bundle import Bundle
 from accord.schema.msgspec_schema import describe
-from accord.schema.schema import ANYTHING, Schema
+from accord.schema.schema import ANYTHING, DEFINITIONS, Schema
+
+_MOST_KEPT = 4_096
+"""How many schemas are kept: large services use the same few types in every method."""
 
 
 def accepts(annotation: Any) -> Schema:
@@ -21,6 +27,19 @@ def accepts(annotation: Any) -> Schema:
 
     Raises `RegistrationError` for an annotation that no parameter can have.
     """
+    return _kept(_accepts, annotation)
+
+
+def returns(annotation: Any) -> Schema:
+    """What a result of that annotation looks like as JSON; anything where none can tell.
+
+    The router does not check results, so there is no annotation that is refused.
+    """
+    return _kept(_returns, annotation)
+
+
+@lru_cache(_MOST_KEPT)
+def _accepts(annotation: Any) -> Schema:
     parameter = Parameter("value", annotation, "positional_or_keyword", True)
     if isinstance(choose_type(parameter), MsgspecType):
         return describe(annotation, "Input", _unknown)
@@ -29,17 +48,23 @@ def accepts(annotation: Any) -> Schema:
     return describe_by_pydantic(annotation, "Input")
 
 
-def returns(annotation: Any) -> Schema:
-    """What a result of that annotation looks like as JSON; anything where none can tell.
-
-    The router does not check results, so there is no annotation that is refused.
-    """
+@lru_cache(_MOST_KEPT)
+def _returns(annotation: Any) -> Schema:
     if annotation is None or annotation is NoneType:
         return Schema({"type": "null"}, role="Output")
     try:
         return describe(annotation, "Output", _foreign)
     except (TypeError, NameError, RecursionError):
+        if get_origin(annotation) in (Union, UnionType):
+            return _any_of(get_args(annotation))
         return _foreign(annotation)
+
+
+def _any_of(annotations: tuple[Any, ...]) -> Schema:
+    """A union of what no parameter could tell apart."""
+    bundle = Bundle(DEFINITIONS, "2020-12")
+    choices = [bundle.add(returns(each)) for each in annotations]
+    return Schema({"anyOf": choices}, bundle.definitions, "Output")
 
 
 def _foreign(annotation: Any) -> Schema:
@@ -54,3 +79,11 @@ def _foreign(annotation: Any) -> Schema:
 
 def _unknown(cls: type) -> Schema:
     return ANYTHING
+
+
+def _kept(make: Callable[[Hashable], Schema], annotation: Any) -> Schema:
+    try:
+        hash(annotation)
+    except TypeError:  # such as constraints with a dictionary in them
+        make = make.__wrapped__  # type: ignore[attr-defined]
+    return make(annotation)
