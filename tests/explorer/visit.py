@@ -57,6 +57,10 @@ class Visit:
         await self.page.goto(f"{self.url}/explore{hash}")
         await self.page.wait_for_selector("#frame:not([hidden])")
 
+    async def go(self, method: str) -> None:
+        """Choose a method on the page as it is."""
+        await self.page.locator(f'#list [data-method="{method}"]').click()
+
     def field(self, path: str) -> Locator:
         """The field of a parameter, or of something inside one: `book/title`."""
         return self.page.locator(f'#side [data-path="/{path}"]').last
@@ -109,6 +113,11 @@ class Visit:
 
     async def current(self) -> str:
         return await self.page.locator("#list [aria-current=page] .list-name").inner_text()
+
+
+async def lines(shown: Locator) -> list[str]:
+    """The lines of text that something shows."""
+    return [line for line in (await shown.inner_text()).split("\n") if line]
 
 
 @asynccontextmanager

@@ -27,8 +27,8 @@ import { MAX_BYTES } from "./wire.js";
 export function verdict(exchange, requests) {
   const { reply } = exchange;
   if (reply === null) return { outcome: exchange.cancelled ? "warn" : "bad", word: exchange.cancelled ? "Cancelled" : "No answer" };
-  const found = answersIn(requests, reply.body);
-  if (found === null) return { outcome: "bad", word: reply.status < 400 ? "Not JSON-RPC" : `HTTP ${reply.status}` };
+  const found = answersTo(requests, exchange);
+  if (found === null) return { outcome: "bad", word: !reply.whole ? "Too long" : reply.status < 400 ? "Not JSON-RPC" : `HTTP ${reply.status}` };
   const all = [...found.answers, ...found.strays];
   const errors = all.filter(({ kind }) => kind === "error");
   if (requests.length === 1 && errors.length === 1) {
@@ -38,6 +38,11 @@ export function verdict(exchange, requests) {
   if (all.some(({ kind }) => kind === "missing")) return { outcome: "bad", word: reply.status < 400 ? "No answer" : `HTTP ${reply.status}` };
   if (reply.status >= 400) return { outcome: "bad", word: `HTTP ${reply.status}` };
   return { outcome: "ok", word: requests.every(({ notification }) => notification) ? "Accepted" : requests.length === 1 ? "Result" : `${found.answers.length} answered` };
+}
+
+/** @param {Request[]} requests @param {Exchange} exchange */
+function answersTo(requests, { reply }) {
+  return reply === null || !reply.whole ? null : answersIn(requests, reply.body);
 }
 
 /**
@@ -75,8 +80,8 @@ function size(bytes) {
 
 /** @param {Exchange} exchange @param {Request[]} requests @param {Description} description @param {Open} open @returns {Node[]} */
 function singleAnswer(exchange, requests, description, open) {
-  const found = exchange.reply === null ? null : answersIn(requests, exchange.reply.body);
-  if (exchange.reply === null || found === null) return [unreadable(exchange)];
+  const found = answersTo(requests, exchange);
+  if (found === null) return [unreadable(exchange)];
   // An answer without a matching id is the answer, when there was one request: -32700 has id null.
   const answer = found.answers[0].kind === "result" || found.answers[0].kind === "error" ? found.answers[0] : found.strays[0] ?? found.answers[0];
   return one(answer, requests[0], exchange, description, open);
@@ -84,8 +89,8 @@ function singleAnswer(exchange, requests, description, open) {
 
 /** @param {Exchange} exchange @param {Request[]} requests @param {Description} description @param {Open} open @returns {Node[]} */
 function batchAnswers(exchange, requests, description, open) {
-  const found = exchange.reply === null ? null : answersIn(requests, exchange.reply.body);
-  if (exchange.reply === null || found === null) return [unreadable(exchange)];
+  const found = answersTo(requests, exchange);
+  if (found === null) return [unreadable(exchange)];
   const rows = requests.map((request, index) => {
     const answer = found.answers[index];
     return h("div", { class: "batch-answer" },

@@ -232,7 +232,7 @@ function addControl(of, shape, id, redraw, start) {
     of.slot.set(clone("default" in shape.schema ? shape.schema.default : start));
     redraw();
   }, { id });
-  return h("div", {}, add);
+  return h("div", { "data-group": "true" }, add);
 }
 
 /** @param {Form} form @param {FieldOf} of @param {Shape} shape @param {Json[]} list @param {() => void} redraw */

@@ -176,6 +176,9 @@ export function label(references, schema, depth = 0) {
   if (shape.name) return shape.name + or;
   if (shape.kind === "choice") return choiceLabel(shape.schema) + or;
   if (shape.kind === "number") return (shape.schema.type === "integer" ? "integer" : "number") + or;
+  if (shape.kind === "object" && depth < MAX_LABEL && isObject(shape.schema.additionalProperties) && properties(shape.schema).length === 0) {
+    return `object of ${label(references, shape.schema.additionalProperties, depth + 1)}${or}`;
+  }
   if (shape.kind === "any") return "any value";
   if (shape.kind === "never") return "no value";
   return shape.kind + or;

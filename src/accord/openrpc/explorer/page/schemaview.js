@@ -44,8 +44,8 @@ function row(references, entry, open) {
         deprecated && chip("warn", "deprecated"),
         ...facts(shape.schema)),
       typeof description === "string" && description !== "" && markdown(description),
-      shape.kind === "choice" && choiceList(shape.schema),
-      inside(references, entry.schema, open)));
+      shape.kind === "choice" && choiceList(shape.schema)),
+    inside(references, entry.schema, open));
 }
 
 /** @param {import("./json.js").JsonObject} schema */
@@ -95,6 +95,7 @@ function insideArray(references, schema, open) {
   const item = itemSchema(schema, 0);
   const nested = shapeOf(references, item);
   if (nested.kind === "choice") return choiceList(nested.schema);
+  if (nested.kind === "array") return opening("items", false, () => schemaRows(references, [{ name: "item", schema: item }]));
   return inside(references, item, open);
 }
 

@@ -61,7 +61,6 @@ function shell(text) {
 function python({ url, headers, requests, batch }) {
   const own = headers.filter(([name]) => !/^(?:content-type|accept)$/i.test(name));
   const secret = own.some(([name, value]) => secretIn(name, value) !== null);
-  const options = own.length === 0 ? "" : `, headers={${own.map(pythonHeader).join(", ")}}`;
   return [
     "import asyncio",
     ...(secret ? ["import os"] : []),
@@ -70,7 +69,8 @@ function python({ url, headers, requests, batch }) {
     "",
     "",
     "async def main() -> None:",
-    `    async with connect(${quoted(url)}${options}) as peer:`,
+    ...(own.length > 0 ? [`    headers = {${own.map(pythonHeader).join(", ")}}`] : []),
+    `    async with connect(${quoted(url)}${own.length > 0 ? ", headers=headers" : ""}) as peer:`,
     ...(batch ? pythonBatch(requests) : pythonCall(requests[0])),
     "",
     "",

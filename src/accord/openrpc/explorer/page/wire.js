@@ -46,6 +46,7 @@ export async function exchange(url, headers, body, signal) {
     done.reply = { ...head(response), ...(await take(response)) };
   } catch (error) {
     done.cancelled = signal.aborted;
+    await new Promise((resolve) => { setTimeout(resolve, 0); }); // a breach is reported a little later
     done.failure = signal.aborted ? "You cancelled it; the server may still have done what was asked."
       : forbidden.length > 0 ? `The page's content security policy does not allow it (${forbidden[0]}).`
       : !navigator.onLine ? "This computer is offline."
