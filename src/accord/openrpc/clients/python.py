@@ -33,7 +33,7 @@ from accord.openrpc.clients.python_text import (
     paragraph,
     string,
 )
-from accord.openrpc.clients.python_types import Alias, PythonTypes
+from accord.openrpc.clients.python_types import Alias, PythonTypes, is_dictionary
 from accord.openrpc.clients.tree import Place, grow
 
 _MODULES: Final = {
@@ -124,7 +124,7 @@ class _Writer:
     # Types
 
     def _record(self, name: str, declared: Declaration, record: Record) -> Iterator[Block]:
-        if record.open:
+        if is_dictionary(record):
             yield self._open_record(name, declared, record)
             return
         scope = Scope()
@@ -155,26 +155,45 @@ class _Writer:
         return [*bracketed(STEP, before, options, ")"), *doc]
 
     def _open_record(self, name: str, declared: Declaration, record: Record) -> Block:
-        shown, decoded = [], []
-        for field in record.fields:
-            written = self._types.expression(field.type, (*declared.hint, field.name))
-            optional = written if field.required else f"NotRequired[{written}]"
-            shown.append(f"{string(field.name)}: {string(optional)}")
-            decoded.append(f"{string(field.name)}: {written}")
-        required = [string(field.name) for field in record.fields if field.required]
+        """A dictionary: for type checkers one with known keys, at run time a stand-in."""
+        pairs = [
+            (field, self._types.expression(field.type, (*declared.hint, field.name)))
+            for field in record.fields
+        ]
+        decoded = [f"{string(field.name)}: {written}" for field, written in pairs]
+        required = [string(field.name) for field, _ in pairs if field.required]
         return [
             "if TYPE_CHECKING:",
-            f"{STEP}{name} = TypedDict(",
-            f'{STEP * 2}"{name}",',
-            *bracketed(STEP * 2, "{", shown, "},"),
-            f"{STEP})",
+            *self._typed_dict(name, declared, record),
             "else:",
             f"{STEP}{name} = open_record(",
             f'{STEP * 2}"{name}",',
             *bracketed(STEP * 2, "lambda: {", decoded, "},"),
-            *bracketed(STEP * 2, "required=frozenset([", required, "]),"),
+            *bracketed(STEP * 2, "required=[", required, "],"),
             f"{STEP})",
-            *docstring([paragraph(declared.doc, "")], ""),
+        ]
+
+    def _typed_dict(self, name: str, declared: Declaration, record: Record) -> Block:
+        names = [field.name for field in record.fields]
+        in_class = all(map(_may_be_key, names))
+        hidden = names if in_class else ()
+        rows = []
+        for field in record.fields:
+            written = self._types.expression(field.type, (*declared.hint, field.name), hidden)
+            shown = written if field.required else f"NotRequired[{written}]"
+            if in_class:
+                rows.append(f"{STEP * 2}{field.name}: {shown}")
+                rows += docstring([paragraph(field.doc, STEP * 2)], STEP * 2)
+            else:
+                rows.append(f"{string(field.name)}: {string(shown)}")
+        if in_class:
+            doc = docstring([paragraph(declared.doc, STEP * 2)], STEP * 2)
+            return [f"{STEP}class {name}(TypedDict):", *doc, *([""] if doc else []), *rows]
+        return [
+            f"{STEP}{name} = TypedDict(",
+            f'{STEP * 2}"{name}",',
+            *bracketed(STEP * 2, "{", rows, "},"),
+            f"{STEP})",
         ]
 
     # Errors
@@ -313,6 +332,12 @@ class _Writer:
             yield paragraph(f"Raises {raised}.", indent)
 
 
+def _may_be_key(name: str) -> bool:
+    """Whether a key of a dictionary may be declared in a class as it is."""
+    hides = iskeyword(name) or name.startswith("__") or name in _HIDDEN
+    return name.isidentifier() and name.isascii() and not hides
+
+
 def _attribute(name: str, otherwise: str = "method") -> str:
     """The identifier of a field, a parameter or a method."""
     found = snake(name, otherwise)
@@ -332,6 +357,8 @@ def _default(field: Field) -> str:
 
 def _optional(written: str) -> str:
     """What may also be left out; `None` stays the last of a union."""
+    if written == "None":
+        return "UnsetType | None"
     if written.endswith(" | None"):
         return f"{written.removesuffix(' | None')} | UnsetType | None"
     return f"{written} | UnsetType"
@@ -344,39 +371,36 @@ def _hanging(text: str, indent: str) -> list[str]:
 
 def _body(method: Method, names: dict[str, str], returns: str) -> Block:
     """How a method calls: in one line where that fits."""
-    indent = STEP * 2
-    verb, last = ("call", [returns]) if returns else ("notify", [])
-    wire, before = string(method.name), f"return self._caller.{verb}("
-    params, assigned = _params(method, names, indent)
-    call = f"{indent}{before}{', '.join([wire, params, *last])})"
-    if not assigned or len(call) <= WIDTH:
-        return bracketed(indent, before, [wire, params, *last], ")")
-    given = params[: params.index("(") + 1] if "(" in params else ""
-    return [
-        *assigned,
-        *bracketed(indent, before, [wire, f"{given}params)" if given else "params", *last], ")"),
-    ]
-
-
-def _params(method: Method, names: dict[str, str], indent: str) -> tuple[str, Block]:
-    """An expression for the params of a call; and, where it may be long, the lines that give
-    the same params the name `params`."""
-    star = "*" if method.by_position else "**"
-    given = [f"{star if each.variadic else ''}{names[each.name]}" for each in method.parameters]
-    if not given:
-        return "UNSET", []
+    indent, wire = STEP * 2, string(method.name)
+    before = f"return self._caller.{'call' if returns else 'notify'}("
+    last = [returns] if returns else []
+    if not method.parameters:
+        return bracketed(indent, before, [wire, "UNSET", *last], ")")
+    listed = _listed(method, names)
+    start, end = "[]" if method.by_position else "{}"
     complete = all(each.required or each.variadic for each in method.parameters)
-    if method.by_position:
-        listed = f"[{', '.join(given)}]"
-        lines = bracketed(indent, "params = [", given, "]")
-        return (listed if complete else f"placed({listed})"), lines
-    pairs = [
-        argument if each.variadic else f"{string(each.name)}: {argument}"
-        for each, argument in zip(method.parameters, given, strict=True)
+    given = "" if complete else "placed" if method.by_position else "given"
+    opened, closed = (f"{given}(", ")") if given else ("", "")
+    one = [wire, f"{opened}{start}{', '.join(listed)}{end}{closed}", *last]
+    if len(f"{indent}{before}{', '.join(one)})") <= WIDTH:
+        return bracketed(indent, before, one, ")")
+    return [
+        *bracketed(indent, f"params = {start}", listed, end),
+        *bracketed(indent, before, [wire, f"{opened}params{closed}", *last], ")"),
     ]
-    named = f"{{{', '.join(pairs)}}}"
-    lines = bracketed(indent, "params = {", pairs, "}")
-    return (named if complete else f"given({named})"), lines
+
+
+def _listed(method: Method, names: dict[str, str]) -> list[str]:
+    """What stands in the array or object of params."""
+    if method.by_position:
+        return [
+            f"*{names[each.name]}" if each.variadic else names[each.name]
+            for each in method.parameters
+        ]
+    return [
+        f"**{names[each.name]}" if each.variadic else f"{string(each.name)}: {names[each.name]}"
+        for each in method.parameters
+    ]
 
 
 def _alias(alias: Alias) -> Block:

@@ -19,7 +19,7 @@ def literal(value: Scalar) -> str:
 
 def string(text: str) -> str:
     """A string literal that gives exactly this text, in printable characters."""
-    quote = "'" if '"' in text and "'" not in text else '"'
+    quote = "'" if text.count('"') > text.count("'") else '"'
     return quote + "".join(_escaped(each, quote) for each in text) + quote
 
 

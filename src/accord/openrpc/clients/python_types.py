@@ -9,6 +9,7 @@ is too long for its place, becomes an alias of its own.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Container, Iterable, Iterator
 from decimal import Decimal
 from functools import reduce
@@ -83,8 +84,8 @@ class Alias(Struct, frozen=True):
     members: tuple[Piece, ...]
     """The members of a union, or the one type that it is."""
     deferred: bool
-    recursive: bool
-    doc: str
+    recursive: bool = False
+    doc: str = ""
 
 
 class PythonTypes:
@@ -127,7 +128,8 @@ class PythonTypes:
         if (type, hint) not in self._in_place:
             name = self._scope.claim(pascal(hint, "Type"))
             self._in_place[type, hint] = name
-            self._add(name, type, hint, doc="", recursive=False)
+            pieces = tuple(self._pieces(type, hint, frozenset()))
+            self.aliases.append(Alias(name, pieces, not self._is_native(type)))
         return self._in_place[type, hint]
 
     def _declare(self) -> None:
@@ -135,30 +137,27 @@ class PythonTypes:
         for key, declaration in self._declared.items():
             if not isinstance(declaration.type, Record):
                 aliases[key] = declaration.type
-            elif declaration.type.open:
-                self._kinds[key] = _StandIn
+            elif is_dictionary(declaration.type):
+                self._kinds[key] = _unknown()
             else:
                 self._kinds[key] = type("Record", (Struct,), {})
         recursive, ordered = order(aliases)
-        for key in recursive:
-            self._kinds[key] = _StandIn
-        for key in [*recursive, *ordered]:
-            declaration = self._declared[key]
-            if key not in self._kinds:
-                native = self._is_native(aliases[key])
-                self._kinds[key] = self._kind(aliases[key]) if native else _StandIn
-            self._add(
-                self._names[key],
-                aliases[key],
-                declaration.hint,
-                doc=declaration.doc,
-                recursive=key in recursive,
-            )
+        self._kinds |= {key: _unknown() for key in recursive}
+        for key in ordered:
+            native = self._is_native(aliases[key])
+            self._kinds[key] = self._kind(aliases[key]) if native else _unknown()
+            self.aliases.append(self._declared_alias(key, aliases[key], recursive=False))
+        # These stand before all others, which may be made of them; what they are made of
+        # themselves is looked up later.
+        self.aliases[:0] = [
+            self._declared_alias(key, aliases[key], recursive=True) for key in recursive
+        ]
 
-    def _add(self, name: str, type: Type, hint: Hint, *, doc: str, recursive: bool) -> None:
-        pieces = self._pieces(type, hint, frozenset())
+    def _declared_alias(self, key: str, type: Type, *, recursive: bool) -> Alias:
+        declared = self._declared[key]
+        pieces = tuple(self._pieces(type, declared.hint, frozenset()))
         deferred = recursive or not self._is_native(type)
-        self.aliases.append(Alias(name, tuple(pieces), deferred, recursive, doc))
+        return Alias(self._names[key], pieces, deferred, recursive, declared.doc)
 
     # What is written
 
@@ -215,27 +214,36 @@ class PythonTypes:
 
     def _kind(self, type: Type) -> Any:
         """A type that msgspec takes as it would take this one. Raises TypeError."""
-        members = _members(type)
-        return reduce(or_, [self._member_kind(*each) for each in enumerate(members)])
+        return reduce(or_, map(self._member_kind, _members(type)))
 
-    def _member_kind(self, index: int, type: Type) -> Any:
+    def _member_kind(self, type: Type) -> Any:
         match type:
             case Primitive():
                 return _primitive(type)[1]
             case Constant(values):
                 return Literal.__getitem__(values)
             case Array() | Tuple():
-                return list[Literal.__getitem__(index)]  # type: ignore[misc]  # one of its own
+                return list[_unknown()]  # type: ignore[misc]  # equal to no other
             case Map():
-                return dict[str, Literal.__getitem__(index)]  # type: ignore[misc]
+                return dict[str, _unknown()]  # type: ignore[misc]
             case Reference(key):
                 return self._kinds[key]
             case _:
                 return Any
 
 
-class _StandIn:
-    """What a stand-in is for msgspec: something it does not know."""
+def is_dictionary(record: Record) -> bool:
+    """Whether a record cannot be a class: it keeps members that are not known, or has names that
+    msgspec does not take for fields."""
+    return record.open or any(_UNFIT.search(field.name) for field in record.fields)
+
+
+_UNFIT: Final = re.compile(r'[\\"\x00-\x1f]')
+
+
+def _unknown() -> type:
+    """What a stand-in is for msgspec: a class that it does not know."""
+    return type("StandIn", (), {})
 
 
 def _members(type: Type) -> list[Type]:

@@ -197,8 +197,8 @@ export function positional(params: readonly unknown[]): unknown[] {
 }
 
 /** Params by name, with those that stand together under `name` in their places. */
-export function spread(params: object, name: string): Record<string, unknown> {
-  const { [name]: further, ...others } = params as Record<string, unknown>;
+export function spread(params: object | undefined, name: string): Record<string, unknown> {
+  const { [name]: further, ...others } = (params ?? {}) as Record<string, unknown>;
   return { ...(further as object | undefined), ...others };
 }
 

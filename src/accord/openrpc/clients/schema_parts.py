@@ -91,7 +91,7 @@ def _both(left: Json, right: Json, where: str) -> Json:
         elif word == "required":
             names = [*list_in(left, word, where), *list_in(right, word, where)]
             both[word] = [*dict.fromkeys(name for name in names if isinstance(name, str))]
-        elif word in _SCHEMAS and word in left:
+        elif word in _SCHEMAS and isinstance(left.get(word), dict) and isinstance(value, dict):
             both[word] = _all_of(left[word], value)
         else:
             both.setdefault(word, value)

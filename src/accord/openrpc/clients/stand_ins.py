@@ -8,7 +8,7 @@ type checkers the plain types instead. Also the way for a type to be recursive w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -27,10 +27,10 @@ def either(name: str, members: Callable[[], tuple[Any, ...]]) -> Any:
 
 
 def open_record(
-    name: str, fields: Callable[[], Mapping[str, Any]], *, required: frozenset[str]
+    name: str, fields: Callable[[], Mapping[str, Any]], *, required: Iterable[str]
 ) -> Any:
     """A type for dictionaries that have members of known types, and may have others."""
-    members = {"fields": staticmethod(lru_cache(1)(fields)), "required": required}
+    members = {"fields": staticmethod(lru_cache(1)(fields)), "required": frozenset(required)}
     return _OpenRecord(name, (), members)
 
 

@@ -201,11 +201,12 @@ class _Writer:
         taken, params = [], "undefined"
         if method.parameters:
             name = self._declare_params(method)
-            complete = any(each.required for each in method.parameters)
-            taken.append(f"params: {name}" if complete else f"params: {name} = {{}}")
+            optional = "" if any(each.required for each in method.parameters) else "?"
+            taken.append(f"params{optional}: {name}")
             params = "params"
             if method.by_position:
-                params = f"positional([{', '.join(map(_place_of, method.parameters))}])"
+                places = [_place_of(each, f"params{optional}") for each in method.parameters]
+                params = f"positional([{', '.join(places)}])"
             elif further := [each for each in method.parameters if each.variadic]:
                 params = f"spread(params, {string(further[0].name)})"
         taken.append("options?: CallOptions")
@@ -248,8 +249,8 @@ def _attribute(name: str) -> str:
     return camel(name, "method")
 
 
-def _place_of(parameter: Parameter) -> str:
-    value = access("params", parameter.name)
+def _place_of(parameter: Parameter, params: str) -> str:
+    value = access(params, parameter.name)
     return f"...({value} ?? [])" if parameter.variadic else value
 
 

@@ -40,8 +40,10 @@ def member(name: str) -> str:
 
 
 def access(value: str, name: str) -> str:
-    """The member of a value."""
-    return f"{value}.{name}" if _IDENTIFIER.fullmatch(name) else f"{value}[{string(name)}]"
+    """The member of a value; `value?` for one that may be undefined."""
+    if _IDENTIFIER.fullmatch(name):
+        return f"{value}.{name}"
+    return f"{value}{'.' if value.endswith('?') else ''}[{string(name)}]"
 
 
 def comment(paragraphs: Iterable[Sequence[str]], indent: str) -> list[str]:
