@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from accord.jsonrpc.errors import InvalidResultError
+from accord.jsonrpc.errors import InvalidResultError, RpcError
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.session import Pending
 
@@ -50,6 +50,15 @@ class Call:
         except asyncio.CancelledError:
             self._calls.abandon(self._pending)
             raise
+
+    @property
+    def done(self) -> bool:
+        """Whether it was answered, failed or given up."""
+        return self._future.done()
+
+    def fail(self, error: RpcError) -> None:
+        """End the call with an error: whatever carries it knows that no answer will come."""
+        self._calls.fail(self._pending, error)
 
     def cancel(self) -> None:
         """Give the call up; whoever awaits it is cancelled."""

@@ -101,6 +101,11 @@ class Calls:
             if isinstance(item, Request) and item.id in self._session.pending:
                 self._fail(item.id, copy(error))
 
+    def fail(self, call: Pending, error: RpcError) -> None:
+        """Fail one call, if it is still pending."""
+        if call.id in self._session.pending:
+            self._fail(call.id, error)
+
     def fail_only(self, error: RpcError) -> None:
         """Fail the calls that `error` must mean, if it can mean but one message."""
         for id in self._session.only_message():

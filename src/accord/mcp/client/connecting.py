@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
-from accord.jsonrpc.errors import ConnectError
 from accord.mcp.client.agreement import Agreement
 from accord.mcp.client.asked import Asked
 from accord.mcp.client.auth_hook import Auth
 from accord.mcp.client.conversation import Conversation
 from accord.mcp.client.identity import Identity
 from accord.mcp.client.inbox import Inbox
-from accord.mcp.client.negotiation import begin_as, probe
+from accord.mcp.client.negotiation import begin_as, probe, shake_hands
 from accord.mcp.client.target import Target, is_web, open_duplex, options_for
 from accord.mcp.client.wire import Wire
 from accord.mcp.protocol.params import LogLevel
@@ -72,7 +71,7 @@ class Connecting:
 
     async def _reach(self) -> tuple[Wire, Agreement]:
         if is_web(self._target):
-            raise ConnectError("HTTP is not spoken here", recoverable=False)
+            return await self._reach_web(self._target)
         wire = await open_duplex(self._target, self._inbox.router(), self._options)
         try:
             return wire, await self._agree(wire)
@@ -80,14 +79,38 @@ class Connecting:
             await wire.close()
             raise
 
+    async def _reach_web(self, url: str) -> tuple[Wire, Agreement]:
+        from accord.mcp.client.http.endpoint import Endpoint
+        from accord.mcp.client.http.reaching import reach
+
+        def make_endpoint() -> Endpoint:
+            return Endpoint(
+                url,
+                headers=self._headers,
+                auth=self._auth,
+                options=self._options,
+                credentials_changed=self._credentials_changed,
+            )
+
+        return await reach(
+            make_endpoint,
+            self._inbox.router(),
+            self._identity,
+            version=self._version,
+            timeout=self._timeout,
+            limits=self._options.limits,
+        )
+
     async def _agree(self, wire: Wire) -> Agreement:
         if self._version is not None:
-            agreement = await begin_as(wire, self._identity, self._version, timeout=self._timeout)
-        else:
-            agreement = await probe(
-                wire, self._identity, seconds=PROBE_SECONDS, timeout=self._timeout
-            )
-        return agreement
+            return await begin_as(wire, self._identity, self._version, timeout=self._timeout)
+        return await probe(wire, self._identity, seconds=PROBE_SECONDS, timeout=self._timeout)
 
     async def _renew(self, wire: Wire) -> Agreement:
-        return await self._agree(wire)
+        """Begin a new session in place of one that is gone."""
+        version = self._version or LATEST_HANDSHAKE
+        agreement = await shake_hands(wire, self._identity, version, timeout=self._timeout)
+        if self.log_level is not None:
+            params = {"level": self.log_level}
+            await wire.begin("logging/setLevel", params, timeout=self._timeout).answer()
+        return agreement

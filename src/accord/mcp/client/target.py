@@ -4,7 +4,7 @@ process."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import MIB, Limits
@@ -42,7 +42,7 @@ class Served(Protocol):
 Target: TypeAlias = str | Sequence[str] | Served
 
 
-def is_web(target: Target) -> bool:
+def is_web(target: Target) -> TypeGuard[str]:
     return isinstance(target, str) and scheme_of(target) in WEB
 
 

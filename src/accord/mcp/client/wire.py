@@ -21,8 +21,8 @@ server that knows neither it nor any cancellation before a handshake."""
 class Wire(Protocol):
     """A way to the server. `close` ends everything that waits on it."""
 
-    duplex: bool
-    """Whether the server has sent what it says about a request when its answer is there."""
+    mirrors: bool
+    """Whether headers repeat parts of requests, so that tools may want some."""
 
     def agreed(self, version: str) -> None:
         """From now on messages follow this version."""
@@ -47,7 +47,7 @@ class Wire(Protocol):
 class DuplexWire:
     """One connection for everything, in both eras."""
 
-    duplex = True
+    mirrors = False
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer

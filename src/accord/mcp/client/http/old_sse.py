@@ -1,0 +1,174 @@
+"""HTTP+SSE of 2024-11-05: one stream brings everything, messages are sent to another URL.
+
+The stream is the session: when it ends, the connection is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Final
+from urllib.parse import urljoin
+
+from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.errors import ConnectError, ConnectionLostError, RpcError, TransportError
+from accord.mcp.client.http.endpoint import Endpoint
+from accord.mcp.client.http.replies import EVENTS, JSON, is_stream, refusal
+from accord.mcp.protocol.sse import SseDecoder, SseEvent
+from accord.transports.http.requester import Response
+from accord.transports.urls import host_and_port
+from accord.transports.web_address import WebAddress, parse
+
+log = logging.getLogger("accord.mcp")
+
+ENDPOINT_SECONDS: Final = 10.0
+"""How long the server may take to say where messages go."""
+SEND_SECONDS: Final = 30.0
+MAX_BODY: Final = 64 * 1024
+
+
+async def open_old_sse(endpoint: Endpoint) -> OldSseChannel:
+    """A channel to the server whose stream is at `endpoint`. Raises TransportError."""
+    try:
+        async with asyncio.timeout(ENDPOINT_SECONDS):
+            response = await endpoint.request("GET", {"accept": EVENTS})
+            try:
+                return await _begin(endpoint, response)
+            except BaseException:
+                response.close()
+                raise
+    except TimeoutError:
+        raise ConnectError("the server did not say where messages go") from None
+
+
+async def _begin(endpoint: Endpoint, response: Response) -> OldSseChannel:
+    if not is_stream(response):
+        raise refusal(response, await response.read(MAX_BODY))
+    limit = endpoint.max_bytes
+    decoder = SseDecoder() if limit is None else SseDecoder(limit)
+    events: list[SseEvent] = []
+    while not events:
+        chunk = await response.receive()
+        if not chunk:
+            raise ConnectionLostError("the server's stream ended at once")
+        events = decoder.feed(chunk)
+    # 2024-11-05, transports: the first event says where messages are posted.
+    if events[0].event != "endpoint":
+        raise ConnectError("the server's stream does not begin with an endpoint")
+    target = _target(endpoint.address, events[0].data)
+    return OldSseChannel(endpoint, target, response, decoder, events[1:])
+
+
+def _target(address: WebAddress, data: bytes) -> WebAddress:
+    base = f"{address.scheme}://{address.authority}{address.path}"
+    target = parse(urljoin(base, data.decode(errors="replace").strip()))
+    if (target.scheme, target.host, target.port) != (address.scheme, address.host, address.port):
+        # Whoever controls the stream must not have credentials sent elsewhere.
+        raise ConnectError("the server wants messages to be sent to another host")
+    return target
+
+
+class OldSseChannel:
+    """One session with an old server. See `Channel` for its methods."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        target: WebAddress,
+        response: Response,
+        decoder: SseDecoder,
+        events: list[SseEvent],
+    ) -> None:
+        self._endpoint = endpoint
+        self._target = target
+        self._response = response
+        self._decoder = decoder
+        self._events = events
+        self._info = ChannelInfo(
+            scheme=target.scheme, address=host_and_port(target.host, target.port)
+        )
+        self._loop = asyncio.get_running_loop()
+        self._receiver: Receiver
+        self._queue: deque[bytes] = deque()
+        self._reading: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
+        self._closing = False
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._info
+
+    @property
+    def writable(self) -> bool:
+        return True
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._reading = self._loop.create_task(self._read())
+
+    def send(self, data: bytes) -> None:
+        if self._closing:
+            return
+        self._queue.append(data)  # one after the other: their order matters
+        if self._sending is None:
+            self._sending = self._loop.create_task(self._send())
+
+    def close(self) -> None:
+        if not self._closing:
+            self._closing = True
+            assert self._reading is not None
+            self._reading.cancel()
+
+    abort = close
+
+    async def _read(self) -> None:
+        error: TransportError | None = None
+        try:
+            self._take(self._events)
+            while chunk := await self._response.receive():
+                self._take(self._decoder.feed(chunk))
+            error = ConnectionLostError("the server's stream ended")
+        except asyncio.CancelledError:
+            pass  # by `close`
+        except TransportError as lost:
+            error = lost
+        except RpcError as broken:
+            error = TransportError(broken.message, recoverable=False)
+        finally:
+            self._closing = True
+            if self._sending is not None:
+                self._sending.cancel()
+            self._response.close()
+            self._endpoint.close()
+            self._receiver.connection_lost(error)
+
+    def _take(self, events: list[SseEvent]) -> None:
+        for event in events:
+            if event.event == "message" and event.data:
+                self._receiver.message_received(event.data)
+
+    async def _send(self) -> None:
+        while self._queue:
+            data = self._queue.popleft()
+            try:
+                async with asyncio.timeout(SEND_SECONDS):
+                    await self._post(data)
+            except TimeoutError:
+                failed = TransportError("the server took too long to take a message")
+                self._receiver.send_failed(data, failed)
+            except TransportError as error:
+                self._receiver.send_failed(data, error)
+            except RpcError as error:
+                log.warning("a message could not be sent: %s", error)
+        self._sending = None
+
+    async def _post(self, data: bytes) -> None:
+        headers = {"content-type": JSON, "accept": JSON}
+        response = await self._endpoint.request("POST", headers, data, address=self._target)
+        try:
+            body = await response.read(MAX_BODY)
+        finally:
+            response.close()
+        if response.status >= 300:
+            raise refusal(response, body)

@@ -1,0 +1,98 @@
+"""Finding out what a URL speaks: the stateless era, a handshake, or the older HTTP+SSE.
+
+server/discover ─▶ answered: stateless
+     │
+initialize ─▶ answered: handshake
+     │  400, 404 or 405 without JSON-RPC
+GET ─▶ a stream that begins with an endpoint: HTTP+SSE
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from accord.jsonrpc.errors import RpcError, TransportError
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.router import Router
+from accord.mcp.client.agreement import Agreement
+from accord.mcp.client.http.endpoint import Endpoint
+from accord.mcp.client.http.old_sse import open_old_sse
+from accord.mcp.client.http.wire import HttpWire
+from accord.mcp.client.identity import Identity
+from accord.mcp.client.negotiation import (
+    HandshakeOnlyError,
+    begin_as,
+    discover,
+    shake_hands,
+)
+from accord.mcp.client.wire import DuplexWire, Wire
+from accord.mcp.protocol.versions import LATEST, LATEST_HANDSHAKE, Era, era
+
+OLD_STATUSES: Final = frozenset((400, 404, 405))
+"""2026-07-28, Streamable HTTP: with these an old server refuses a POST to its stream's URL."""
+
+
+async def reach(
+    make_endpoint: Callable[[], Endpoint],
+    router: Router,
+    identity: Identity,
+    *,
+    version: str | None,
+    timeout: float | None,
+    limits: Limits,
+) -> tuple[Wire, Agreement]:
+    """A wire to the server, and what was agreed on. Raises RpcError."""
+    wire = HttpWire(make_endpoint(), router, limits)
+    try:
+        return wire, await _agree(wire, identity, version, timeout)
+    except TransportError as error:
+        await wire.close()
+        if not _may_be_old(error, version):
+            raise
+        return await _reach_old(make_endpoint(), router, identity, version, timeout, limits, error)
+    except BaseException:
+        await wire.close()
+        raise
+
+
+async def _agree(
+    wire: HttpWire, identity: Identity, version: str | None, timeout: float | None
+) -> Agreement:
+    if version is not None:
+        return await begin_as(wire, identity, version, timeout=timeout)
+    try:
+        return await discover(wire, identity, LATEST, timeout=timeout)
+    except HandshakeOnlyError:
+        return await shake_hands(wire, identity, LATEST_HANDSHAKE, timeout=timeout)
+
+
+async def _reach_old(
+    endpoint: Endpoint,
+    router: Router,
+    identity: Identity,
+    version: str | None,
+    timeout: float | None,
+    limits: Limits,
+    refused: TransportError,
+) -> tuple[Wire, Agreement]:
+    try:
+        channel = await open_old_sse(endpoint)
+    except RpcError as error:
+        endpoint.close()
+        raise refused from error
+    wire = DuplexWire(Peer(channel, router, limits=limits))
+    try:
+        offer = version or LATEST_HANDSHAKE
+        return wire, await shake_hands(wire, identity, offer, timeout=timeout)
+    except BaseException:
+        await wire.close()
+        raise
+
+
+def _may_be_old(error: TransportError, version: str | None) -> bool:
+    if version is not None and era(version) is Era.STATELESS:
+        return False
+    status = error.data.get("status") if isinstance(error.data, dict) else None
+    return status in OLD_STATUSES

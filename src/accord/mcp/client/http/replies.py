@@ -1,0 +1,56 @@
+"""What the responses of a server mean: its status, media type and body. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.messages import Id
+from accord.transports.http.answers import no_answer
+from accord.transports.http.requester import Response
+from accord.transports.http.responses import Response as WholeResponse
+
+EVENTS: Final = "text/event-stream"
+JSON: Final = "application/json"
+
+
+class _Reply(Struct):
+    id: Any = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_decode_reply = msgspec.json.Decoder(_Reply).decode
+_decode_any = msgspec.json.Decoder(_Reply | list[_Reply]).decode
+
+
+def is_stream(response: Response) -> bool:
+    return response.status == 200 and response.content_type == EVENTS
+
+
+def reply_to(id: Id, response: Response, body: bytes) -> bytes:
+    """The answer to the request `id` that a response holds.
+
+    Raises TransportError where it holds none.
+    """
+    try:
+        reply = _decode_any(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise refusal(response, body) from None
+    if isinstance(reply, list):  # 2025-03-26: the answer may come in a batch
+        return body
+    if reply.error is not UNSET and (reply.id is UNSET or reply.id is None):
+        # 2026-07-28, Streamable HTTP: an error about the whole request may have no id.
+        return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (msgspec.json.encode(id), reply.error)
+    if reply.result is UNSET and reply.error is UNSET:
+        raise refusal(response, body)
+    return body
+
+
+def refusal(response: Response, body: bytes) -> TransportError:
+    """The error for a response that is no JSON-RPC."""
+    whole = WholeResponse(response.status, body, location=response.headers.get("location", ""))
+    return no_answer(whole)
