@@ -72,7 +72,8 @@ RULES: Final = {
 }
 """Every rule by its id."""
 
-_WORD = re.compile(r"[A-Za-z_$][\w$-]*")
+# RFC 9535, section 2.5.1.1: what may follow a dot; other names stand in brackets.
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def finding(rule: str, path: Path, message: str) -> Finding:

@@ -90,7 +90,9 @@ class _Linter:
             message = f"'{ref}' leads back to itself without ever saying anything"
             yield finding("ref-cycle", here, message)
         elif (end := resolve(self._document, value)) is not UNSET and not has_shape(wanted, end):
-            yield finding("ref-kind", here, f"'{ref}' does not lead to a {wanted}, as it must here")
+            yield finding(
+                "ref-kind", here, f"'{ref}' does not lead to the {wanted} that must be here"
+            )
 
     def _remote(self, path: Path, ref: str) -> Finding:
         if self._discover and path[: len(self._discover)] == self._discover:

@@ -105,6 +105,9 @@ _SHAPES: Final[dict[str, dict[str, str]]] = {
 _OPEN: Final = frozenset({"components", "pairing", "example", "variable"})
 """Objects in which the meta-schemas allow any other member."""
 
+_CLOSED: Final = frozenset({"error", "reference"})
+"""Objects in which they allow no extensions."""
+
 _TERM: Final = re.compile(r"([\[{]?)(\w+)(&?)[\]}]?(!?)")
 
 
@@ -166,13 +169,11 @@ def _one(kind: str, path: Path, value: Any) -> Iterator[Visit | Finding]:
         elif member.required:
             yield finding("shape", path, f"the {kind} has no '{name}', which it must have")
     if kind not in _OPEN:
+        advice = "take it away" if kind in _CLOSED else "extensions begin with 'x-'"
         for name in value:
             if not _is_known(kind)(name):
-                yield finding(
-                    "shape",
-                    (*path, name),
-                    f"'{name}' is not a member of a {kind}; extensions begin with 'x-'",
-                )
+                message = f"the {kind} cannot have a member '{name}'; {advice}"
+                yield finding("shape", (*path, name), message)
 
 
 def _content(member: _Member, path: Path, value: Any) -> Iterator[Visit | Finding]:
@@ -229,8 +230,7 @@ def _wrong(path: Path, value: Any, expected: str) -> Finding:
 
 def _is_known(kind: str) -> Any:
     members = _MEMBERS[kind]
-    # Neither meta-schema lets an error or a reference be extended.
-    if kind in ("error", "reference"):
+    if kind in _CLOSED:
         return members.__contains__
     return lambda name: name in members or name.startswith("x-")
 
