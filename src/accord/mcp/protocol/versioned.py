@@ -1,0 +1,191 @@
+"""Values as a version of the protocol knows them.
+
+A program has one form of each value: the newest. What came with a later version is left out
+for an older one, what is gone again is left out for a newer one, and content of kinds that a
+version lacks becomes content that it has. Which members those are is a table.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from operator import is_
+from typing import Any, Final, TypeVar
+
+from msgspec import UNSET, Raw, Struct
+from msgspec.structs import fields, replace
+
+from accord.jsonrpc.codec import encode
+from accord.mcp.protocol.asking import (
+    CreateMessage,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    ListRootsResult,
+    Root,
+    SamplingMessage,
+)
+from accord.mcp.protocol.capabilities import (
+    ClientCapabilities,
+    Elicitation,
+    Sampling,
+    ServerCapabilities,
+)
+from accord.mcp.protocol.content import (
+    Annotations,
+    AudioContent,
+    EmbeddedResource,
+    ImageContent,
+    ResourceContents,
+    ResourceLink,
+    TextContent,
+)
+from accord.mcp.protocol.definitions import (
+    Implementation,
+    Prompt,
+    PromptArgument,
+    Resource,
+    ResourceTemplate,
+    Tool,
+)
+from accord.mcp.protocol.params import CallToolParams, ProgressParams, PromptReference
+from accord.mcp.protocol.results import CallToolResult, Result
+from accord.mcp.protocol.versions import (
+    V2025_03_26,
+    V2025_06_18,
+    V2025_11_25,
+    V2026_07_28,
+)
+
+S = TypeVar("S", bound=Struct)
+R = TypeVar("R", bound=Result)
+
+AUDIO_URI: Final = "urn:accord:audio"
+"""What audio is called where it can only be sent as a resource."""
+
+_WITH_META: Final = {"meta": V2025_06_18}
+_NAMED: Final = {"title": V2025_06_18, "meta": V2025_06_18, "icons": V2025_11_25}
+
+SINCE: Final[dict[type[Struct], dict[str, str]]] = {
+    Annotations: {"last_modified": V2025_06_18},
+    AudioContent: _WITH_META,
+    CallToolParams: {"task": V2025_11_25},
+    CallToolResult: {"structured_content": V2025_06_18},
+    ClientCapabilities: {
+        "elicitation": V2025_06_18,
+        "tasks": V2025_11_25,
+        "extensions": V2026_07_28,
+    },
+    CreateMessage: {"tools": V2025_11_25, "tool_choice": V2025_11_25, "task": V2025_11_25},
+    ElicitForm: {"mode": V2025_11_25, "task": V2025_11_25},
+    Elicitation: {"form": V2025_11_25, "url": V2025_11_25},
+    EmbeddedResource: _WITH_META,
+    ImageContent: _WITH_META,
+    Implementation: {
+        "title": V2025_06_18,
+        "description": V2025_11_25,
+        "website_url": V2025_11_25,
+        "icons": V2025_11_25,
+    },
+    ProgressParams: {"message": V2025_03_26},
+    Prompt: _NAMED,
+    PromptArgument: {"title": V2025_06_18},
+    PromptReference: {"title": V2025_06_18},
+    Resource: _NAMED,
+    ResourceContents: _WITH_META,
+    ResourceLink: {"icons": V2025_11_25},
+    ResourceTemplate: _NAMED,
+    Root: _WITH_META,
+    Sampling: {"context": V2025_11_25, "tools": V2025_11_25},
+    SamplingMessage: {"meta": V2025_11_25},
+    ServerCapabilities: {
+        "completions": V2025_03_26,
+        "tasks": V2025_11_25,
+        "extensions": V2026_07_28,
+    },
+    Tool: {
+        "annotations": V2025_03_26,
+        "output_schema": V2025_06_18,
+        "execution": V2025_11_25,
+        **_NAMED,
+    },
+    TextContent: _WITH_META,
+}
+"""The first version that has a member; what is not listed has always been there."""
+
+UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
+    CallToolParams: {"task": V2025_11_25},
+    ClientCapabilities: {"tasks": V2025_11_25},
+    CreateMessage: {"task": V2025_11_25, "meta": V2025_11_25},
+    ElicitForm: {"task": V2025_11_25, "meta": V2025_11_25},
+    ElicitResult: {"meta": V2025_11_25},
+    ElicitUrl: {"elicitation_id": V2025_11_25, "task": V2025_11_25, "meta": V2025_11_25},
+    ListRootsResult: {"meta": V2025_11_25},
+    ServerCapabilities: {"tasks": V2025_11_25},
+    Tool: {"execution": V2025_11_25},
+}
+"""The last version that has a member."""
+
+
+def in_version(version: str, value: S) -> S:
+    """`value` without the members, here and inside, that `version` does not have."""
+    left_out = _left_out(version, type(value))
+    changes = {}
+    for name in value.__struct_fields__:
+        old = getattr(value, name)
+        new = left_out[name] if name in left_out else _inside(version, old)
+        if new is not old:
+            changes[name] = new
+    return replace(value, **changes) if changes else value
+
+
+def result_in(version: str, result: R) -> R:
+    """A result as a client of `version` can read it."""
+    if version >= V2026_07_28:
+        return result
+    if isinstance(result, CallToolResult) and result.structured_content is not UNSET:
+        result = _with_structured(version, result)
+    return result if version >= V2025_11_25 else in_version(version, result)
+
+
+def _with_structured(version: str, result: Any) -> Any:
+    value = result.structured_content
+    if version < V2025_06_18:
+        # what a program would have read is told to the model, if nothing else is
+        text = TextContent(text=encode(value).decode())
+        return result if result.content else replace(result, content=[text])
+    if isinstance(value, dict | Raw):
+        return result
+    # 2025-06-18 and 2025-11-25, tools: structured content is an object
+    data = encode(value)
+    return replace(
+        result, structured_content=Raw(data if data[:1] == b"{" else b'{"result":%b}' % data)
+    )
+
+
+def _inside(version: str, value: Any) -> Any:
+    if isinstance(value, Struct):
+        return in_version(version, _of_known_kind(version, value))
+    if not isinstance(value, list | tuple):
+        return value
+    known = type(value)(_inside(version, it) for it in value)
+    return value if all(map(is_, known, value)) else known
+
+
+def _of_known_kind(version: str, value: Struct) -> Struct:
+    """Content of a kind that the version has."""
+    if isinstance(value, AudioContent) and version < V2025_03_26:
+        contents = ResourceContents(uri=AUDIO_URI, mime_type=value.mime_type, blob=value.data)
+        return EmbeddedResource(resource=contents, annotations=value.annotations)
+    if isinstance(value, ResourceLink) and version < V2025_06_18:
+        about = f"\n{value.description}" if value.description else ""
+        text = f"{value.title or value.name}: {value.uri}{about}"
+        return TextContent(text=text, annotations=value.annotations)
+    return value
+
+
+@cache
+def _left_out(version: str, kind: type[Struct]) -> dict[str, Any]:
+    """The members of a type that a version does not have, and what they are instead."""
+    names = {name for name, since in SINCE.get(kind, {}).items() if version < since}
+    names |= {name for name, until in UNTIL.get(kind, {}).items() if version > until}
+    return {it.name: it.default for it in fields(kind) if it.name in names}
