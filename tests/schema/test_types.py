@@ -26,11 +26,12 @@ from typing import (
 
 import pytest
 from annotated_types import Interval, Len
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType, msgpack
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, computed_field
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.schema import strings
+from accord.schema.names import name_classes, title
 from accord.schema.schema import Schema
 from accord.schema.types import accepts, returns
 
@@ -44,6 +45,7 @@ BOTH = [
     (Any, {}),
     (object, {}),
     (Raw, {}),
+    (msgpack.Ext, {}),
     (None, {"type": "null"}),
     (bool, {"type": "boolean"}),
     (int, INTEGER),
@@ -156,6 +158,16 @@ DIFFERENT = [
     (
         frozenset[Any],
         {"type": "array", "items": {"type": ["null", "boolean", "number", "string"]}},
+        {"type": "array", "items": {}, "uniqueItems": True},
+    ),
+    (
+        set[Annotated[str, Meta(title="Tag")]],
+        {"type": "array", "items": {**STRING, "title": "Tag"}},
+        {"type": "array", "items": {**STRING, "title": "Tag"}, "uniqueItems": True},
+    ),
+    (
+        set[Raw],
+        {"type": "array", "items": {"not": {}}},
         {"type": "array", "items": {}, "uniqueItems": True},
     ),
     (
@@ -489,8 +501,8 @@ def test_type_alias_is_what_it_stands_for() -> None:
 
 
 def test_annotations_that_cannot_be_hashed_are_described_too() -> None:
-    annotation = Annotated[int, Meta(extra_json_schema={"x-unit": ["mm"]})]
-    assert accepts(annotation).value == {"type": "integer", "x-unit": ["mm"]}
+    assert accepts(Annotated[int, {"not": "hashable"}]).value == INTEGER
+    assert returns(Annotated[int, {"not": "hashable"}]).value == INTEGER
 
 
 def test_annotation_that_no_parameter_can_have_is_refused() -> None:
@@ -633,6 +645,7 @@ FOREIGN = [
         {"type": "array", "items": {"type": "array", "items": INTEGER}},
     ),
     (Annotated[set[list[int]], Field()], {"type": "array", "items": {"not": {}}}),
+    (Annotated[dict, Field()], {"type": "object", "additionalProperties": {}}),
     (collections.deque[int], {"type": "array", "items": INTEGER}),
 ]
 
@@ -664,3 +677,43 @@ def test_result_may_hold_a_pydantic_model_in_a_struct() -> None:
     assert found.definitions["Address"]["properties"] == {
         "address": {"$ref": "#/$defs/AddressOutput"}
     }
+
+
+class Odd(BaseModel):
+    model_config = ConfigDict(arbitrary_types_allowed=True, val_json_bytes="base64")
+    thing: SimpleNamespace
+    data: bytes = Field(default=b"", max_length=3)
+    point: Point = Point(1)
+    secret: str = Field(default="", exclude=True)
+
+
+def test_model_has_parts_that_only_pydantic_can_write() -> None:
+    point = {
+        "type": "array",
+        "prefixItems": [INTEGER, {"type": "integer", "default": 0}],
+        "items": False,
+        "minItems": 1,
+        "maxItems": 2,
+    }
+    assert returns(Odd).definitions == {
+        "Odd": {
+            "title": "Odd",
+            "type": "object",
+            "properties": {
+                "thing": {},
+                "data": {"type": "string", "format": "binary", "default": ""},
+                "point": {"$ref": "#/$defs/Point", "default": [1, 0]},
+            },
+            "required": ["thing", "data", "point"],
+        },
+        "Point": point,
+    }
+
+
+def test_arguments_of_generic_namesakes_may_be_values() -> None:
+    first, second = (GenericAlias(_named("User", module), (Literal["a"],)) for module in ("a", "b"))
+    assert title(first) == "User[Literal[a]]"
+    assert list(name_classes([first, second]).values()) == [
+        "a.User_typing.Literal_.a",
+        "b.User_typing.Literal_.a",
+    ]

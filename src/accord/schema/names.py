@@ -38,4 +38,4 @@ def _full(cls: Any) -> str:
     origin = getattr(cls, "__origin__", cls)
     arguments = getattr(cls, "__args__", ())
     inner = f"[{', '.join(_full(each) for each in arguments)}]" if arguments else ""
-    return f"{origin.__module__}.{getattr(origin, '__qualname__', origin)}{inner}"
+    return f"{getattr(origin, '__module__', '')}.{getattr(origin, '__qualname__', origin)}{inner}"

@@ -18,6 +18,7 @@ from accord.schema.patterns import to_ecma
 from accord.schema.schema import Json, Role, Schema
 
 _SCALARS: Json = {"type": ["null", "boolean", "number", "string"]}
+_ANY: Any = {"type": "any"}
 _UNHASHABLE = frozenset({"dict", "list", "set", "typed-dict"})
 
 
@@ -138,10 +139,9 @@ class _Generator(GenerateJsonSchema):
     # Objects
 
     def dict_schema(self, schema: Any) -> Json:
-        described: Json = {"type": "object"}
-        if "values_schema" in schema:
-            described["additionalProperties"] = self.generate_inner(schema["values_schema"])
-        keys = schema.get("keys_schema", {"type": "any"})
+        values = self.generate_inner(schema.get("values_schema", _ANY))
+        keys = schema.get("keys_schema", _ANY)
+        described: Json = {"type": "object", "additionalProperties": values}
         textual = keys["type"] in ("any", "str")
         if names := self._key(keys):
             described["propertyNames"] = names

@@ -42,7 +42,7 @@ def returns(annotation: Any) -> Schema:
 def _accepts(annotation: Any) -> Schema:
     parameter = Parameter("value", annotation, "positional_or_keyword", True)
     if isinstance(choose_type(parameter), MsgspecType):
-        return describe(annotation, "Input", _unknown)
+        return describe(annotation, "Input", _foreign)
     from accord.schema.pydantic_schema import describe_by_pydantic
 
     return describe_by_pydantic(annotation, "Input")
@@ -77,13 +77,9 @@ def _foreign(annotation: Any) -> Schema:
         return ANYTHING
 
 
-def _unknown(cls: type) -> Schema:
-    return ANYTHING
-
-
 def _kept(make: Callable[[Hashable], Schema], annotation: Any) -> Schema:
     try:
         hash(annotation)
-    except TypeError:  # such as constraints with a dictionary in them
+    except TypeError:  # it has something like a dictionary among its metadata
         make = make.__wrapped__  # type: ignore[attr-defined]
     return make(annotation)
