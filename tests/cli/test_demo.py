@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import msgspec
 import pytest
@@ -265,3 +266,24 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.req("O-09")
+def test_over_http_it_describes_itself_and_can_be_explored() -> None:
+    with demo("http://127.0.0.1:0/rpc") as running:
+        lint = accord("openrpc", "lint", f"{running.url}/openrpc.json")
+        assert lint == Completed(0, "no errors, no warnings\n")
+        with urlopen(f"{running.url}/openrpc.json", timeout=PATIENCE) as page:
+            document = msgspec.json.decode(page.read())
+        assert document["servers"] == [{"url": running.url}]
+        assert running.call("rpc.discover", "--json").out.encode() == (
+            msgspec.json.encode(document) + b"\n"
+        )
+        for place in ("explore", "metrics"):
+            with urlopen(f"{running.url}/{place}", timeout=PATIENCE) as page:
+                assert page.status == 200
+
+
+def test_discovery_works_over_every_other_transport_too() -> None:
+    with demo("tcp://127.0.0.1:0") as running:
+        assert accord("openrpc", "lint", running.url) == Completed(0, "no errors, no warnings\n")

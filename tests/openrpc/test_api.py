@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from accord import RegistrationError, Router, connect, serve
 from accord.openrpc import About, Api
+from accord.telemetry.metrics import Metrics
 
 
 def router() -> Router:
@@ -170,3 +171,49 @@ def test_a_router_is_described_once() -> None:
     Api(it, title="Sums", version="1.0")
     with pytest.raises(RegistrationError, match=r"method 'rpc\.discover' is .* already"):
         Api(it, title="Sums again", version="1.0")
+
+
+async def test_the_explorer_is_below_the_mount_and_calls_it_with_a_slash() -> None:
+    async with client(mounted(Api(router(), title="Sums <1>", version="1.0"))) as http:
+        page = await http.get("/deep/rpc/explore")
+        assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert 'data-endpoint="./"' in page.text
+        assert "Sums &lt;1&gt;" in page.text
+
+
+async def test_there_is_no_explorer_where_none_is_wanted() -> None:
+    api = Api(router(), title="Sums", version="1.0", explorer=False)
+    assert list(api.pages) == ["openrpc.json"]
+    async with client(api) as http:
+        assert (await http.get("/explore")).status_code == 404
+
+
+@pytest.mark.req("O-11")
+async def test_metrics_are_a_page_if_wanted() -> None:
+    class Listener(Metrics):
+        pass
+
+    other = Listener()
+    api = Api(router(), title="Sums", version="1.0", metrics=True, observer=other)
+    async with client(mounted(api)) as http:
+        await http.post(
+            "/deep/rpc/", json={"jsonrpc": "2.0", "id": 1, "method": "add", "params": [1, 2]}
+        )
+        page = await http.get("/deep/rpc/metrics")
+    expected = b'accord_calls_total{method="add",kind="request"} 1\n'
+    assert expected in page.content
+    assert expected in other.text()
+    own = Metrics(namespace="sums")
+    assert Api(router(), title="Sums", version="1.0", metrics=own).observer is own
+
+
+@pytest.mark.req("O-09")
+async def test_our_own_server_serves_the_pages_too() -> None:
+    api = Api(router(), title="Sums", version="1.0")
+    async with serve(api.router, "http://127.0.0.1:0/rpc", pages=api.pages) as server:
+        api.place = server.url
+        async with httpx.AsyncClient() as http:
+            page = await http.get(f"{server.url}/openrpc.json")
+            assert page.json() == api.document()
+            assert page.json()["servers"] == [{"url": server.url}]
+            assert (await http.get(f"{server.url}/explore")).status_code == 200

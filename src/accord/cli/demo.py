@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from accord import __version__
 from accord.cli import exits, schemes
 from accord.cli.certificates import server_tls
 from accord.cli.demo_router import Report, demo_router
@@ -18,6 +19,7 @@ from accord.cli.flags import add_limit_flags, count, limits_from
 from accord.cli.output import print_error_line, print_line
 from accord.cli.parser import Parser
 from accord.cli.workers import OnListen, run_workers
+from accord.openrpc.api import Api
 from accord.transports.serve import Server, run as run_server
 
 USAGE: Final = "accord demo [options] URL"
@@ -34,6 +36,10 @@ Serve a few methods until Ctrl-C:
   crash()                        what an unforeseen exception looks like
   call_back(method, params)      what the caller's own method answers (not over HTTP)
   stats()                        connections, calls in flight, counts
+  rpc.discover()                 the OpenRPC document of all this
+
+Over HTTP there are pages below the URL too: explore, which shows and calls the methods in a
+browser, openrpc.json and metrics.
 
 URL is tcp://HOST:PORT, tls://…, unix:///PATH, ws://…, wss://…, http://…, https://… or
 stdio:, which serves on stdin and stdout. Port 0 picks a free one.
@@ -89,11 +95,21 @@ class _Demo:
     def run(self, url: str, on_listen: OnListen, **options: Any) -> None:
         """Serve until told to stop."""
 
+        api = Api(
+            demo_router(self._report),
+            title="Accord demo",
+            version=__version__,
+            description="A few methods to try things out with.",
+            metrics=True,
+        )
+
         def listen(server: Server) -> None:
             self._server = server
+            api.place = "" if server.url.startswith("stdio:") else server.url
             on_listen(server)
 
-        run_server(demo_router(self._report), url, on_listen=listen, **options)
+        pages = api.pages if url.startswith("http") else {}
+        run_server(api.router, url, on_listen=listen, pages=pages, observer=api.observer, **options)
 
     def _report(self) -> Report:
         assert self._server is not None, "nothing is called before it listens"

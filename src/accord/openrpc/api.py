@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from functools import partial
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self, TypedDict, Unpack
 
@@ -14,6 +15,7 @@ from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool
 from accord.openrpc.discover import DISCOVER, add_discover
 from accord.openrpc.document import OPENRPC, Document
+from accord.openrpc.explorer import explorer_pages
 from accord.openrpc.info import Contact, Info, License, Server
 from accord.openrpc.place import current_place, place_of
 from accord.telemetry.metrics import Metrics
@@ -50,6 +52,7 @@ class ApiOptions(EndpointOptions, total=False):
     tags: Sequence[Tag]
     external_docs: ExternalDocs | None
     openrpc: str
+    explorer: bool
     metrics: Metrics | bool
 
 
@@ -67,8 +70,9 @@ class Api:
 
     Calls are POSTs to where it is mounted. Below that, `openrpc.json` is the document, which
     the method `rpc.discover`, added to the router, answers with too. Where no `servers` are
-    given, the document names the URL at which it was asked for. `metrics` adds a page for
-    Prometheus. Other options are those of `AsgiEndpoint`.
+    given, the document names the URL at which it was asked for. `explore` is a page to read
+    and call the methods in a browser, unless `explorer` is false; `metrics` is one for
+    Prometheus, if it is true or counts already. Other options are those of `AsgiEndpoint`.
 
     `behind` is begun and ended with the endpoint where this is the whole application, or by
     `async with` where something else serves its router.
@@ -92,6 +96,7 @@ class Api:
         tags: Sequence[Tag] = (),
         external_docs: ExternalDocs | None = None,
         openrpc: str = OPENRPC,
+        explorer: bool = True,
         metrics: Metrics | bool = False,
         behind: AbstractAsyncContextManager[Any] | None = None,
         **endpoint: Unpack[EndpointOptions],
@@ -113,36 +118,38 @@ class Api:
             openrpc=openrpc,
         )
         self.router = router
-        _describe(router, self._document)
-        pages: dict[str, PageSource] = {DOCUMENT_PAGE: lambda: current_page(self._document)}
+        self.place = ""
+        """The URL at which something else serves the router, for documents without servers."""
+        self._describe()
+        pages: dict[str, PageSource] = {DOCUMENT_PAGE: self._page}
         if metrics is not False:
             counting = Metrics() if metrics is True else metrics
             endpoint["observer"] = _both(counting, endpoint.get("observer"))
             pages[METRICS_PAGE] = counting.page
-        self.pages: Pages = pages
-        """What stands beside the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
         self.observer = endpoint.get("observer")
         """What is told of every call, for `accord.serve` as well."""
+        exploring = partial(explorer_pages, title=title) if explorer else _no_pages
+        self.pages: Pages = {**pages, **exploring(endpoint=".")}
+        """What stands beside the endpoint, for `accord.serve(router, url, pages=api.pages)`."""
         self._behind = nullcontext() if behind is None else behind
         self._path = endpoint.get("path", "")
-        self._endpoint = AsgiEndpoint(router, pages=pages, **endpoint)
+        # Frameworks redirect a POST to a mount that has no slash behind it.
+        mounted = {**pages, **exploring(endpoint="./")}
+        self._endpoint = AsgiEndpoint(router, pages=mounted, **endpoint)
 
     def document(self, place: str = "") -> dict[str, Any]:
         """The OpenRPC document; `place` is the server in it where none was given."""
-        return self._document.to_json(place)
+        return self._document.to_json(place or self.place)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        match scope["type"]:
-            case "http":
-                token = current_place.set(place_of(scope, self._path))
-                try:
-                    await self._endpoint(scope, receive, send)
-                finally:
-                    current_place.reset(token)
-            case "lifespan":
-                await self._live(scope, receive, send)
-            case _:
-                await self._endpoint(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._live(scope, receive, send)
+            return
+        token = current_place.set(place_of(scope, self._path))
+        try:
+            await self._endpoint(scope, receive, send)
+        finally:
+            current_place.reset(token)
 
     async def __aenter__(self) -> Self:
         await self._behind.__aenter__()
@@ -155,6 +162,19 @@ class Api:
         traceback: TracebackType | None,
     ) -> None:
         await self._behind.__aexit__(kind, error, traceback)
+
+    def _describe(self) -> None:
+        """Add `rpc.discover`, and make the document: what is wrong with it should show at once."""
+        add_discover(self.router, lambda: self._page().body)
+        try:
+            self._document.page()
+        except Exception:
+            self.router.remove(DISCOVER)
+            raise
+
+    def _page(self) -> Page:
+        """The document for whoever asks for it now."""
+        return self._document.page(current_place.get() or self.place)
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with AsyncExitStack() as stack:
@@ -173,19 +193,9 @@ class Api:
             await self._endpoint(scope, receive, send_last)
 
 
-def _describe(router: Router, document: Document) -> None:
-    """Add `rpc.discover`, and make the document now: what is wrong with it should show at once."""
-    add_discover(router, lambda: current_page(document).body)
-    try:
-        document.page()
-    except Exception:
-        router.remove(DISCOVER)
-        raise
-
-
-def current_page(document: Document) -> Page:
-    """The document for whoever asks for it now."""
-    return document.page(current_place.get())
+def _no_pages(*, endpoint: str) -> Pages:
+    """Instead of an explorer."""
+    return {}
 
 
 def _both(metrics: Metrics, other: Observer | None) -> Observer:
