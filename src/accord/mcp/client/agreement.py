@@ -11,8 +11,6 @@ from accord.mcp.protocol.capabilities import ServerCapabilities
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.versions import Era, era
 
-TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
-
 
 class Agreement(Struct, frozen=True, kw_only=True):
     """Known once a client has been answered for the first time."""

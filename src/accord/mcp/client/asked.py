@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.client.agreement import TASKS_EXTENSION
 from accord.mcp.protocol.asking import (
     CreateMessage,
     CreateMessageResult,
@@ -34,6 +33,7 @@ from accord.mcp.protocol.capabilities import (
     Sampling,
 )
 from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.tasks import EXTENSION as TASKS_EXTENSION
 
 T = TypeVar("T")
 

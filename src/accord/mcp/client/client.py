@@ -37,6 +37,7 @@ from accord.mcp.client.inbox import Inbox, LogHandler, News, ProgressHandler
 from accord.mcp.client.listening import Listening, Wanted
 from accord.mcp.client.paging import all_items
 from accord.mcp.client.target import Target
+from accord.mcp.client.tasks import RunningTask
 from accord.mcp.client.tool_result import ToolResult
 from accord.mcp.client.tools import Tools
 from accord.mcp.protocol.asking import Root
@@ -140,7 +141,7 @@ class Client:
             credentials_changed=self._forget_private,
         )
         self._conversation: Conversation | None = None
-        self._tools = Tools(lambda: self.conversation)
+        self._tools = Tools(lambda: self.conversation, self._list_anew)
 
     async def __aenter__(self) -> Client:
         self._conversation = await self._connecting.connect()
@@ -215,6 +216,7 @@ class Client:
         longest: float | None | UnsetType = ...,
         progress: ProgressHandler | None = ...,
         meta: Meta | None = ...,
+        task: Literal[False] = ...,
     ) -> ToolResult[T]: ...
     @overload
     async def call_tool(
@@ -226,7 +228,35 @@ class Client:
         longest: float | None | UnsetType = ...,
         progress: ProgressHandler | None = ...,
         meta: Meta | None = ...,
+        task: Literal[False] = ...,
     ) -> ToolResult[Any]: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+        longest: float | None | UnsetType = ...,
+        progress: ProgressHandler | None = ...,
+        meta: Meta | None = ...,
+        task: Literal[True],
+        ttl: float | None = ...,
+    ) -> RunningTask[T]: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Any = ...,
+        *,
+        timeout: float | None | UnsetType = ...,
+        longest: float | None | UnsetType = ...,
+        progress: ProgressHandler | None = ...,
+        meta: Meta | None = ...,
+        task: Literal[True],
+        ttl: float | None = ...,
+    ) -> RunningTask[Any]: ...
 
     async def call_tool(
         self,
@@ -238,17 +268,33 @@ class Client:
         longest: float | None | UnsetType = UNSET,
         progress: ProgressHandler | None = None,
         meta: Meta | None = None,
-    ) -> ToolResult[Any]:
+        task: bool = False,
+        ttl: float | None = None,
+    ) -> ToolResult[Any] | RunningTask[Any]:
         """Call a tool; `arguments` is a dict or an object with fields. `into` is the type of its
         structured content.
 
-        A tool that fails gives a result with `is_error`. Raises RpcError for what the server
-        refuses, and InvalidResultError for what is not as the tool's definition or `into` say.
+        `timeout` and `longest` are as for the client. With `task=True` the call may go on after
+        this returns, and is kept for `ttl` seconds; where the server makes a task of a call by
+        itself, its result is waited for. A tool that fails gives a result with `is_error`.
+        Raises RpcError for what the server refuses, and InvalidResultError for what is not as
+        the tool's definition or `into` say.
         """
         self.agreement.need("tools", "tools/call")
-        return await self._tools.call(
-            name, arguments, into, _options(timeout, longest, progress, meta)
-        )
+        options = _options(timeout, longest, progress, meta)
+        if task:
+            return await self._tools.start(name, arguments, into, options, ttl)
+        return await self._tools.call(name, arguments, into, options)
+
+    @overload
+    def task(self, id: str, *, into: type[T]) -> RunningTask[T]: ...
+    @overload
+    def task(self, id: str) -> RunningTask[Any]: ...
+
+    def task(self, id: str, *, into: Any = Any) -> RunningTask[Any]:
+        """The task of that id, begun by `call_tool(…, task=True)`, perhaps by another client of
+        the same user."""
+        return self._tools.resume(id, into)
 
     # Resources
 
@@ -434,6 +480,11 @@ class Client:
         if cursor is not UNSET:
             return await page(cursor)
         return await all_items(method, page, lambda result: getattr(result, member))
+
+    async def _list_anew(self) -> None:
+        if self._cache is not None:
+            self._cache.forget("tools/list")
+        await self.list_tools()
 
     async def _page(self, method: str, kind: type[R], cursor: str | None) -> R:
         kept = self._kept(method, cursor or "")

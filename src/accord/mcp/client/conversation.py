@@ -103,6 +103,11 @@ class Conversation:
         return self.agreement.era is Era.STATELESS
 
     @property
+    def longest(self) -> float | None:
+        """How long a call may take that makes progress."""
+        return self._longest
+
+    @property
     def seconds(self) -> float | None:
         return self._timeout
 

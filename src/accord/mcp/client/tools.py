@@ -1,51 +1,164 @@
-"""Calling tools: their definitions as far as they are known, and what follows from them."""
+"""Calling tools: their definitions as far as the server has listed them, and what follows.
+
+A tool that was not listed can be called all the same; its result is then not compared with a
+schema, and a server that wants headers for it says so.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType, to_builtins
+from msgspec.structs import replace
 
 from accord.jsonrpc.call import decode_result
-from accord.jsonrpc.errors import InvalidResultError
-from accord.mcp.client.conversation import Conversation, Options
+from accord.jsonrpc.errors import InvalidResultError, RpcError
+from accord.jsonrpc.log_line import log_line
+from accord.mcp.client.agreement import lacking
+from accord.mcp.client.conversation import Answered, Conversation, Options
+from accord.mcp.client.json_schema import JsonSchema, TooComplexError
+from accord.mcp.client.tasks import FinishedTask, LegacyTask, ModernTask, RunningTask
 from accord.mcp.client.tool_result import ToolResult
 from accord.mcp.protocol.definitions import Tool
+from accord.mcp.protocol.headers import HeaderParameter, parameter_headers, request_headers
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
+from accord.mcp.protocol.tasks import CreateTaskResult, TaskCreated
 
 log = logging.getLogger("accord.mcp")
+
+MAX_KNOWN: Final = 100_000
+HEADER_MISMATCH: Final = -32020
+_METHOD: Final = "tools/call"
 
 
 class _Result(CallToolResult, frozen=True, kw_only=True, rename="camel"):
     structured_content: Raw | UnsetType = UNSET
 
 
-class Tools:
-    """The tools of the server, as far as it has listed them."""
+class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
+    result: Raw
 
-    def __init__(self, conversation: Callable[[], Conversation]) -> None:
+
+class _Known:
+    """What follows from the definition of a tool."""
+
+    __slots__ = ("output", "parameters")
+
+    def __init__(self, tool: Tool, parameters: tuple[HeaderParameter, ...]) -> None:
+        self.parameters = parameters
+        self.output = None if tool.output_schema is None else JsonSchema(tool.output_schema)
+
+
+class Tools:
+    """The tools of one server."""
+
+    def __init__(
+        self, conversation: Callable[[], Conversation], refresh: Callable[[], Awaitable[Any]]
+    ) -> None:
         self._conversation = conversation
-        self._known: dict[str, Tool] = {}
+        self._refresh = refresh
+        """Lists all tools anew."""
+        self._known: dict[str, _Known] = {}
 
     def learn(self, listed: ListToolsResult) -> ListToolsResult:
+        """Take in a page of definitions; the page without those that must not be used."""
+        conversation = self._conversation()
+        mirrors = conversation.wire.mirrors and conversation.stateless
+        usable = []
         for tool in listed.tools:
-            self._known[tool.name] = tool
-        return listed
+            try:
+                parameters = parameter_headers(tool.input_schema) if mirrors else ()
+            except ValueError as error:
+                # 2026-07-28, Streamable HTTP: a tool whose annotations are invalid is left out
+                # of the list, and a warning is logged.
+                log.warning("tool %s left out: %s", log_line(tool.name), log_line(str(error)))
+                self._known.pop(tool.name, None)
+                continue
+            usable.append(tool)
+            if len(self._known) < MAX_KNOWN:
+                self._known[tool.name] = _Known(tool, parameters)
+        return replace(listed, tools=usable)
 
     async def call(self, name: str, arguments: Any, into: Any, options: Options) -> ToolResult[Any]:
-        params: dict[str, Any] = {"name": name}
-        if arguments is not UNSET and arguments is not None:
-            params["arguments"] = arguments
-        answered = await self._conversation().ask_answering("tools/call", params, options)
-        return self._result(name, answered.raw, into)
+        """Call a tool and wait for its result, also where the server makes a task of it."""
+        answered = await self._ask(name, _params(name, arguments), options)
+        if answered.kind == "task":
+            return await self._task_in(name, answered, into).wait()
+        return self._result(name, answered, into)
 
-    def _result(self, name: str, raw: Any, into: Any) -> ToolResult[Any]:
-        result: _Result = decode_result(raw, _Result, "tools/call")
+    async def start(
+        self, name: str, arguments: Any, into: Any, options: Options, ttl: float | None
+    ) -> RunningTask[Any]:
+        """Call a tool as a task."""
+        conversation = self._conversation()
+        params = _params(name, arguments)
+        if conversation.stateless:
+            answered = await self._ask(name, params, options)
+            if answered.kind == "task":
+                return self._task_in(name, answered, into)
+            # tasks extension: the server decides, and may have an answer at once.
+            return FinishedTask(conversation, self._result(name, answered, into))
+        if not conversation.agreement.runs_tools_as_tasks:
+            raise lacking("tasks.requests.tools.call", _METHOD)
+        params["task"] = {} if ttl is None else {"ttl": round(ttl * 1000)}
+        raw = await conversation.ask(_METHOD, params, options)
+        created: CreateTaskResult = decode_result(raw, CreateTaskResult, _METHOD)
+        return LegacyTask(conversation, created.task, self._reader(name, into))
+
+    def resume(self, id: str, into: Any) -> RunningTask[Any]:
+        """The task of that id, of which nothing else is known yet."""
+        conversation = self._conversation()
+        kind = ModernTask if conversation.stateless else LegacyTask
+        return kind.known_by(conversation, id, self._reader("", into))
+
+    # Requests
+
+    async def _ask(self, name: str, params: dict[str, Any], options: Options) -> Answered:
+        conversation = self._conversation()
+        try:
+            headers = self._headers(name, params)
+            return await conversation.ask_answering(_METHOD, dict(params), options, headers)
+        except RpcError as error:
+            if error.code != HEADER_MISMATCH or not error.remote or not conversation.wire.mirrors:
+                raise
+            # 2026-07-28, Streamable HTTP: list the tools again, then repeat the request with
+            # the headers that are wanted now.
+            await self._refresh()
+            headers = self._headers(name, params)
+            return await conversation.ask_answering(_METHOD, dict(params), options, headers)
+
+    def _headers(self, name: str, params: Mapping[str, Any]) -> Mapping[str, str] | None:
+        known = self._known.get(name)
+        if known is None or not known.parameters:
+            return None
+        plain = {**params, "arguments": to_builtins(params.get("arguments"))}
+        version = self._conversation().agreement.version
+        return request_headers(_METHOD, plain, known.parameters, version=version)
+
+    # Results
+
+    def _task_in(self, name: str, answered: Answered, into: Any) -> RunningTask[Any]:
+        created: TaskCreated = decode_result(answered.raw, TaskCreated, _METHOD)
+        return ModernTask(self._conversation(), created, self._reader(name, into))
+
+    def _reader(self, name: str, into: Any) -> Callable[[Any], ToolResult[Any]]:
+        return lambda raw: self._read(name, raw, into)
+
+    def _result(self, name: str, answered: Answered, into: Any) -> ToolResult[Any]:
+        if answered.kind != "complete":
+            raise InvalidResultError(f"the result of {name} is of the unknown type {answered.kind}")
+        return self._read(name, answered.raw, into)
+
+    def _read(self, name: str, raw: Any, into: Any) -> ToolResult[Any]:
+        result: _Result = decode_result(raw, _Result, _METHOD)
+        known = self._known.get(name)
         structured: Any = result.structured_content
-        if isinstance(structured, Raw):
+        if not result.is_error and known is not None and known.output is not None:
+            _check(name, known.output, structured)
+        if structured is not UNSET:
             structured = self._structured(structured, Any if result.is_error else into, name)
         return ToolResult(result.content, structured, is_error=result.is_error, meta=result.meta)
 
@@ -59,13 +172,26 @@ class Tools:
             # Up to 2025-11-25 structured content is an object, and a value that is none is put
             # into the member `result` of one.
             try:
-                return decode_result(raw, _Wrapped, what).result_as(into, what)
+                return decode_result(decode_result(raw, _Wrapped, what).result, into, what)
             except InvalidResultError:
                 raise error from None
 
 
-class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
-    result: Raw
+def _params(name: str, arguments: Any) -> dict[str, Any]:
+    params: dict[str, Any] = {"name": name}
+    if arguments is not UNSET and arguments is not None:
+        params["arguments"] = arguments
+    return params
 
-    def result_as(self, into: Any, what: str) -> Any:
-        return decode_result(self.result, into, what)
+
+def _check(name: str, schema: JsonSchema, structured: Raw | UnsetType) -> None:
+    """Raises InvalidResultError for content that is not as the tool's definition says
+    (2026-07-28, tools: clients should compare it with the output schema)."""
+    if structured is UNSET:
+        raise InvalidResultError(f"the tool {name} gave no structured content, which it promises")
+    try:
+        problem = schema.problem(msgspec.json.decode(structured))
+    except TooComplexError:
+        problem = "it takes too much work to check"
+    if problem is not None:
+        raise InvalidResultError(f"what the tool {name} gave is not as it promises: {problem}")

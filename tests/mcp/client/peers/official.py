@@ -1,6 +1,6 @@
 """A server of the official SDK: `python official.py stdio | http | sse`; prints its URL."""
 
-# mypy: disable-error-code="import-not-found"
+# mypy: disable-error-code="import-not-found,untyped-decorator,unused-ignore"
 
 from __future__ import annotations
 

@@ -1,0 +1,223 @@
+"""Calls that go on after their answer: their status, their result, and how to stop them.
+
+Two forms with one face. In 2025-11-25 a status is asked for and `tasks/result` gives the
+result; in the extension of 2026-07-28 `tasks/get` has everything, questions included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final, Generic, Self, TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from accord.jsonrpc.call import decode_result
+from accord.jsonrpc.errors import RpcError, from_wire, own_error
+from accord.mcp.client.conversation import Conversation, Options
+from accord.mcp.client.tool_result import ToolResult
+from accord.mcp.protocol.tasks import (
+    EXTENSION,
+    CompletedTask,
+    DetailedTask,
+    FailedTask,
+    InputRequiredTask,
+    Task,
+    TaskCreated,
+    TaskResult,
+    TaskStatus,
+    is_over,
+)
+
+T = TypeVar("T")
+
+POLL_SECONDS: Final = 1.0
+"""How often to look where the server does not say."""
+MIN_POLL_SECONDS: Final = 0.02
+MAX_POLL_SECONDS: Final = 60.0
+CANCEL_SECONDS: Final = 2.0
+"""How long to try to stop a task whose caller has gone."""
+
+Read = Callable[[Any], ToolResult[Any]]
+
+
+class RunningTask(ABC, Generic[T]):
+    """A call that the server works on. Keep its `id` to pick it up later: `client.task(id)`."""
+
+    def __init__(self, conversation: Conversation, id: str, read: Read) -> None:
+        self.id = id
+        self.status: TaskStatus = "working"
+        """As it was when the server was last asked."""
+        self.message = ""
+        """What the server says about the status."""
+        self._conversation = conversation
+        self._read = read
+        self._poll = POLL_SECONDS
+        self._ttl: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} {self.status}>"
+
+    @abstractmethod
+    async def refresh(self) -> TaskStatus:
+        """Ask the server for the status."""
+
+    async def cancel(self) -> None:
+        """Ask the server to stop; it may be done before it does."""
+        await self._conversation.ask("tasks/cancel", {"taskId": self.id})
+
+    async def result(self, timeout: float | None | UnsetType = UNSET) -> ToolResult[T]:
+        """Wait for the result, and answer what is asked meanwhile.
+
+        `timeout` is in seconds, None for no limit; without it the task's own time to live, or
+        else the longest that a call of this client may take. Raises the error that the call
+        ended with, task_cancelled, and CallTimeoutError.
+        """
+        if timeout is UNSET:
+            timeout = self._conversation.longest if self._ttl is None else self._ttl
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._wait()
+        except TimeoutError as error:
+            if isinstance(error, RpcError):
+                raise
+            raise own_error(
+                "timeout", f"task {self.id} was not done within {timeout:g} s"
+            ) from None
+
+    async def wait(self) -> ToolResult[T]:
+        """The result, for a caller who knows of no task: it ends with him."""
+        try:
+            return await self.result(self._conversation.longest)
+        except (asyncio.CancelledError, TimeoutError):
+            try:
+                async with asyncio.timeout(CANCEL_SECONDS):
+                    await self.cancel()
+            except (RpcError, TimeoutError):
+                pass
+            raise
+
+    @abstractmethod
+    async def _wait(self) -> ToolResult[T]:
+        """The result; asks and answers until it is there."""
+
+    async def _sleep(self) -> None:
+        await asyncio.sleep(min(max(self._poll, MIN_POLL_SECONDS), MAX_POLL_SECONDS))
+
+    def _note(
+        self, status: TaskStatus, message: str, poll_ms: int | UnsetType, ttl_ms: int | None
+    ) -> None:
+        self.status, self.message = status, message
+        if poll_ms is not UNSET:
+            self._poll = poll_ms / 1000
+        self._ttl = None if ttl_ms is None else max(ttl_ms / 1000, MIN_POLL_SECONDS)
+
+    def _cancelled(self) -> RpcError:
+        return own_error("task_cancelled", f"task {self.id} was cancelled", taskId=self.id)
+
+
+class ModernTask(RunningTask[T]):
+    """A task of the extension of 2026-07-28."""
+
+    def __init__(self, conversation: Conversation, created: TaskCreated, read: Read) -> None:
+        super().__init__(conversation, created.task_id, read)
+        self._answered: set[str] = set()
+        """The questions that were answered: none is put to anybody twice."""
+        self._note(created.status, created.status_message, created.poll_interval_ms, created.ttl_ms)
+
+    @classmethod
+    def known_by(cls, conversation: Conversation, id: str, read: Read) -> Self:
+        conversation.agreement.need_extension(EXTENSION, "tasks/get")
+        unknown = TaskCreated(
+            task_id=id, status="working", created_at="", last_updated_at="", ttl_ms=None
+        )
+        return cls(conversation, unknown, read)
+
+    async def refresh(self) -> TaskStatus:
+        await self._get()
+        return self.status
+
+    async def _get(self) -> DetailedTask:
+        raw = await self._conversation.ask("tasks/get", {"taskId": self.id})
+        task: Any = decode_result(raw, DetailedTask, "tasks/get")
+        status: TaskStatus = task.__struct_config__.tag
+        self._note(status, task.status_message, task.poll_interval_ms, task.ttl_ms)
+        return task  # type: ignore[no-any-return]
+
+    async def _wait(self) -> ToolResult[T]:
+        while True:
+            match await self._get():
+                case CompletedTask(result=raw):
+                    return self._read(raw)
+                case FailedTask(error=error):
+                    data = None if error.data is UNSET else error.data
+                    failed = from_wire(error.code, error.message, data)
+                    failed.remote = True
+                    raise failed
+                case InputRequiredTask() as asking:
+                    await self._answer(asking)
+                case _ if is_over(self.status):
+                    raise self._cancelled()
+            await self._sleep()
+
+    async def _answer(self, asking: InputRequiredTask) -> None:
+        fresh = {
+            name: question
+            for name, question in asking.input_requests.items()
+            if name not in self._answered
+        }
+        if not fresh:
+            return
+        answers = await self._conversation.answers(fresh)
+        await self._conversation.ask("tasks/update", {"taskId": self.id, "inputResponses": answers})
+        self._answered.update(fresh)
+
+
+class LegacyTask(RunningTask[T]):
+    """A task of 2025-11-25."""
+
+    def __init__(self, conversation: Conversation, task: Task, read: Read) -> None:
+        super().__init__(conversation, task.task_id, read)
+        self._note(task.status, task.status_message, task.poll_interval, task.ttl)
+
+    @classmethod
+    def known_by(cls, conversation: Conversation, id: str, read: Read) -> Self:
+        conversation.agreement.need("tasks", "tasks/get")
+        unknown = Task(task_id=id, status="working", created_at="", last_updated_at="", ttl=None)
+        return cls(conversation, unknown, read)
+
+    async def refresh(self) -> TaskStatus:
+        raw = await self._conversation.ask("tasks/get", {"taskId": self.id})
+        task: TaskResult = decode_result(raw, TaskResult, "tasks/get")
+        self._note(task.status, task.status_message, task.poll_interval, task.ttl)
+        return self.status
+
+    async def _wait(self) -> ToolResult[T]:
+        # 2025-11-25, tasks: `input_required` is answered on the stream of `tasks/result`.
+        while not is_over(await self.refresh()) and self.status != "input_required":
+            await self._sleep()
+        if self.status == "cancelled":
+            raise self._cancelled()
+        raw = await self._conversation.ask(
+            "tasks/result", {"taskId": self.id}, Options(timeout=None)
+        )
+        return self._read(raw)
+
+
+class FinishedTask(RunningTask[T]):
+    """A call that was answered at once."""
+
+    def __init__(self, conversation: Conversation, result: ToolResult[T]) -> None:
+        super().__init__(conversation, "", lambda raw: result)
+        self.status = "completed"
+        self._result = result
+
+    async def refresh(self) -> TaskStatus:
+        return self.status
+
+    async def cancel(self) -> None:
+        pass  # it is over
+
+    async def _wait(self) -> ToolResult[T]:
+        return self._result
