@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, NewType, TypedDict, TypeVar
+from typing import Annotated, Any, NamedTuple, NewType, TypedDict, TypeVar, Union
 
 import pytest
 from msgspec import Meta, Raw, Struct
@@ -160,6 +160,55 @@ def test_a_union_that_msgspec_cannot_tell_apart_is_refused() -> None:
     assert reason.endswith(", and pydantic does not know the msgspec struct Item")
 
 
+WORD = Annotated[str, Meta(pattern="^a")]
+Word = NewType("Word", WORD)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [WORD | list[int], Word | None | dict[str, int], WORD | Annotated[set[int], Meta(title="It")]],
+)
+def test_a_union_of_a_pattern_and_a_collection_would_crash_and_is_refused(annotation: Any) -> None:
+    assert refused(annotation) == (
+        "a union cannot hold a collection beside the constraint msgspec.Meta(pattern='^a'): "
+        "msgspec breaks over it; check the pattern in the function, or use a struct"
+    )
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Annotated[int, Meta(ge=1)] | tuple[int, str],
+        list[Annotated[int, Meta(ge=1)] | tuple[()] | None],
+    ],
+)
+def test_a_union_of_a_constraint_and_a_fixed_tuple_would_crash_and_is_refused(
+    annotation: Any,
+) -> None:
+    assert refused(annotation) == (
+        "a union cannot hold a tuple of fixed length beside the constraint msgspec.Meta(ge=1): msgspec "
+        "breaks over it; take a list, a NamedTuple or a struct instead of the tuple"
+    )
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        WORD | int | None,
+        WORD | Item,
+        Annotated[int, Meta(ge=1)] | list[int],
+        Annotated[int, Meta(ge=1)] | tuple[int, ...],
+        Annotated[int, Meta(title="It")] | tuple[int, int],
+        int | tuple[int, int],
+    ],
+)
+def test_other_unions_with_constraints_are_served(annotation: Any) -> None:
+    def it(value: Any) -> None: ...
+
+    it.__annotations__["value"] = annotation
+    make_method(it, "it")
+
+
 def test_a_class_inside_a_struct_is_refused_too() -> None:
     assert refused(HoldsCustom) == (
         "msgspec does not know the class Custom, and pydantic does not know the msgspec struct "
@@ -193,6 +242,9 @@ def test_a_type_alias_is_looked_into() -> None:
     aliases = pytest.importorskip("typing_extensions")
     count = aliases.TypeAliasType("count", Annotated[int, GT])
     assert survey(count).foreign == ["the constraint Gt(gt=0)"]
+    word = aliases.TypeAliasType("word", WORD)
+    with pytest.raises(RegistrationError, match="a union cannot hold a collection"):
+        survey(Union[word, list[int]])  # noqa: UP007
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="only on Python 3.12 and newer")

@@ -10,12 +10,14 @@ from __future__ import annotations
 import collections.abc
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from types import UnionType
 from typing import (
     Annotated,
     Any,
     Literal,
     NewType,
     TypeVar,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -25,6 +27,7 @@ from typing import (
 from msgspec import Meta, Raw, Struct
 
 from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.unions import check_union, constrains
 
 _FOREIGN_MODULES = frozenset({"annotated_types", "pydantic", "pydantic_core"})
 _NEVER_JSON = (type, collections.abc.Callable)
@@ -72,6 +75,8 @@ def _look_at(part: Any, found: Survey) -> Iterator[Any]:
         _note_metadata(part.__metadata__, found)
         yield part.__origin__
     elif origin is not None and origin is not Literal:
+        if origin in (Union, UnionType):
+            check_union(get_args(part))
         yield origin
         yield from get_args(part)
     elif isinstance(part, NewType):
@@ -125,7 +130,7 @@ def _fields(cls: type) -> Iterator[Any]:
 def _note_metadata(metadata: Any, found: Survey) -> None:
     for thing in metadata:
         if isinstance(thing, Meta):
-            if _constrains(thing):
+            if constrains(thing):
                 found.native.append(f"the constraint {thing!r}")
         elif _is_foreign(thing):
             found.foreign.append(f"the constraint {thing!r}")
@@ -134,9 +139,3 @@ def _note_metadata(metadata: Any, found: Survey) -> None:
 def _is_foreign(metadata: Any) -> bool:
     module = type(metadata).__module__.partition(".")[0]
     return module in _FOREIGN_MODULES or hasattr(metadata, "__get_pydantic_core_schema__")
-
-
-def _constrains(meta: Meta) -> bool:
-    limits = (meta.gt, meta.ge, meta.lt, meta.le, meta.multiple_of, meta.pattern)
-    sizes = (meta.min_length, meta.max_length, meta.tz)
-    return any(limit is not None for limit in limits + sizes)
