@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -323,6 +324,12 @@ def test_a_result_in_an_example_of_a_notification_is_a_fault() -> None:
 
 def test_every_rule_has_a_case() -> None:
     assert {rule for rule, *_ in CASES} | {"example-result"} == set(RULES)
+
+
+def test_every_rule_is_in_the_docs() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "openrpc.md").read_text()
+    for name, rule in RULES.items():
+        assert f"| `{name}` | {rule.severity} | {rule.about} |\n" in page
 
 
 def test_what_is_behind_references_is_looked_at() -> None:
