@@ -317,6 +317,14 @@ def test_the_description_in_an_annotation_belongs_to_the_param() -> None:
     ]
 
 
+def test_an_annotation_that_cannot_be_hashed_is_described_too() -> None:
+    def function(a) -> None: ...  # type: ignore[no-untyped-def]
+
+    function.__annotations__["a"] = Annotated[int, ["whatever"]]
+    [described] = params(function)[1]
+    assert described["schema"] == {"type": "integer"}
+
+
 def test_a_default_that_json_cannot_say_or_nobody_can_send_is_left_out() -> None:
     def function(a: Any = object(), b: int = None, c: Any = None) -> None: ...  # type: ignore[assignment]  # noqa: B008, RUF013
 
@@ -348,6 +356,13 @@ def test_a_gap_in_an_example_by_position_is_filled_with_the_default() -> None:
 
     given = examples(function, Example(name="x", params={"a": 1, "c": 2}))
     assert [each["value"] for each in given] == [1, 5, 2]
+
+
+def test_a_gap_that_cannot_be_filled_is_refused() -> None:
+    def function(a: int, /, b: Any = object(), c: int = 6) -> None: ...  # noqa: B008
+
+    with pytest.raises(RegistrationError, match="example 'x' lacks 'b', which stands before"):
+        examples(function, Example(name="x", params={"a": 1, "c": 2}))
 
 
 def test_examples_spread_the_values_of_any_number() -> None:

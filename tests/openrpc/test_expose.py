@@ -131,10 +131,12 @@ def test_what_the_application_says_about_itself_is_in_the_document() -> None:
         license_info={"name": "MIT", "url": "https://example.com/mit"},
         openapi_tags=[{"name": "users", "description": "All about users."}],
     )
-    document = expose(app, title="Others", servers=["https://example.com/rpc"]).document()
+    document = expose(
+        app, title="Others", version="2.1", servers=["https://example.com/rpc"]
+    ).document()
     assert document["info"] == {
         "title": "Others",
-        "version": "2.0",
+        "version": "2.1",
         "description": "People.",
         "termsOfService": "https://example.com/terms",
         "contact": {"name": "Ann", "email": "ann@example.com"},

@@ -117,6 +117,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "'#/components/schemas/None' leads nowhere; references go from the root of the document",
     ),
     (
+        "ref-unresolved",
+        with_schema({"$ref": "#anchor"}),
+        "$.methods[0].params[0].schema['$ref']",
+        "'#anchor' leads nowhere; references go from the root of the document",
+    ),
+    (
         "ref-kind",
         with_method(params=[{"$ref": "#/info"}]),
         "$.methods[0].params[0]['$ref']",
