@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 STRICT = {
     "strict": True,
@@ -49,3 +50,27 @@ def _compile(folder: Path, packages: Path, options: dict[str, bool]) -> str:
         check=False,
     )
     return done.stdout + done.stderr
+
+
+def run(script: str, folder: Path, given: Any = None) -> Any:
+    """What a script says, with `say`, that Node runs in a folder of compiled clients; the script
+    has `given`."""
+    (folder / "given.json").write_text(json.dumps(given))
+    (folder / "script.js").write_text(_PROLOGUE + script)
+    done = subprocess.run(
+        ["node", "script.js"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=50,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return json.loads(done.stdout)
+
+
+_PROLOGUE = """
+import { readFileSync } from "node:fs";
+const given = JSON.parse(readFileSync("given.json", "utf8"));
+const say = (value) => process.stdout.write(JSON.stringify(value));
+"""
