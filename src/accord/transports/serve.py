@@ -268,11 +268,12 @@ def run(
             gc.freeze()  # what is there now stays: later collections need not look at it
             await server.wait_closed()
 
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(main())
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """Makes uvloop's event loops where it is installed."""
     with contextlib.suppress(ImportError):
         import uvloop
 

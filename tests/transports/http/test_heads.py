@@ -26,6 +26,7 @@ def test_a_request_head() -> None:
     assert read_request(raw) == RequestHead(
         method=b"POST",
         path=b"/rpc",
+        query=b"key=1",
         minor=1,
         length=7,
         keep_alive=True,

@@ -95,6 +95,11 @@ class Context:
             incoming.link.notify("notifications/message", params)
         return DONE
 
+    def close_stream(self) -> None:
+        """Let go of the HTTP connection that waits for the answer: the client comes back for
+        it. Saves a connection while something takes long; does nothing where that cannot be."""
+        self._incoming.link.close_stream()
+
     def debug(self, data: Any) -> Done:
         return self.log("debug", data)
 

@@ -47,6 +47,10 @@ class Link(Protocol):
     def cancel(self, id: RequestId) -> None:
         """Stop serving another request of the same client."""
 
+    def close_stream(self) -> None:
+        """Let go of the connection that waits for the answer, where the client can come back
+        for it: over HTTP, in the handshake era."""
+
 
 class DuplexLink:
     """The link of a connection that carries messages both ways."""
@@ -77,6 +81,9 @@ class DuplexLink:
 
     def cancel(self, id: RequestId) -> None:
         self._peer.cancel_incoming(id)
+
+    def close_stream(self) -> None:
+        """There is one connection for everything: it stays."""
 
 
 def link_of(context: Context) -> Link:

@@ -10,10 +10,9 @@ Knows its components and who listens for their changes. Does not know transports
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from msgspec.structs import replace
 
@@ -28,6 +27,7 @@ from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.params import SubscriptionFilter
 from accord.mcp.protocol.results import CacheScope
+from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.core import Core
 from accord.mcp.server.incoming import Incoming
@@ -45,6 +45,10 @@ from accord.mcp.server.replies import Replies
 from accord.mcp.server.resource import ServedResource
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.visibility import S, View
+
+if TYPE_CHECKING:
+    from accord.mcp.server.serving import serve
+    from accord.transports.web.asgi import WebAsgi
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,7 +91,7 @@ class Server:
         self.prompts: Registry[ServedPrompt] = Registry("prompt")
         self.completions = Completions()
         self.listeners = Listeners()
-        self.closing = asyncio.Event()
+        self.closing = Closing()
         """Set when the server ends: streams that stay open end with it."""
         self.lifespan_value: Any = None
         self._page_size = page_size
@@ -191,6 +195,29 @@ class Server:
             prompts_list_changed=wanted.prompts_list_changed and bool(len(self.prompts)),
             resources_list_changed=wanted.resources_list_changed and bool(len(self.resources)),
         )
+
+    # Serving
+
+    def serve(self, url: str, **options: Any) -> serve:
+        """Serve at `url`: `async with server.serve("http://127.0.0.1:8000/mcp") as serving`."""
+        from accord.mcp.server.serving import serve
+
+        return serve(self, url, **options)
+
+    def run(self, url: str = "stdio:", **options: Any) -> None:
+        """Serve until a signal or, over stdio, the end of stdin."""
+        from accord.mcp.server.serving import run
+
+        run(self, url, **options)
+
+    def asgi(self, path: str = "/", **options: Any) -> WebAsgi:
+        """An ASGI application, to be mounted anywhere or served by itself; `options` are
+        those of `McpEndpoint`."""
+        from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
+        from accord.transports.web.asgi import WebAsgi
+
+        limits = options.pop("limits", HTTP_LIMITS)
+        return WebAsgi(McpEndpoint(self, limits=limits, **options), path=path, limits=limits)
 
     # For the methods of the protocol
 

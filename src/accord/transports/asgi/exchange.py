@@ -64,21 +64,7 @@ class Exchange:
 
     async def body(self, most: int | None) -> bytes:
         """The request's body. Raises BodyTooLargeError, ClientGoneError."""
-        event = await self._receive()
-        body: bytes = event.get("body", b"")
-        if event.get("more_body"):
-            parts = [body]
-            size = len(body)
-            while event.get("more_body") and (most is None or size <= most):
-                event = await self._receive()
-                parts.append(event.get("body", b""))
-                size += len(parts[-1])
-            body = b"".join(parts)
-        if event["type"] == "http.disconnect":
-            raise ClientGoneError
-        if most is not None and len(body) > most:
-            raise BodyTooLargeError
-        return body
+        return await read_body(self._receive, most)
 
     async def outcome(self, running: Cancellable) -> bytes | None:
         """The answer of what is running. Raises ClientGoneError once that is cancelled."""
@@ -156,3 +142,22 @@ class Exchange:
 
 def _length(body: bytes) -> tuple[bytes, bytes]:
     return b"content-length", b"%d" % len(body)
+
+
+async def read_body(receive: Receive, most: int | None) -> bytes:
+    """The body of a request. Raises BodyTooLargeError, ClientGoneError."""
+    event = await receive()
+    body: bytes = event.get("body", b"")
+    if event.get("more_body"):
+        parts = [body]
+        size = len(body)
+        while event.get("more_body") and (most is None or size <= most):
+            event = await receive()
+            parts.append(event.get("body", b""))
+            size += len(parts[-1])
+        body = b"".join(parts)
+    if event["type"] == "http.disconnect":
+        raise ClientGoneError
+    if most is not None and len(body) > most:
+        raise BodyTooLargeError
+    return body

@@ -36,13 +36,13 @@ def asked_in(scope: Scope, place: str) -> Asked:
         fields,
         pairs,
         -1 if length is None else content_length(length),
-        b"origin" in fields and is_loopback(_client(scope)[0]),
+        b"origin" in fields and is_loopback(client_of(scope)[0]),
     )
 
 
 def channel_info(scope: Scope) -> ChannelInfo:
     """What is known about the other end of a request or a WebSocket."""
-    host, port = _client(scope)
+    host, port = client_of(scope)
     is_socket = scope["type"] == "websocket"
     return ChannelInfo(
         scheme=scope.get("scheme", "ws" if is_socket else "http"),
@@ -52,7 +52,7 @@ def channel_info(scope: Scope) -> ChannelInfo:
     )
 
 
-def _client(scope: Scope) -> tuple[str, int]:
+def client_of(scope: Scope) -> tuple[str, int]:
     """Host and port; an empty host where nobody knows, as over a Unix socket."""
     host, port = scope.get("client") or ("", 0)
     return host, port or 0

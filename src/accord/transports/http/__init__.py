@@ -2,7 +2,8 @@
 
     server      `listen_http`
     site        what the connections of a listener share: clock, limits, sweep
-    connection  one client of the server: reads, dispatches, writes
+    connection  one client of a server: reads, has requests answered, writes
+    calls       one client of the JSON-RPC server: its requests are messages
     requests    bytes in, whole requests or refusals out             pure
     rules       what follows from a request's head
     admission   who is let in; the ASGI adapter asks it too

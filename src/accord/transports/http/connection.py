@@ -1,9 +1,10 @@
-"""One client of the HTTP server: reads its requests, has them answered, writes the answers.
+"""One client of an HTTP server: reads its requests, has them answered, writes the answers.
 
 Requests of one connection are served one after the other, as RFC 9112, section 9.3.2, asks
 for methods that are not safe. While one is running, what the client sends in advance is kept
 up to a limit; beyond that, and while the client does not read its answers, nothing is read.
 A client that goes away, or ends its side of the connection, cancels what runs for it.
+What a request means is left to those who inherit.
 """
 
 from __future__ import annotations
@@ -12,20 +13,12 @@ import asyncio
 import logging
 from typing import Final, cast
 
-from msgspec import UnsetType
-
-from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import own_error
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
-from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.replies import (
     CLOSE,
     CONTINUE,
-    CRASHED,
     Reply,
-    answer_too_large,
     encode_reply,
     failure_reply,
     text_reply,
@@ -56,7 +49,6 @@ class HttpConnection(asyncio.BufferedProtocol):
         "_dropped",
         "_ending",
         "_fresh",
-        "_head",
         "_info",
         "_last",
         "_out",
@@ -75,7 +67,6 @@ class HttpConnection(asyncio.BufferedProtocol):
     def __init__(self, site: Site) -> None:
         self._site = site
         self._running: Cancellable | None = None
-        self._head: Head | None = None
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._reading = True
@@ -206,64 +197,10 @@ class HttpConnection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def _handle(self, head: Head, body: bytes) -> None:
-        self._head = head
-        try:
-            answer = self._site.handle(body, self)
-        except Exception:
-            log.exception("a request of %s could not be handled", self._info.address)
-            self._put_reply(CRASHED.adding(head.cors))
-            return
-        if type(answer) is bytes or answer is None or type(answer) is Refused:
-            self._put(head, answer)
-        else:
-            self._running = cast(Cancellable, answer)
-
-    # The dispatcher's callbacks: see `Source`
-
-    def context(self, method: str, id: Id | UnsetType) -> Context:
-        assert self._head is not None
-        return Context(method, id, channel=self._info, headers=self._head.fields)
-
-    def answer(self, data: bytes | None) -> None:
-        if self._running is None:  # the client is gone
-            return
-        self._running = None
-        assert self._head is not None
-        self._put(self._head, data)
-        self._serve()
-
-    def settle(self, response: Success | Failure | Invalid) -> None:
-        count_unasked(self._site.statistics, response)
+        """Have a request answered: now, by putting an answer; or later, with `_running` set."""
+        raise NotImplementedError
 
     # Writing
-
-    def _put(self, head: Head, answer: bytes | None) -> None:
-        site = self._site
-        if answer is not None and len(answer) > site.limits.max_queued_bytes:
-            self._put_reply(self._answer_too_large(len(answer)).adding(head.cors))
-            return
-        extra = head.extra
-        if head.close:
-            self._last = Wait.END
-        elif site.closing:
-            self._last = Wait.END
-            extra = head.cors + CLOSE
-        starts = site.starts
-        if answer is None:
-            response = b"%b%b\r\n" % (starts.nothing, extra)
-        elif not extra and type(answer) is bytes:
-            length = len(answer)
-            response = (starts.known(length) or starts.of_length(length)) + answer
-        else:
-            start = starts.refused if type(answer) is Refused else starts.answer
-            response = b"%bcontent-length: %d\r\n%b\r\n%b" % (start, len(answer), extra, answer)
-        self._out.append(response)
-        self._out_bytes += len(response)
-
-    def _answer_too_large(self, size: int) -> Reply:
-        most = self._site.limits.max_queued_bytes
-        log.warning("%s is not answered: %d bytes are over the limit", self._info.address, size)
-        return answer_too_large(size, most)
 
     def _put_reply(self, reply: Reply) -> None:
         if self._reader.finished or self._site.closing:

@@ -25,8 +25,8 @@ _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])\r\n"
 )
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?\r\n")
-_ABSOLUTE_TARGET = re.compile(rb"https?://([^/?#]+)(/[^?#]*)?(?:\?[^#]*)?", re.IGNORECASE)
-_ORIGIN_TARGET = re.compile(rb"(/[^?#]*)(?:\?[^#]*)?")
+_ABSOLUTE_TARGET = re.compile(rb"https?://([^/?#]+)(/[^?#]*)?(?:\?([^#]*))?", re.IGNORECASE)
+_ORIGIN_TARGET = re.compile(rb"(/[^?#]*)(?:\?([^#]*))?")
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+)(?::[0-9]{1,5})?")
 _LENGTH = re.compile(rb"[0-9]{1,15}")
 
@@ -59,6 +59,7 @@ class RequestHead(Struct, frozen=True, gc=False):
 
     method: bytes
     path: bytes
+    query: bytes
     minor: int
     """The minor version: 0 or 1."""
     length: int
@@ -90,9 +91,11 @@ def read_request(raw: bytes) -> RequestHead:
         raise MalformedError("only HTTP/1.1 and HTTP/1.0 are spoken here", status=505)
     pairs = _read_pairs(httptools.HttpRequestParser, raw)
     fields, connection = sift(pairs)
+    path, query = _path_and_query(method, target, _host(fields.get(b"host"), minor))
     return RequestHead(
         method,
-        _path(method, target, _host(fields.get(b"host"), minor)),
+        path,
+        query,
         int(minor),
         _request_length(fields, minor),
         _keeps_alive(connection, minor),
@@ -178,18 +181,18 @@ def _host(host: bytes | None, minor: bytes) -> bytes | None:
     return host
 
 
-def _path(method: bytes, target: bytes, host: bytes | None) -> bytes:
+def _path_and_query(method: bytes, target: bytes, host: bytes | None) -> tuple[bytes, bytes]:
     origin_form = _ORIGIN_TARGET.fullmatch(target)
     if origin_form is not None:
-        return origin_form[1]
+        return origin_form[1], origin_form[2] or b""
     if target == b"*" and method == b"OPTIONS":
-        return target
+        return target, b""
     # RFC 9112, section 3.2.2: a server must accept the absolute form. It must name the same
     # host as the Host field does, or two readers could see two different requests.
     absolute = _ABSOLUTE_TARGET.fullmatch(target)
     if absolute is None or host is None or absolute[1].lower() != host.lower():
         raise MalformedError("the request target is invalid")
-    return absolute[2] or b"/"
+    return absolute[2] or b"/", absolute[3] or b""
 
 
 def _request_length(fields: dict[bytes, bytes], minor: bytes) -> int:

@@ -15,7 +15,7 @@ from accord.transports.http.bodies import FixedBody
 from accord.transports.http.chunked import ChunkedBody
 from accord.transports.http.heads import CHUNKED, MalformedError
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, Rules
+from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, HeadRules
 from accord.transports.http.waits import Wait
 
 _STRAY = re.compile(rb"\x00|(?<!\r)\n|\r(?!\n|\Z)")
@@ -39,7 +39,7 @@ class RequestReader:
         "finished",
     )
 
-    def __init__(self, rules: Rules, *, max_head: int, max_body: int | None) -> None:
+    def __init__(self, rules: HeadRules, *, max_head: int, max_body: int | None) -> None:
         self._rules = rules
         self._known = rules.known.get
         self._max_head = max_head
@@ -158,10 +158,10 @@ class RequestReader:
         if not body.keep:  # answered already
             return self._finish(None)
         if head.close:
-            return self._finish(self._rules.too_large.adding(head.cors))
+            return self._finish(self._rules.too_large(head))
         body.keep = False
         body.data = bytearray()
-        return self._rules.too_large.adding(head.extra)
+        return self._rules.too_large(head).adding(head.extra[len(head.cors) :])
 
     def _skip(self, head: Head, reply: Reply, end: int) -> Reply | None:
         """Answer with `reply`, and drop the body if the connection is to survive."""

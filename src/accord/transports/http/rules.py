@@ -7,7 +7,7 @@ was let in once is let in again by one look-up of its bytes; equal bytes mean an
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,7 +61,7 @@ class Rules:
         self._admission = Admission(max_body=max_body, origins=origins, pages=pages)
         self.known: dict[bytes, Head] = {}
         """The heads that were let in, by their bytes."""
-        self.too_large = self._admission.too_large
+        self._too_large = self._admission.too_large
         self._nothing_here = nothing_here(path)
 
     def judge(self, raw: bytes) -> Head:
@@ -76,35 +76,16 @@ class Rules:
             request.length,
             self._loopback,
         )
-        reply = _expectation_failed(request)
+        reply = expectation_failed(request)
         if reply is None:
             reply = self._nothing_here if place is None else self._admission.reply(asked)
-        expects = request.minor == 1 and b"expect" in request.fields and request.length != 0
-        close = not request.keep_alive or (
-            # Nobody can tell whether a client that was refused its body still sends it.
-            reply is not None and (expects or request.length > MAX_DRAINED_BYTES)
-        )
-        cors = self._admission.cors(asked)
-        if reply is not None:
-            reply = replace(
-                reply,
-                headers=reply.headers + cors + _persistence(request),
-                head_only=request.method == b"HEAD",
-            )
-        head = Head(
-            Fields(request.pairs),
-            request.length,
-            close,
-            expects and reply is None,
-            cors,
-            cors + (CLOSE if close else _persistence(request)),
-            reply,
-        )
-        if reply is None and len(raw) <= MAX_KNOWN_HEAD_BYTES:
-            if len(self.known) >= MAX_KNOWN_HEADS:
-                self.known.clear()
-            self.known[raw] = head
+        head = conclude(request, reply, self._admission.cors(asked))
+        remember(self.known, raw, head)
         return head
+
+    def too_large(self, head: Head) -> Reply:
+        """What is answered in place of a body that is too large."""
+        return self._too_large.adding(head.cors)
 
     def _place(self, path: bytes) -> str | None:
         """What `path` is relative to the endpoint, None where nothing is."""
@@ -115,12 +96,51 @@ class Rules:
         return place if is_below and self._admission.knows(place) else None
 
 
-def _expectation_failed(request: RequestHead) -> Reply | None:
+class HeadRules(Protocol):
+    """Decides what follows from heads."""
+
+    known: dict[bytes, Head]
+
+    def judge(self, raw: bytes) -> Head: ...
+
+    def too_large(self, head: Head) -> Reply: ...
+
+
+def conclude(request: RequestHead, reply: Reply | None, cors: bytes = b"") -> Head:
+    """The head of a request that is answered by `reply`, or let in."""
+    expects = request.minor == 1 and b"expect" in request.fields and request.length != 0
+    close = not request.keep_alive or (
+        # Nobody can tell whether a client that was refused its body still sends it.
+        reply is not None and (expects or request.length > MAX_DRAINED_BYTES)
+    )
+    persistence = KEEP_ALIVE if request.minor == 0 and request.keep_alive else b""
+    if reply is not None:
+        reply = replace(
+            reply,
+            headers=reply.headers + cors + persistence,
+            head_only=request.method == b"HEAD",
+        )
+    return Head(
+        Fields(request.pairs),
+        request.length,
+        close,
+        expects and reply is None,
+        cors,
+        cors + (CLOSE if close else persistence),
+        reply,
+    )
+
+
+def remember(known: dict[bytes, Head], raw: bytes, head: Head) -> None:
+    """Keep what follows from a head that was let in."""
+    if head.reply is None and len(raw) <= MAX_KNOWN_HEAD_BYTES:
+        if len(known) >= MAX_KNOWN_HEADS:
+            known.clear()
+        known[raw] = head
+
+
+def expectation_failed(request: RequestHead) -> Reply | None:
     expectation = request.fields.get(b"expect", b"100-continue").lower()
     if expectation != b"100-continue" and request.minor == 1:
         return text_reply(417, "The only expectation met here is 100-continue")
     return None
-
-
-def _persistence(request: RequestHead) -> bytes:
-    return KEEP_ALIVE if request.minor == 0 and request.keep_alive else b""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 
 from accord.transports.arrivals import Arrivals, listen
+from accord.transports.http.calls import CallConnection
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.dispatch import Dispatch
-from accord.transports.http.site import Site
+from accord.transports.http.site import CallSite, Site
 from accord.transports.options import Options
 from accord.transports.web_address import WebAddress, parse_served
 
@@ -18,18 +20,29 @@ async def listen_http(url: str, dispatch: Dispatch, options: Options) -> HttpLis
     Raises ConnectError when that cannot be.
     """
     address = parse_served(url)
-    return await listen(address, options, lambda at: HttpListener(at, dispatch, options))
+
+    def make(at: WebAddress) -> HttpListener:
+        site = CallSite(at.scheme, at.path, dispatch, options)
+        return HttpListener(at, site, lambda: CallConnection(site), options)
+
+    return await listen(address, options, make)
 
 
 class HttpListener:
     """A listening HTTP server. `close` ends it together with its connections."""
 
-    def __init__(self, address: WebAddress, dispatch: Dispatch, options: Options) -> None:
+    def __init__(
+        self,
+        address: WebAddress,
+        site: Site,
+        connection: Callable[[], HttpConnection],
+        options: Options,
+    ) -> None:
         self.url = str(address)
-        self._site = Site(address.scheme, address.path, dispatch, options)
+        self._site = site
         self._arrivals = Arrivals(
             address,
-            lambda: HttpConnection(self._site),
+            connection,
             options,
             has_room=lambda: self._site.has_room_for(self._arrivals.under_way),
         )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from math import inf
 from typing import TYPE_CHECKING, Final
 
 from accord.transports.http.dispatch import Dispatch
 from accord.transports.http.replies import Starts
-from accord.transports.http.rules import Rules
+from accord.transports.http.rules import HeadRules, Rules
 from accord.transports.http.waits import Wait
 from accord.transports.options import Options
 
@@ -32,22 +33,12 @@ LINGER_SECONDS: Final = 2.0
 class Site:
     """The shared part of a listener."""
 
-    def __init__(self, scheme: str, path: str, dispatch: Dispatch, options: Options) -> None:
+    def __init__(self, scheme: str, rules: Callable[[bool], HeadRules], options: Options) -> None:
+        """`rules` gives those for clients that do or do not come over the loopback interface."""
         self.scheme = scheme
-        self.handle = dispatch.handle
-        self.statistics = dispatch.statistics
         self.limits = options.limits
         self.server_limits = options.server_limits
-        self._rules = {
-            loopback: Rules(
-                path=path,
-                max_body=options.limits.max_message_bytes,
-                origins=options.origins,
-                loopback=loopback,
-                pages=options.pages,
-            )
-            for loopback in (False, True)
-        }
+        self._rules = {loopback: rules(loopback) for loopback in (False, True)}
         self.buffer = memoryview(bytearray(READ_BYTES))
         """Where every connection receives: what arrived is copied out before the next read."""
         self.connections: set[HttpConnection] = set()
@@ -63,7 +54,7 @@ class Site:
         self._second = 0
         self._tick()
 
-    def rules_for(self, *, loopback: bool) -> Rules:
+    def rules_for(self, *, loopback: bool) -> HeadRules:
         return self._rules[loopback]
 
     def join(self, connection: HttpConnection) -> bool:
@@ -127,6 +118,25 @@ class Site:
         if second != self._second:
             self._second = second
             self.starts = Starts(formatdate(second, usegmt=True))
+
+
+class CallSite(Site):
+    """What the connections of a JSON-RPC endpoint share."""
+
+    def __init__(self, scheme: str, path: str, dispatch: Dispatch, options: Options) -> None:
+        self.handle = dispatch.handle
+        self.statistics = dispatch.statistics
+        super().__init__(
+            scheme,
+            lambda loopback: Rules(
+                path=path,
+                max_body=options.limits.max_message_bytes,
+                origins=options.origins,
+                loopback=loopback,
+                pages=options.pages,
+            ),
+            options,
+        )
 
 
 def _patience(options: Options) -> dict[Wait, float]:

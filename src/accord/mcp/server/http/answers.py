@@ -1,0 +1,71 @@
+"""Answers as bytes, and the HTTP status that goes with one. Pure.
+
+The dispatcher gives bytes. Which of them are errors is told by one byte behind the id; only
+errors are looked at any closer.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.codec import encode, encode_failure
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.messages import Id, Notification
+from accord.mcp.protocol.codes import CASES
+from accord.mcp.protocol.versions import Era
+
+_BEFORE_ID: Final = len(b'{"jsonrpc":"2.0","id":')
+_ERROR: Final = ord("e")
+_IN_SESSIONS: Final = frozenset((403, 413, 429))
+"""The statuses that errors have in the handshake era, which ties none to its own errors."""
+
+
+class _Error(Struct):
+    data: Any = UNSET
+
+
+class _Failure(Struct):
+    error: _Error
+
+
+_decode = msgspec.json.Decoder(_Failure).decode
+
+
+class Status(Struct, frozen=True):
+    """The status of an answer, and which permissions it says are missing."""
+
+    code: int = 200
+    scopes: tuple[str, ...] = ()
+
+
+OK: Final = Status()
+BAD_REQUEST: Final = Status(400)
+
+
+def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
+    """The status of the answer to the request `id`."""
+    if type(answer) is Refused:
+        return BAD_REQUEST
+    length = len(str(id)) if type(id) is int else len(encode(id))
+    if answer[_BEFORE_ID + length + 2] != _ERROR:
+        return OK
+    data = _decode(answer).error.data
+    reason = data.get("reason") if isinstance(data, dict) else None
+    case = CASES.get(reason) if isinstance(reason, str) else None
+    if case is None or (era is Era.HANDSHAKE and case.status not in _IN_SESSIONS):
+        return OK
+    scopes = data.get("scopes", ()) if case.status == 403 else ()
+    return Status(case.status, tuple(map(str, scopes)) if isinstance(scopes, list) else ())
+
+
+def failed(id: Id | UnsetType, error: RpcError) -> bytes:
+    """The answer that says `error`; to nobody where there is no id."""
+    return encode_failure(None if id is UNSET else id, error)
+
+
+def notification(method: str, params: Any) -> bytes:
+    return encode(Notification(method, UNSET if params is None else params))

@@ -1,0 +1,104 @@
+"""What was sent on streams, so that it can be sent again to a client that lost its connection.
+
+Kept in memory and bounded: the oldest is forgotten first. A client whose events are forgotten
+cannot resume its stream. Another store can keep them for several processes.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Sequence
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+MAX_EVENTS: Final = 1_000
+
+
+class Event(Struct, frozen=True, gc=False):
+    """A message that was sent, and its number on its stream."""
+
+    number: int
+    data: bytes
+
+
+class EventStore(Protocol):
+    """Keeps the events of streams. Streams are numbered within their session."""
+
+    def append(self, session: str, stream: int, event: Event) -> None:
+        """Keep an event. Never blocks."""
+
+    def after(
+        self, session: str, stream: int, number: int
+    ) -> Sequence[Event] | None | Awaitable[Sequence[Event] | None]:
+        """The events of a stream that came after `number`; None if they are not all known."""
+
+    def forget(self, session: str) -> None:
+        """The session is over."""
+
+
+class MemoryEvents:
+    """Keeps events in this process: of each session the last ones, within a limit for all."""
+
+    def __init__(self, *, max_bytes: int = MAX_BYTES, max_events: int = MAX_EVENTS) -> None:
+        self._max_bytes = max_bytes
+        self._max_events = max_events
+        self._sessions: OrderedDict[str, _Kept] = OrderedDict()
+        self.size = 0
+        """How many bytes are kept."""
+
+    def append(self, session: str, stream: int, event: Event) -> None:
+        kept = self._sessions.get(session)
+        if kept is None:
+            kept = self._sessions[session] = _Kept()
+        else:
+            self._sessions.move_to_end(session)
+        kept.events[stream, event.number] = event.data
+        kept.streams[stream] = event.number
+        self.size += len(event.data)
+        if len(kept.events) > self._max_events:
+            self.size -= kept.drop()
+        while self.size > self._max_bytes:
+            self._drop_oldest()
+
+    def after(self, session: str, stream: int, number: int) -> list[Event] | None:
+        kept = self._sessions.get(session)
+        if kept is None or number > kept.streams.get(stream, -1):
+            return None
+        found = []
+        for each in range(number + 1, kept.streams[stream] + 1):
+            data = kept.events.get((stream, each))
+            if data is None:
+                return None
+            found.append(Event(each, data))
+        return found
+
+    def forget(self, session: str) -> None:
+        kept = self._sessions.pop(session, None)
+        if kept is not None:
+            self.size -= sum(map(len, kept.events.values()))
+
+    def _drop_oldest(self) -> None:
+        session, kept = next(iter(self._sessions.items()))
+        self.size -= kept.drop()
+        if not kept.events:
+            del self._sessions[session]
+
+
+class _Kept:
+    """The events of one session, oldest first."""
+
+    __slots__ = ("events", "streams")
+
+    def __init__(self) -> None:
+        self.events: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self.streams: dict[int, int] = {}
+        """The number of the last event of each stream."""
+
+    def drop(self) -> int:
+        """Forget the oldest event; how many bytes that frees."""
+        (stream, number), data = self.events.popitem(last=False)
+        if self.streams[stream] == number:
+            del self.streams[stream]
+        return len(data)

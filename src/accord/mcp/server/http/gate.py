@@ -1,0 +1,220 @@
+"""Who is let in, by the head of a request alone: where it points at, from which page it comes,
+what it sends and takes.
+
+Asked before a body is read. Knows neither sessions nor who is asking.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.jsonrpc.codec import encode_failure
+from accord.jsonrpc.errors import own_error
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.headers import SESSION, VERSION
+from accord.mcp.protocol.versions import era
+from accord.transports.http.replies import Reply, text_reply
+from accord.transports.origins import is_loopback, origin_allowed
+from accord.transports.web.app import JSON, WebRequest
+
+Route: TypeAlias = Literal["endpoint", "sse", "messages"]
+
+SSE_PLACE: Final = "sse"
+MESSAGES_PLACE: Final = "messages/"
+
+_EXPOSED: Final = b"access-control-expose-headers: Mcp-Session-Id, WWW-Authenticate\r\n"
+_MEDIA_TYPE: Final = re.compile(r"application/json[ \t]*(?:;[ -~\t]*)?", re.IGNORECASE)
+_CHARSET: Final = re.compile(r';[ \t]*charset[ \t]*=[ \t]*"?([^";, \t]*)', re.IGNORECASE)
+_TOKENS: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
+_METHODS: Final[Mapping[Route, tuple[str, ...]]] = {
+    "endpoint": ("POST", "GET", "DELETE"),
+    "sse": ("GET",),
+    "messages": ("POST",),
+}
+_ACCEPTED: Final[Mapping[tuple[Route, str], tuple[str, ...]]] = {
+    # 2025-03-26 and later, transports: a client must list both for POST, and streams for GET.
+    ("endpoint", "POST"): ("application/json", "text/event-stream"),
+    ("endpoint", "GET"): ("text/event-stream",),
+    ("sse", "GET"): ("text/event-stream",),
+}
+
+
+class McpHead(Struct, frozen=True):
+    """A request that was let in so far."""
+
+    request: WebRequest
+    route: Route
+    headers: dict[str, str]
+    """All of its headers, names in lower case."""
+    version: str | None
+    """What `MCP-Protocol-Version` says."""
+    session_id: str | None
+    lines: bytes
+    """Header lines of the response for browsers that ask on behalf of another origin."""
+    json: bytes
+    """Header lines of a response with JSON."""
+
+
+class Gate:
+    """The rules of one endpoint."""
+
+    def __init__(
+        self,
+        *,
+        origins: tuple[str, ...] | None,
+        hosts: tuple[str, ...] | None,
+        old_sse: bool,
+        handshake: bool,
+    ) -> None:
+        self._origins = origins
+        self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
+        self._old_sse = old_sse
+        self._handshake = handshake
+
+    def judge(self, request: WebRequest) -> Reply | McpHead:
+        """Lets a request in, or says why not."""
+        route = self._route(request.place)
+        fields = request.fields
+        cors = self._cors(request)
+        if route is None:
+            return text_reply(404, "Nothing is here")
+        if not self._allows_host(request):
+            return _refused(403, "Requests for this host are not let in")
+        if not self._allows_origin(request):
+            return _refused(403, "Requests of this origin are not let in")
+        methods = _METHODS[route] if self._handshake else ("POST",)
+        if request.method not in methods:
+            return self._preflight(request, methods) or _wrong_method(methods).adding(cors)
+        refusal = _media_refusal(request) if request.method == "POST" else None
+        refusal = refusal or _accept_refusal(request, _ACCEPTED.get((route, request.method), ()))
+        if refusal is not None:
+            return refusal.adding(cors)
+        return McpHead(
+            request=request,
+            route=route,
+            headers=dict(fields),
+            version=fields.get(VERSION),
+            session_id=fields.get(SESSION),
+            lines=cors,
+            json=JSON + cors if cors else JSON,
+        )
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        """What is answered in place of a body that is too large."""
+        version = request.fields.get(VERSION, "")
+        error = failure(
+            "message_too_large",
+            f"the message is over the limit of {most:,} bytes",
+            era=era(version),
+            maxSize=most,
+            unit="bytes",
+        )
+        return Reply(413, JSON + self._cors(request), encode_failure(None, error))
+
+    def _route(self, place: str | None) -> Route | None:
+        if place == "":
+            return "endpoint"
+        if not self._old_sse or place is None:
+            return None
+        if place == SSE_PLACE:
+            return "sse"
+        return "messages" if place.startswith(MESSAGES_PLACE) else None
+
+    def _allows_host(self, request: WebRequest) -> bool:
+        """Whether a request names a host that may be named.
+
+        A name that leads to the loopback interface and is not its own was pointed there by
+        somebody else's DNS server (DNS rebinding).
+        """
+        host = request.fields.get("host", "")
+        name = host.lower()
+        bare = name.rpartition(":")[0] if re.search(r":[0-9]+\Z", name) else name
+        if self._hosts is not None:
+            return bool({"*", name, bare} & self._hosts)
+        return not request.loopback or is_loopback(bare.strip("[]"))
+
+    def _allows_origin(self, request: WebRequest) -> bool:
+        return origin_allowed(
+            request.fields.get("origin"),
+            host=request.fields.get("host", ""),
+            allowed=self._origins,
+            loopback=request.loopback,
+        )
+
+    def _cors(self, request: WebRequest) -> bytes:
+        origin = request.fields.get("origin")
+        if self._origins is None or origin is None or not self._allows_origin(request):
+            return b""
+        return b"access-control-allow-origin: %b\r\nvary: origin\r\n%b" % (
+            origin.encode("latin-1"),
+            _EXPOSED,
+        )
+
+    def _preflight(self, request: WebRequest, methods: tuple[str, ...]) -> Reply | None:
+        """The answer to a browser that asks whether a page may ask (Fetch, section 4.8)."""
+        fields = request.fields
+        if request.method != "OPTIONS" or self._origins is None:
+            return None
+        if "origin" not in fields or "access-control-request-method" not in fields:
+            return None
+        names = fields.get("access-control-request-headers", "content-type")
+        if _TOKENS.fullmatch(names) is None:
+            return None
+        lines = (
+            f"access-control-allow-methods: {', '.join(methods)}\r\n"
+            f"access-control-allow-headers: {names}\r\n"
+            "access-control-max-age: 600\r\n"
+        )
+        return Reply(204, lines.encode("ascii") + self._cors(request))
+
+
+def refusal_body(message: str) -> bytes:
+    """A JSON-RPC error that answers no request in particular."""
+    return encode_failure(None, own_error("invalid_request", f"Invalid Request: {message}"))
+
+
+def _refused(status: int, message: str) -> Reply:
+    return Reply(status, JSON, refusal_body(message))
+
+
+def _wrong_method(methods: tuple[str, ...]) -> Reply:
+    allow = f"allow: {', '.join(methods)}\r\n".encode("ascii")
+    return text_reply(405, "This method is not served here", allow)
+
+
+def _media_refusal(request: WebRequest) -> Reply | None:
+    fields = request.fields
+    if fields.get("content-encoding", "identity").lower() != "identity":
+        return _refused(415, "send the body without content-encoding").adding(
+            b"accept-encoding: identity\r\n"
+        )
+    media_type = fields.get("content-type", "")
+    if _MEDIA_TYPE.fullmatch(media_type) is None:
+        return _refused(415, "send messages with content-type: application/json")
+    charset = _CHARSET.search(media_type)
+    if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
+        return _refused(415, "JSON is UTF-8; send it without another charset")
+    return None
+
+
+def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> Reply | None:
+    accept = request.fields.get("accept")
+    if accept is None or not needed:
+        return None  # RFC 9110, section 12.5.1: any media type will do
+    taken = {_range(each) for each in accept.lower().split(",")}
+    for media_type in needed:
+        kind = media_type.partition("/")[0]
+        if not taken & {media_type, f"{kind}/*", "*/*"}:
+            return _refused(406, f"the header accept must list {' and '.join(needed)}")
+    return None
+
+
+def _range(element: str) -> str:
+    """The media range of one element; empty if its weight is 0, which means not acceptable."""
+    media_range, *parameters = (part.strip(" \t") for part in element.split(";"))
+    unwanted = any(re.fullmatch(r"q=0(\.0*)?", each) for each in parameters)
+    return "" if unwanted else media_range

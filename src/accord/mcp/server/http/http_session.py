@@ -1,0 +1,184 @@
+"""One session of the handshake era over HTTP: what its requests and streams share.
+
+Costs little while nothing happens: everything but its state is made when first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from accord.jsonrpc.call import decode_result
+from accord.jsonrpc.calls import Calls
+from accord.jsonrpc.errors import ConnectionClosedError
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success, id_key
+from accord.jsonrpc.session import Session as Asked
+from accord.mcp.protocol.params import CancelledParams, RequestId
+from accord.mcp.server.http.answers import notification
+from accord.mcp.server.http.event_stream import EventStream
+from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Session
+
+if TYPE_CHECKING:
+    from accord.mcp.server.http.endpoint import McpEndpoint
+    from accord.mcp.server.http.session_call import SessionCall
+
+T = TypeVar("T")
+
+ANNOUNCEMENTS = 0
+"""The number of the stream for what belongs to no request."""
+
+
+class HttpSession:
+    """A client that shook hands, and what is under way for it."""
+
+    __slots__ = (
+        "__weakref__",
+        "_asked",
+        "_ends",
+        "_numbered",
+        "announcements",
+        "calls",
+        "endpoint",
+        "id",
+        "owner",
+        "state",
+        "streams",
+        "used",
+    )
+
+    def __init__(self, endpoint: McpEndpoint, id: str, principal: Principal | None) -> None:
+        self.endpoint = endpoint
+        self.id = id
+        self.owner = principal
+        """Who began it: nobody else may use it."""
+        self.state = Session()
+        self.used = endpoint.now()
+        """When it was last used."""
+        self.calls: dict[object, SessionCall] | None = None
+        """The requests that are being served, by their ids."""
+        self.streams: dict[int, EventStream] | None = None
+        """The streams that have not ended, by their numbers."""
+        self.announcements: EventStream | None = None
+        """The stream of what belongs to no request, once the client has asked for it."""
+        self._numbered = ANNOUNCEMENTS
+        self._asked: Calls | None = None
+        self._ends: list[Callable[[], None]] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is being served, or the client listens."""
+        listens = self.announcements is not None and self.announcements.connected
+        return bool(self.calls) or listens
+
+    def touch(self) -> None:
+        self.used = self.endpoint.now()
+
+    # Requests of the client
+
+    def add(self, call: SessionCall) -> None:
+        if self.calls is None:
+            self.calls = {}
+        self.calls[id_key(call.id)] = call
+
+    def discard(self, call: SessionCall) -> None:
+        if self.calls is not None:
+            self.calls.pop(id_key(call.id), None)
+
+    def serves(self, id: Id) -> bool:
+        """Whether a request with this id is being served."""
+        return self.calls is not None and id_key(id) in self.calls
+
+    def cancel(self, id: RequestId) -> None:
+        call = None if self.calls is None else self.calls.get(id_key(id))
+        if call is not None:
+            call.abandon()
+
+    # Streams
+
+    def new_stream(self) -> EventStream:
+        """A stream for the answer to a POST."""
+        self._numbered += 1
+        return self._keep(EventStream(self, self._numbered))
+
+    def listen(self) -> EventStream:
+        """The stream of what belongs to no request."""
+        if self.announcements is None:
+            self.announcements = self._keep(EventStream(self, ANNOUNCEMENTS))
+        return self.announcements
+
+    def stream(self, number: int) -> EventStream:
+        """A stream that goes on, or the last of one that has ended."""
+        found = None if self.streams is None else self.streams.get(number)
+        return EventStream(self, number) if found is None else found
+
+    def end_stream(self, stream: EventStream) -> None:
+        """Everything was said on this stream."""
+        stream.disconnect()
+        if self.streams is not None:
+            self.streams.pop(stream.number, None)
+
+    def announce(self, method: str, params: Any) -> None:
+        """Say what belongs to no request; to nobody where nobody ever listened."""
+        if self.announcements is not None:
+            self.announcements.send(notification(method, params))
+
+    def _keep(self, stream: EventStream) -> EventStream:
+        if self.streams is None:
+            self.streams = {}
+        self.streams[stream.number] = stream
+        return stream
+
+    # Requests to the client
+
+    async def ask(
+        self,
+        method: str,
+        params: Any,
+        *,
+        into: type[T],
+        timeout: float | None,
+        send: Callable[[bytes], None],
+    ) -> T:
+        """Have a request sent by `send`, and wait for the answer."""
+        if self._asked is None:
+            self._asked = Calls(Asked(limits=self.endpoint.limits), timeout=timeout)
+        call, data = self._asked.prepare(
+            method, params, timeout=timeout, longest=None, idempotent=False, message=None
+        )
+        send(data)
+        try:
+            result: T = decode_result(await call.answer(), into, method)
+        except BaseException as error:
+            if not getattr(error, "remote", False) and isinstance(call.id, int | str):
+                # 2025-11-25, cancellation: whoever gives a request up says so
+                gone = CancelledParams(request_id=call.id, reason="nobody waits for it any more")
+                send(notification("notifications/cancelled", gone))
+            raise
+        return result
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        """Take a client's answer."""
+        if self._asked is not None:
+            self._asked.settle(response)
+
+    # The end
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        if self._ends is None:
+            self._ends = []
+        self._ends.append(callback)
+
+    def end(self) -> None:
+        """The session is over: nothing of it stays."""
+        for call in tuple((self.calls or {}).values()):
+            call.abandon()
+        for stream in tuple((self.streams or {}).values()):
+            self.end_stream(stream)
+        self.announcements = None
+        if self._asked is not None:
+            self._asked.lose(ConnectionClosedError)
+        ends, self._ends = self._ends, None
+        for callback in ends or ():
+            callback()
+        self.endpoint.events.forget(self.id)

@@ -1,0 +1,142 @@
+"""HTTP+SSE of 2024-11-05: a stream of events for what the server says, POSTs for the client.
+
+    GET …/sse            event `endpoint`: where to POST; then an event per message
+    POST …/messages/ID   202, and the answer comes as an event
+
+To the rest of the server that is a duplex connection like any other: a channel with a peer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.limits import MIB
+from accord.jsonrpc.peer import Peer
+from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
+from accord.mcp.server.http.answers import failed
+from accord.mcp.server.http.authentication import owner_of
+from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE, McpHead
+from accord.mcp.server.http.stateless import EVENT_STREAM
+from accord.mcp.server.link import LINK, DuplexLink
+from accord.mcp.server.principal import Principal
+from accord.transports.web.app import Exchange, Stream
+
+if TYPE_CHECKING:
+    from accord.mcp.server.http.endpoint import McpEndpoint
+
+MAX_MESSAGE_BYTES: Final = 10 * MIB
+MAX_STREAMS: Final = 1_000
+
+
+class OldSse:
+    """The streams of HTTP+SSE that are open."""
+
+    def __init__(self, endpoint: McpEndpoint, options: dict[str, Any]) -> None:
+        self._endpoint = endpoint
+        self._options = options
+        self._channels: dict[str, SseChannel] = {}
+
+    def __len__(self) -> int:
+        return len(self._channels)
+
+    def open(self, head: McpHead, principal: Principal | None, exchange: Exchange) -> None:
+        """GET: a connection that lasts as long as its stream."""
+        if len(self._channels) >= MAX_STREAMS:
+            busy = failed(None, own_error("busy", "there are too many streams"))
+            exchange.reply(busy, status=503, headers=head.json + b"retry-after: 1\r\n")
+            return
+        id = secrets.token_urlsafe(32)
+        stream = exchange.stream(headers=EVENT_STREAM + head.lines)
+        channel = SseChannel(self, id, principal, exchange.channel, stream)
+        self._channels[id] = channel
+        exchange.on_gone = channel.lost
+        peer = Peer(
+            channel, self._endpoint.server.router, limits=self._endpoint.limits, **self._options
+        )
+        link = peer.call_state[LINK] = DuplexLink(peer)
+        link.principal = principal
+        self._endpoint.pulse.add(channel)
+        # 2024-11-05, transports: first an `endpoint` event with the URI for messages
+        path = head.request.path.rstrip("/").removesuffix(SSE_PLACE) + MESSAGES_PLACE + id
+        stream.write(encode_event(path.encode(), event="endpoint"))
+
+    def take(
+        self, head: McpHead, principal: Principal | None, body: bytes, exchange: Exchange
+    ) -> None:
+        """POST: a message for one of the connections."""
+        place = head.request.place or ""
+        channel = self._channels.get(place.removeprefix(MESSAGES_PLACE))
+        if channel is None or owner_of(channel.owner) != owner_of(principal):
+            gone = failed(None, own_error("invalid_request", "there is no such session"))
+            exchange.reply(gone, status=404, headers=head.json)
+        elif len(body) > MAX_MESSAGE_BYTES:
+            reply = self._endpoint.too_large(head.request, MAX_MESSAGE_BYTES)
+            exchange.reply(reply.body, status=413, headers=head.json)
+        else:
+            exchange.reply(b"", status=202, headers=head.lines)
+            channel.receive(body)
+
+    def forget(self, channel: SseChannel) -> None:
+        self._channels.pop(channel.id, None)
+        self._endpoint.pulse.discard(channel)
+
+    def close(self) -> None:
+        for channel in tuple(self._channels.values()):
+            channel.close()
+
+
+class SseChannel:
+    """One client of HTTP+SSE; implements `Channel`."""
+
+    __slots__ = ("_among", "_info", "_receiver", "_stream", "id", "owner")
+
+    writable = True
+
+    def __init__(
+        self,
+        among: OldSse,
+        id: str,
+        owner: Principal | None,
+        info: ChannelInfo,
+        stream: Stream,
+    ) -> None:
+        self._among = among
+        self._info = ChannelInfo(scheme=info.scheme, address=info.address)
+        self._stream = stream
+        self._receiver: Receiver | None = None
+        self.id = id
+        self.owner = owner
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._info
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    def receive(self, data: bytes) -> None:
+        if self._receiver is not None:
+            self._receiver.message_received(data)
+
+    def send(self, data: bytes) -> None:
+        if self._receiver is not None:
+            self._stream.write(encode_event(data, event="message"))
+
+    def close(self) -> None:
+        self._stream.close()
+        self.lost()
+
+    abort = close
+
+    def beat(self) -> None:
+        self._stream.write(KEEP_ALIVE)
+
+    def lost(self) -> None:
+        """The client is gone."""
+        self._among.forget(self)
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.connection_lost(None)

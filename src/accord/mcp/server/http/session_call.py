@@ -1,0 +1,158 @@
+"""One request of a session, and the way back to its client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from msgspec import UnsetType
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.running import Cancellable
+from accord.mcp.protocol.headers import SESSION
+from accord.mcp.protocol.params import RequestId
+from accord.mcp.server.http.answers import notification
+from accord.mcp.server.http.gate import McpHead
+from accord.mcp.server.http.http_session import HttpSession
+from accord.mcp.server.http.post import Post
+from accord.mcp.server.link import LINK
+from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Phase, Session
+
+T = TypeVar("T")
+
+
+class SessionLink:
+    """The way to the client of a session; implements `Link`, for what belongs to no request."""
+
+    __slots__ = ("_session", "principal", "session")
+
+    def __init__(self, session: HttpSession, principal: Principal | None) -> None:
+        self._session = session
+        self.session: Session | None = session.state
+        self.principal = principal
+
+    def notify(self, method: str, params: Any) -> None:
+        self._session.announce(method, params)
+
+    def announce(self, method: str, params: Any) -> None:
+        self._session.announce(method, params)
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        self._session.at_end(callback)
+
+    async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
+        send = self._session.listen().send
+        return await self._session.ask(method, params, into=into, timeout=timeout, send=send)
+
+    def cancel(self, id: RequestId) -> None:
+        self._session.cancel(id)
+
+    def close_stream(self) -> None:
+        """There is no request whose stream could be closed."""
+
+
+class NotificationSource:
+    """Where a notification of a session comes from; implements `Source`."""
+
+    __slots__ = ("_channel", "_head", "_link")
+
+    def __init__(self, link: SessionLink, head: McpHead, channel: ChannelInfo) -> None:
+        self._link = link
+        self._head = head
+        self._channel = channel
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        fields = self._head.request.fields
+        return Context(method, id, channel=self._channel, headers=fields, state={LINK: self._link})
+
+    def answer(self, data: bytes | None) -> None:
+        """Notifications are not answered."""
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        raise AssertionError("only notifications are dispatched")
+
+
+class SessionCall(SessionLink):
+    """A request that is being served; implements `Source` and `Link`."""
+
+    __slots__ = ("_channel", "_over", "_post", "_running", "id", "lines")
+
+    def __init__(
+        self, post: Post, principal: Principal | None, channel: ChannelInfo, id: Id
+    ) -> None:
+        super().__init__(post.session, principal)
+        self._post = post
+        self._channel = channel
+        self._running: Cancellable | None = None
+        self._over = False
+        self.id = id
+        self.lines = b""
+        """Header lines of the response, where it is JSON."""
+
+    def session_add(self) -> None:
+        """Let the request be found by its id."""
+        self._session.add(self)
+
+    def begin(self, answer: bytes | None | Cancellable) -> None:
+        """Take what the dispatcher gave."""
+        if type(answer) is bytes or answer is None or type(answer) is Refused:
+            self.answer(answer)
+        else:
+            self._running = cast(Cancellable, answer)
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        return Context(
+            method,
+            id,
+            channel=self._channel,
+            headers=self._post.head.request.fields,
+            state={LINK: self},
+        )
+
+    def answer(self, data: bytes | None) -> None:
+        if not self._over:
+            self._over = True
+            self._session.discard(self)
+            self._session.touch()
+            self._post.answered(self, data)
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        raise AssertionError("only requests are dispatched")
+
+    def abandon(self) -> None:
+        """Stop serving the request; it is not answered."""
+        if self._running is not None:
+            self._running.cancel()
+        self.answer(None)
+
+    # What the handler can do: see `Link`
+
+    def notify(self, method: str, params: Any) -> None:
+        if not self._over:
+            self._post.send(notification(method, params))
+
+    async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
+        session = self._session
+        send = session.listen().send if self._over else self._post.send
+        return await session.ask(method, params, into=into, timeout=timeout, send=send)
+
+    def close_stream(self) -> None:
+        if not self._over:
+            self._post.let_go()
+
+
+class InitializeCall(SessionCall):
+    """The request that begins a session: there is one once it has succeeded."""
+
+    __slots__ = ()
+
+    def answer(self, data: bytes | None) -> None:
+        session = self._session
+        if session.state.phase is not Phase.NEW:
+            session.endpoint.sessions.add(session)
+            self.lines = f"{SESSION}: {session.id}\r\n".encode("ascii")
+        super().answer(data)

@@ -1,0 +1,165 @@
+"""One request of the stateless era: answered by JSON, or by a stream once its handler says
+something before it answers (2026-07-28, Streamable HTTP)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from msgspec import UnsetType
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.running import Cancellable
+from accord.mcp.protocol.params import RequestId
+from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
+from accord.mcp.protocol.versions import Era
+from accord.mcp.server.http.answers import OK, notification, status_of
+from accord.mcp.server.http.gate import McpHead
+from accord.mcp.server.link import LINK
+from accord.mcp.server.principal import Principal
+from accord.mcp.server.session import Session
+from accord.transports.web.app import Exchange, Stream
+
+if TYPE_CHECKING:
+    from accord.mcp.server.http.endpoint import McpEndpoint
+
+T = TypeVar("T")
+
+EVENT_STREAM: Final = (
+    # 2026-07-28, Streamable HTTP: reverse proxies must not hold events back
+    b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-accel-buffering: no\r\n"
+)
+
+
+class StatelessCall:
+    """A request that is being served; implements `Source` and `Link`."""
+
+    __slots__ = (
+        "_endpoint",
+        "_ends",
+        "_exchange",
+        "_head",
+        "_id",
+        "_over",
+        "_running",
+        "_stream",
+        "principal",
+        "session",
+    )
+
+    def __init__(
+        self,
+        endpoint: McpEndpoint,
+        head: McpHead,
+        principal: Principal | None,
+        exchange: Exchange,
+        id: Id | UnsetType,
+    ) -> None:
+        self._endpoint = endpoint
+        self._head = head
+        self._exchange = exchange
+        self._id = id
+        self._stream: Stream | None = None
+        self._running: Cancellable | None = None
+        self._over = False
+        self._ends: list[Callable[[], None]] | None = None
+        self.principal = principal
+        self.session: Session | None = None
+
+    def begin(self, answer: bytes | None | Cancellable) -> None:
+        """Take what the dispatcher gave."""
+        if type(answer) is bytes or answer is None or type(answer) is Refused:
+            self.answer(answer)
+        else:
+            self._running = cast(Cancellable, answer)
+            self._exchange.on_gone = self.cancel_by_disconnect
+
+    # The dispatcher's callbacks: see `Source`
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        return Context(
+            method,
+            id,
+            channel=self._exchange.channel,
+            headers=self._head.request.fields,
+            state={LINK: self},
+        )
+
+    def answer(self, data: bytes | None) -> None:
+        if self._over:
+            return
+        self._over = True
+        head = self._head
+        if self._stream is not None:
+            if data is not None:
+                self._stream.write(encode_event(data))
+            self._endpoint.pulse.discard(self)
+            self._stream.close()
+        elif data is None:
+            self._exchange.reply(b"", status=202, headers=head.lines)
+        else:
+            status = status_of(data, self._id, Era.STATELESS)
+            if status is OK:
+                self._exchange.reply(data, headers=head.json)
+            else:
+                lines = head.json + self._endpoint.challenge(status)
+                self._exchange.reply(data, status=status.code, headers=lines)
+        self._end()
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        raise AssertionError("only requests are dispatched")
+
+    # What the handler can do: see `Link`
+
+    def notify(self, method: str, params: Any) -> None:
+        if self._over:
+            return
+        if self._stream is None:
+            self._stream = self._exchange.stream(headers=EVENT_STREAM + self._head.lines)
+            self._endpoint.pulse.add(self)
+        self._stream.write(encode_event(notification(method, params)))
+
+    def announce(self, method: str, params: Any) -> None:
+        """Nobody hears what belongs to no request: clients listen by a request of their own."""
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        if self._over:
+            callback()
+        elif self._ends is None:
+            self._ends = [callback]
+        else:
+            self._ends.append(callback)
+
+    async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
+        raise own_error("capability_not_supported", "in this version servers send no requests")
+
+    def cancel(self, id: RequestId) -> None:
+        """2026-07-28, Streamable HTTP: only closing its stream cancels a request."""
+
+    def close_stream(self) -> None:
+        """A stream of this era cannot be resumed, so that it stays open."""
+
+    # The stream
+
+    def beat(self) -> None:
+        if self._stream is not None:
+            self._stream.write(KEEP_ALIVE)
+
+    def cancel_by_disconnect(self) -> None:
+        """2026-07-28, Streamable HTTP: closing the stream cancels the request."""
+        if self._over:
+            return
+        self._over = True
+        self._endpoint.pulse.discard(self)
+        if self._running is not None:
+            self._running.cancel()
+        self._end()
+
+    def _end(self) -> None:
+        self._running = None
+        ends, self._ends = self._ends, None
+        for callback in ends or ():
+            callback()

@@ -1,0 +1,228 @@
+"""Serving a server at a URL: `http:` and `https:` by `McpEndpoint`, everything else by the
+transports of JSON-RPC, whose connections carry messages both ways."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec.structs import replace
+
+from accord.jsonrpc.limits import MIB, Limits
+from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
+from accord.jsonrpc.states import State
+from accord.transports.connect import known_scheme
+from accord.transports.listener import Listener
+from accord.transports.options import Options
+from accord.transports.serve import LAST_WORDS_SECONDS, loop_factory, serve as serve_router
+
+if TYPE_CHECKING:
+    from accord.mcp.server.http.endpoint import McpEndpoint
+    from accord.mcp.server.server import Server
+    from accord.transports.serve import Server as ServedRouter
+
+MAX_MESSAGE_BYTES: Final = {
+    "stdio": 10 * MIB,
+    "tcp": 100 * MIB,
+    "tls": 100 * MIB,
+    "unix": 100 * MIB,
+    "ws": 50 * MIB,
+    "wss": 50 * MIB,
+    "http": 50 * MIB,
+    "https": 50 * MIB,
+}
+"""The largest message that is taken, by scheme."""
+STDIO_DRAIN: Final = 0.5
+"""How long what runs may go on when stdin has ended: such a server leaves within a second."""
+
+_TRANSPORT_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
+
+
+class Serving(Protocol):
+    """A server that is being served."""
+
+    @property
+    def url(self) -> str:
+        """Where to connect: the real port stands in it, also when 0 was asked for."""
+
+    async def close(self, *, drain: float | None = None) -> None:
+        """Stop listening, let running handlers finish for up to `drain` seconds, end all."""
+
+    async def wait_closed(self) -> None:
+        """Wait until it has ended; over stdio it ends when stdin does."""
+
+
+class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, url)`
+    """Serve `server` at `url`: use it as `async with serve(…) as serving`, or await it.
+
+    URLs as in `accord.serve`. Over HTTP `options` are those of `McpEndpoint` and of the
+    listener (`server_limits`, `tls`, `reuse_port`, `backlog`), else those of `accord.serve`.
+    Raises `ConnectError` when it cannot listen.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        url: str,
+        *,
+        drain: float | None = None,
+        limits: Limits | None = None,
+        **options: Any,
+    ) -> None:
+        self._server = server
+        self._url = url
+        self._scheme = known_scheme(url)
+        self._limits = limits_for(self._scheme, limits)
+        if drain is None:
+            drain = STDIO_DRAIN if self._scheme == "stdio" else DEFAULT_DRAIN
+        self._drain = drain
+        self._options = options
+        self._serving: Serving | None = None
+
+    def __await__(self) -> Generator[Any, None, Serving]:
+        return self._serve().__await__()
+
+    async def _serve(self) -> Serving:
+        if self._scheme in ("http", "https"):
+            return await self._serve_http()
+        served = await serve_router(
+            self._server.router,
+            self._url,
+            drain=self._drain,
+            limits=self._limits,
+            on_connect=self._watch if self._scheme == "stdio" else None,
+            **self._options,
+        )
+        return DuplexServing(self._server, served)
+
+    async def _serve_http(self) -> Serving:
+        from accord.mcp.server.http.endpoint import McpEndpoint
+        from accord.transports.web.server import listen_web
+
+        given = dict(self._options)
+        transport = {key: given.pop(key) for key in _TRANSPORT_OPTIONS if key in given}
+        endpoint = McpEndpoint(self._server, limits=self._limits, **given)
+        options = Options(limits=self._limits, **transport)
+        listener = await listen_web(self._url, endpoint, options)
+        return HttpServing(endpoint, listener, self._drain)
+
+    def _watch(self, peer: Peer) -> None:
+        """Over stdio the end of the connection is the end of the server."""
+
+        def changed(state: State, error: object) -> None:
+            if state in (State.CLOSING, State.CLOSED):
+                self._server.closing.set()
+
+        peer.observe(changed)
+
+    async def __aenter__(self) -> Serving:
+        self._serving = await self._serve()
+        return self._serving
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._serving is not None
+        await self._serving.close()
+
+
+class DuplexServing:
+    """A server whose connections carry messages both ways."""
+
+    def __init__(self, server: Server, served: ServedRouter) -> None:
+        self._server = server
+        self._served = served
+
+    @property
+    def url(self) -> str:
+        return self._served.url
+
+    async def close(self, *, drain: float | None = None) -> None:
+        self._server.closing.set()
+        await self._served.close(drain=drain)
+
+    async def wait_closed(self) -> None:
+        await self._served.wait_closed()
+
+
+class HttpServing:
+    """A server at an address of HTTP."""
+
+    def __init__(self, endpoint: McpEndpoint, listener: Listener, drain: float) -> None:
+        self.endpoint = endpoint
+        self._listener = listener
+        self._drain = drain
+        self._closing: asyncio.Task[None] | None = None
+        self._closed = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        return self._listener.url
+
+    @property
+    def connections(self) -> int:
+        return self._listener.connections
+
+    async def close(self, *, drain: float | None = None) -> None:
+        if self._closing is None:
+            seconds = self._drain if drain is None else drain
+            self._closing = asyncio.get_running_loop().create_task(self._close(seconds))
+        await asyncio.shield(self._closing)
+
+    async def _close(self, drain: float) -> None:
+        closing = asyncio.ensure_future(self._listener.close())
+        try:
+            await self.endpoint.close(drain)
+            _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
+            if late:
+                closing.cancel()
+                await asyncio.wait([closing])
+        finally:
+            self._closed.set()
+
+    async def wait_closed(self) -> None:
+        await self._closed.wait()
+
+
+def run(
+    server: Server,
+    url: str,
+    *,
+    on_listen: Callable[[Serving], None] | None = None,
+    **options: Any,
+) -> None:
+    """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        stop = asyncio.Event()
+        async with serve(server, url, **options) as serving:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop.set)
+            if on_listen is not None:
+                on_listen(serving)
+            gc.collect()
+            gc.freeze()  # what is there now stays: later collections need not look at it
+            ended = [loop.create_task(stop.wait()), loop.create_task(serving.wait_closed())]
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.cancel()
+
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(main())
+
+
+def limits_for(scheme: str, limits: Limits | None) -> Limits:
+    """The limits of a connection: those that are given, or the ones for this scheme."""
+    if limits is not None:
+        return limits
+    most = MAX_MESSAGE_BYTES.get(scheme, Limits().max_message_bytes)
+    queued = max(Limits().max_queued_bytes, most or 0)
+    return replace(Limits(), max_message_bytes=most, max_queued_bytes=queued, max_in_flight=10_000)

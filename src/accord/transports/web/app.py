@@ -1,0 +1,91 @@
+"""What an application that answers HTTP needs from whoever carries it.
+
+    judge(request)                  the head alone: a refusal, or what the application made of it
+      └─ handle(judged, body, exchange)
+           ├─ exchange.reply(…)                        one response
+           └─ stream = exchange.stream(…)              a response in pieces
+                stream.write(…) … stream.close()
+
+Everything here is called on the event loop's thread, and nothing here blocks. `handle` runs
+in the transport's own callback, so that an answer which is there at once leaves at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.transports.http.fields import Fields
+from accord.transports.http.replies import Reply
+
+JSON: Final = b"content-type: application/json\r\n"
+
+
+class WebRequest(Struct, frozen=True):
+    """The head of a request."""
+
+    method: str
+    path: str
+    """As the client asked for it, percent-decoded."""
+    place: str | None
+    """The same below the application's own path: "" there, with or without a slash behind it;
+    None elsewhere."""
+    query: str
+    fields: Fields
+    length: int
+    """How long the body is, below zero where that is not known yet."""
+    loopback: bool
+    """Whether it came over the loopback interface."""
+
+
+class Stream(Protocol):
+    """A response that is sent in pieces."""
+
+    def write(self, data: bytes) -> None:
+        """Queue a piece; does nothing once the client is gone. A client that lets too much be
+        queued, or takes nothing for too long, is cut off."""
+
+    def close(self) -> None:
+        """End the response."""
+
+
+class Exchange(Protocol):
+    """One request that is to be answered, once. Nothing happens once its client is gone."""
+
+    on_gone: Callable[[], None] | None
+    """Called, once, when the client is gone before it was answered completely."""
+
+    @property
+    def channel(self) -> ChannelInfo:
+        """Who asks."""
+
+    def reply(self, body: bytes, *, status: int = 200, headers: bytes = JSON) -> None:
+        """Answer; `headers` are lines, each with its line end."""
+
+    def stream(self, *, status: int = 200, headers: bytes = JSON) -> Stream:
+        """Begin an answer in pieces."""
+
+
+H = TypeVar("H")
+
+
+class WebApp(Protocol[H]):
+    """Answers requests."""
+
+    def judge(self, request: WebRequest) -> Reply | H:
+        """What follows from the head of a request: a refusal, or what `handle` is to know.
+
+        Equal heads must be judged alike: who carries the application may ask only once.
+        """
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        """The answer to a body of more than `most` bytes, which is not read."""
+
+    def handle(self, judged: H, body: bytes, exchange: Exchange) -> None:
+        """Answer a request, now or later. What this raises is answered 500."""
+
+    async def close(self, drain: float) -> None:
+        """Answer what is under way for so long, and end every stream."""

@@ -1,0 +1,183 @@
+"""One client of our own HTTP server whose requests an application answers.
+
+A request is answered by its `Exchange`, which is the application's from `handle` on. It knows
+its connection only while it is the one being answered there, so that an application that
+writes late can never write into the answer to another request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.transports.http.connection import HttpConnection
+from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, start
+from accord.transports.http.rules import Head
+from accord.transports.http.site import Site
+from accord.transports.http.waits import Wait
+from accord.transports.options import Options
+from accord.transports.web.app import JSON, WebApp
+from accord.transports.web.rules import WebHead, WebRules
+
+log = logging.getLogger("accord.transports.web")
+
+
+class WebSite(Site):
+    """What the connections of an application share."""
+
+    def __init__(self, scheme: str, path: str, app: WebApp[Any], options: Options) -> None:
+        self.app = app
+        super().__init__(
+            scheme,
+            lambda loopback: WebRules(
+                app, path=path, max_body=options.limits.max_message_bytes, loopback=loopback
+            ),
+            options,
+        )
+
+
+class WebConnection(HttpConnection):
+    """One connection, from its acceptance to its end."""
+
+    __slots__ = ("_flushing", "_inside")
+
+    _site: WebSite
+
+    def __init__(self, site: WebSite) -> None:
+        super().__init__(site)
+        self._inside = False
+        """Whether a request is just being handed to the application."""
+        self._flushing = False
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._info
+
+    def _handle(self, head: Head, body: bytes) -> None:
+        found = cast(WebHead, head)
+        exchange = ConnectionExchange(self, found)
+        self._running = exchange
+        self._inside = True
+        try:
+            self._site.app.handle(found.judged, body, exchange)
+        except Exception:
+            log.exception("a request of %s could not be handled", self._info.address)
+            exchange.fail()
+        finally:
+            self._inside = False
+
+    # What the exchange that is being answered says
+
+    def put_whole(self, head: WebHead, status: int, headers: bytes, body: bytes) -> None:
+        """A whole response."""
+        starts = self._site.starts
+        extra = self._persistence(head)
+        if not extra and status == 200 and headers is JSON and head.request.method != "HEAD":
+            response = (starts.known(len(body)) or starts.of_length(len(body))) + body
+        else:
+            length = b"" if status in NO_CONTENT else b"content-length: %d\r\n" % len(body)
+            response = b"%b%b%b%b\r\n" % (start(status, starts.date), headers, length, extra)
+            if length and head.request.method != "HEAD":
+                response += body
+        self._out.append(response)
+        self._out_bytes += len(response)
+        self._finish()
+
+    def put_start(self, head: WebHead, status: int, headers: bytes) -> None:
+        """The head of a response in pieces."""
+        if head.chunks:
+            lines = b"transfer-encoding: chunked\r\n" + self._persistence(head)
+        else:  # RFC 9112, section 6.3: HTTP/1.0 knows only the end of the connection
+            self._last = Wait.END
+            lines = CLOSE
+        self.put_piece(b"%b%b%b\r\n" % (start(status, self._site.starts.date), headers, lines))
+
+    def put_piece(self, data: bytes) -> None:
+        """A part of a response; it leaves with the other parts of this turn of the loop."""
+        self._out.append(data)
+        self._out_bytes += len(data)
+        waiting = self._out_bytes + self._transport.get_write_buffer_size()
+        if waiting > self._site.limits.max_queued_bytes:
+            log.warning("%s is cut off: it does not read its stream", self._info.address)
+            self._out.clear()
+            self.abort()
+        elif not self._inside and not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush_pieces)
+
+    def end_pieces(self, ending: bytes) -> None:
+        """The response is complete."""
+        if ending:
+            self._out.append(ending)
+        self._finish()
+
+    def _flush_pieces(self) -> None:
+        self._flushing = False
+        if self._out:
+            self._flush()
+
+    def _persistence(self, head: WebHead) -> bytes:
+        if head.close:
+            self._last = Wait.END
+        elif self._site.closing:
+            self._last = Wait.END
+            return CLOSE
+        return head.extra
+
+    def _finish(self) -> None:
+        """The present request is answered: go on with the next one."""
+        self._running = None
+        if not self._inside:
+            self._serve()
+
+
+class ConnectionExchange:
+    """A request that came over a connection; implements `Exchange` and `Stream`."""
+
+    __slots__ = ("_connection", "_head", "_streaming", "channel", "on_gone")
+
+    def __init__(self, connection: WebConnection, head: WebHead) -> None:
+        self._connection: WebConnection | None = connection
+        self._head = head
+        self._streaming = False
+        self.channel = connection.info
+        self.on_gone: Callable[[], None] | None = None
+
+    def reply(self, body: bytes, *, status: int = 200, headers: bytes = JSON) -> None:
+        assert not self._streaming, "a request is answered once"
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.put_whole(self._head, status, headers, body)
+
+    def stream(self, *, status: int = 200, headers: bytes = JSON) -> ConnectionExchange:
+        assert not self._streaming, "a request is answered once"
+        self._streaming = True
+        if self._connection is not None:
+            self._connection.put_start(self._head, status, headers)
+        return self
+
+    def write(self, data: bytes) -> None:
+        if self._connection is not None and data:
+            piece = b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunks else data
+            self._connection.put_piece(piece)
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.end_pieces(b"0\r\n\r\n" if self._head.chunks else b"")
+
+    def cancel(self) -> None:
+        """The client is gone."""
+        self._connection = None
+        if self.on_gone is not None:
+            self.on_gone()
+
+    def fail(self) -> None:
+        """The application failed: say so, or cut what it has begun."""
+        if not self._streaming:
+            self.reply(CRASHED.body, status=CRASHED.status)
+        elif self._connection is not None:
+            self._connection.abort()
