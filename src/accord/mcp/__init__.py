@@ -9,14 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
+    "Accepted": "accord.mcp.server.questions",
     "AudioContent": "accord.mcp.protocol.content",
+    "Cancelled": "accord.mcp.server.questions",
     "Client": "accord.mcp.client.client",
     "Context": "accord.mcp.server.context",
+    "Declined": "accord.mcp.server.questions",
     "Depends": "accord.mcp.server.injection",
+    "Elicit": "accord.mcp.server.questions",
+    "ElicitUrl": "accord.mcp.server.questions",
     "EmbeddedResource": "accord.mcp.protocol.content",
     "ImageContent": "accord.mcp.protocol.content",
     "ResourceContents": "accord.mcp.protocol.content",
     "ResourceLink": "accord.mcp.protocol.content",
+    "Roots": "accord.mcp.server.questions",
+    "Sample": "accord.mcp.server.questions",
     "Server": "accord.mcp.server.server",
     "TextContent": "accord.mcp.protocol.content",
     "ToolAnnotations": "accord.mcp.protocol.definitions",
@@ -48,5 +55,14 @@ if TYPE_CHECKING:
     from accord.mcp.protocol.definitions import ToolAnnotations as ToolAnnotations
     from accord.mcp.server.context import Context as Context
     from accord.mcp.server.injection import Depends as Depends
+    from accord.mcp.server.questions import (
+        Accepted as Accepted,
+        Cancelled as Cancelled,
+        Declined as Declined,
+        Elicit as Elicit,
+        ElicitUrl as ElicitUrl,
+        Roots as Roots,
+        Sample as Sample,
+    )
     from accord.mcp.server.server import Server as Server
     from accord.mcp.server.tool import ToolError as ToolError

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from accord.mcp.protocol.asking import (
+    CreateMessageResult,
+    ModelPreferences,
+    Root,
+    SamplingMessage,
+)
 from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.params import LogLevel, LogParams, ProgressParams
+from accord.mcp.protocol.definitions import Implementation, Tool
+from accord.mcp.protocol.params import AnswerableParams, LogLevel, LogParams, ProgressParams
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.log_levels import is_wanted
 from accord.mcp.server.principal import Principal
+from accord.mcp.server.questions import Answer, Elicit, ElicitUrl, Question, Roots, Sample
+
+if TYPE_CHECKING:
+    from accord.mcp.server.asker import Asker
+    from accord.mcp.server.asking import Asking
+
+T = TypeVar("T")
 
 
 class Done:
@@ -36,13 +51,39 @@ class Context:
     possible and needless.
     """
 
-    __slots__ = ("_incoming", "_progress", "lifespan")
+    __slots__ = (
+        "_asker",
+        "_begin_task",
+        "_incoming",
+        "_loop",
+        "_params",
+        "_progress",
+        "_waiting",
+        "asking",
+        "lifespan",
+    )
 
-    def __init__(self, incoming: Incoming, lifespan: Any) -> None:
+    def __init__(
+        self,
+        incoming: Incoming,
+        lifespan: Any,
+        asker: Asker | None = None,
+        params: AnswerableParams | None = None,
+    ) -> None:
         self._incoming = incoming
         self._progress = float("-inf")
         self.lifespan = lifespan
         """What the server's lifespan gave."""
+        self._asker = asker
+        self._params = params
+        self.asking: Asking | None = None
+        """How this request asks its client; None until it does. For the methods of the
+        protocol."""
+        self._begin_task: Callable[[], Awaitable[None]] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: set[asyncio.Task[Any]] | None = None
+        if params is not None and params.request_state is not UNSET:
+            self._ask_how()  # state that is not the request's own is refused, used or not
 
     @property
     def version(self) -> str:
@@ -63,9 +104,40 @@ class Context:
         """On whose behalf the client calls."""
         return self._incoming.link.principal
 
+    # Threads
+
     def in_thread(self, function: Callable[[], Any]) -> Awaitable[Any]:
         """Run what blocks: `await context.in_thread(partial(read, path))`."""
+        self._loop = asyncio.get_running_loop()
         return self._incoming.context.in_thread(function)
+
+    def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait in a thread for what is done on the loop: for handlers that are plain functions,
+        `answer = context.from_thread(context.elicit("Your name?", str))`."""
+        loop = self._loop
+        if loop is None or _is_running(loop):
+            work.close()
+            raise RuntimeError("from_thread is for plain functions that run in a thread: use await")
+        return asyncio.run_coroutine_threadsafe(self._wait(work), loop).result()
+
+    async def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        waiting = self._waiting = self._waiting or set()
+        waiting.add(task)
+        try:
+            return await work
+        finally:
+            waiting.discard(task)
+
+    def end(self) -> None:
+        """The handler has ended, or its caller is gone: whatever it left behind ends too."""
+        for task in tuple(self._waiting or ()):
+            task.cancel()
+        if self.asking is not None:
+            self.asking.once.cancel()
+
+    # Telling
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> Done:
         """Tell the client how far this request is, if it wants to know.
@@ -111,3 +183,133 @@ class Context:
 
     def error(self, data: Any) -> Done:
         return self.log("error", data)
+
+    # Asking
+
+    @overload
+    async def elicit(self, message: str, *, key: str = "") -> Answer[None]: ...
+    @overload
+    async def elicit(
+        self, message: str, form: dict[str, Any], *, key: str = ""
+    ) -> Answer[dict[str, Any]]: ...
+    @overload
+    async def elicit(self, message: str, form: type[T], *, key: str = "") -> Answer[T]: ...
+
+    async def elicit(self, message: str, form: Any = None, *, key: str = "") -> Any:
+        """Ask the user to fill in a form, or without one to agree.
+
+        The form is a type with simple fields, one simple type, or a schema. Raises RpcError if
+        the client cannot show it.
+        """
+        return await self._ask(key, Elicit(message, form))
+
+    async def elicit_url(
+        self, message: str, url: str, *, id: str = "", key: str = ""
+    ) -> Answer[None]:
+        """Ask the user to open a page, for what the client must not see.
+
+        An answer means that the user has agreed, not that they are done there: tell the client
+        about that with `server.elicitation_completed(id)`.
+        """
+        return await self._ask(key, ElicitUrl(message, url, id=id or token_urlsafe(16)))
+
+    async def sample(
+        self,
+        messages: str | SamplingMessage | Sequence[str | SamplingMessage],
+        *,
+        max_tokens: int,
+        system_prompt: str | UnsetType = UNSET,
+        model_preferences: ModelPreferences | str | Sequence[str] | None = None,
+        temperature: float | UnsetType = UNSET,
+        stop_sequences: list[str] | UnsetType = UNSET,
+        include_context: Literal["none", "thisServer", "allServers"] | UnsetType = UNSET,
+        metadata: dict[str, Any] | UnsetType = UNSET,
+        tools: list[Tool] | UnsetType = UNSET,
+        tool_choice: Literal["auto", "required", "none"] | UnsetType = UNSET,
+        key: str = "",
+    ) -> CreateMessageResult:
+        """Ask the client's model to go on with a conversation; a text is what the user says."""
+        return await self._ask(
+            key,
+            Sample(
+                messages,
+                max_tokens=max_tokens,
+                system_prompt=system_prompt,
+                model_preferences=model_preferences,
+                temperature=temperature,
+                stop_sequences=stop_sequences,
+                include_context=include_context,
+                metadata=metadata,
+                tools=tools,
+                tool_choice=tool_choice,
+            ),
+        )
+
+    async def roots(self) -> list[Root]:
+        """The places that the server may work in."""
+        return await self._ask("", Roots())
+
+    async def ask(self, **questions: Question[Any]) -> dict[str, Any]:
+        """Ask several questions together: `await context.ask(name=Elicit(…), tale=Sample(…))`.
+
+        The answers come under the names of their questions.
+        """
+        answers = await self._ask_how().ask(list(questions.items()))
+        return dict(zip(questions, answers, strict=True))
+
+    def url_required(self, *pages: ElicitUrl) -> BaseException:
+        """What to raise when a request cannot be served before the user has been to `pages`:
+        `raise context.url_required(ElicitUrl("Sign in", url, id=id))`. The client repeats the
+        request when they have."""
+        return self._ask_how().refuse(pages)
+
+    async def once(self, key: str, function: Callable[[], Any]) -> Any:
+        """The result of `function`, plain or async, which is called once per request.
+
+        A handler that asks may be run again from its start for each answer: what must not
+        happen twice goes here, or after the last question. The result is kept as JSON.
+        """
+        return await self._ask_how().once.do(key, function)
+
+    async def start_task(self) -> None:
+        """Go on as a task, in tools with `starts_task=True`: the client gets its handle now,
+        and what is asked from here on is asked in the task. Does nothing in a call that is no
+        task or is one already."""
+        if self._begin_task is not None:
+            await self._begin_task()
+
+    async def _ask(self, key: str, question: Question[T]) -> T:
+        answers: list[T] = await self._ask_how().ask([(key, question)])
+        return answers[0]
+
+    def _ask_how(self) -> Asking:
+        if self.asking is None:
+            if self._asker is None or self._params is None:
+                raise RuntimeError(
+                    "only tools, prompts and resources can ask the client, not "
+                    + self._incoming.method
+                )
+            self.asking = self._asker.begin(self._incoming, self._params)
+        return self.asking
+
+    # For tasks
+
+    def move(
+        self,
+        incoming: Incoming | None = None,
+        asking: Asking | None = None,
+        begin_task: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Let the handler go on under other conditions: as a task, or able to become one."""
+        self._begin_task = begin_task
+        if incoming is not None:
+            self._incoming = incoming
+        if asking is not None:
+            self.asking = asking
+
+
+def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False

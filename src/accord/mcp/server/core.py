@@ -8,8 +8,9 @@ transport carries them is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +20,7 @@ from accord.jsonrpc.context import Context as RpcContext
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.router import Router
-from accord.mcp.protocol.params import Params
+from accord.mcp.protocol.params import AnswerableParams, Params
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Admission, Incoming
@@ -27,6 +28,8 @@ from accord.mcp.server.replies import Replies
 
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
+
+R = TypeVar("R")
 
 BOTH: Final = frozenset(Era)
 HANDSHAKE: Final = frozenset((Era.HANDSHAKE,))
@@ -57,6 +60,7 @@ class Core:
         self.server = server
         self.admission = Admission(server.codes)
         self.replies = Replies(server.info)
+        self.asker = server.asker
         self.router = Router()
         for feature in (lifecycle, tools, resources, prompts, completion, subscriptions):
             for name, row in feature.methods(self).items():
@@ -64,9 +68,35 @@ class Core:
             for name, hear in feature.notifications(self).items():
                 self.router.put(raw_method(hear, name))
 
-    def context(self, incoming: Incoming) -> Context:
-        """What a handler gets."""
-        return Context(incoming, self.server.lifespan_value)
+    def context(self, incoming: Incoming, params: AnswerableParams | None = None) -> Context:
+        """What a handler gets; with `params`, one that may ask the client. Raises RpcError for
+        params with answers that belong to another request."""
+        return Context(incoming, self.server.lifespan_value, self.asker, params)
+
+    async def answer(
+        self,
+        work: Awaitable[R],
+        context: Context,
+        incoming: Incoming,
+        make: Callable[[R], Any],
+    ) -> Any:
+        """What is sent for a handler that takes its time: what `make` makes of its result, or
+        the questions that it asks and nobody has answered yet."""
+        try:
+            result = await work
+        except BaseException as error:
+            if context.asking is None or _must_leave(error):
+                raise
+            required = await context.asking.required()
+            if required is None:
+                raise
+            return self.replies.finish(required, incoming)
+        else:
+            asking = context.asking
+            required = None if asking is None else await asking.required()
+            return make(result) if required is None else self.replies.finish(required, incoming)
+        finally:
+            context.end()
 
     def _plan(self, row: Row) -> Plan:
         decode = msgspec.json.Decoder(row.kind).decode
@@ -84,3 +114,11 @@ class Core:
             return serve(found, incoming)
 
         return plan
+
+
+def _must_leave(error: BaseException) -> bool:
+    """Whether nobody waits for a result any more."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | SystemExit)

@@ -10,7 +10,7 @@ Knows its components and who listens for their changes. Does not know transports
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
@@ -27,6 +27,7 @@ from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.params import SubscriptionFilter
 from accord.mcp.protocol.results import CacheScope
+from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.core import Core
@@ -72,6 +73,9 @@ class Server:
         ttl_ms: int = 0,
         codes: Profile = "standard",
         strict_versions: bool = False,
+        ask_timeout: float | None = None,
+        state_keys: Sequence[bytes] = (),
+        state_seconds: float = 3600.0,
     ) -> None:
         self.info = Implementation(
             name=name,
@@ -93,6 +97,14 @@ class Server:
         self.listeners = Listeners()
         self.closing = Closing()
         """Set when the server ends: streams that stay open end with it."""
+        self.asker = Asker(
+            profile=codes,
+            timeout=ask_timeout,
+            state_keys=state_keys,
+            state_seconds=state_seconds,
+        )
+        """How handlers ask their clients. `state_keys` seal what a client brings back with its
+        answers: all workers that serve the same clients need the same."""
         self.lifespan_value: Any = None
         self._page_size = page_size
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
@@ -174,6 +186,11 @@ class Server:
     def resource_updated(self, uri: str) -> None:
         """Tell everyone who subscribed that the resource at `uri` has new contents."""
         self.listeners.tell(updated(uri))
+
+    def elicitation_completed(self, id: str) -> None:
+        """Tell the client that asked its user to open a page (`context.elicit_url(…, id=id)`)
+        that the user is done there."""
+        self.asker.elicitations.complete(id)
 
     def capabilities(self, version: str) -> ServerCapabilities:
         """What this server can do, in the words of `version`."""

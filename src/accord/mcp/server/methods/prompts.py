@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ from msgspec import UNSET
 from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import GetPromptParams, ListParams
-from accord.mcp.protocol.results import GetPromptResult
 from accord.mcp.server.core import Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.versions_seen import definition_in
@@ -73,10 +71,9 @@ class _Prompts:
                 profile=self._server.codes,
                 argument=missing[0],
             )
-        result = prompt.get(arguments, self._core.context(incoming))
+        context = self._core.context(incoming, params)
+        result = prompt.get(arguments, context)
+        finish = self._core.replies.finish
         if isawaitable(result):
-            return self._later(result, incoming)
-        return self._core.replies.finish(result, incoming)
-
-    async def _later(self, result: Awaitable[GetPromptResult], incoming: Incoming) -> Any:
-        return self._core.replies.finish(await result, incoming)
+            return self._core.answer(result, context, incoming, lambda it: finish(it, incoming))
+        return finish(result, incoming)

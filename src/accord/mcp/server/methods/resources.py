@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -81,18 +80,13 @@ class _Resources:
     def read(self, params: ReadResourceParams, incoming: Incoming) -> Any:
         resource, variables = self._find(params.uri, incoming)
         self._server.check_scopes(resource.scopes, incoming)
-        contents = resource.read(params.uri, variables, self._core.context(incoming))
+        context = self._core.context(incoming, params)
+        contents = resource.read(params.uri, variables, context)
         if isawaitable(contents):
-            return self._later(contents, resource, incoming)
+            return self._core.answer(
+                contents, context, incoming, lambda it: self._result(it, resource, incoming)
+            )
         return self._result(contents, resource, incoming)
-
-    async def _later(
-        self,
-        contents: Awaitable[list[ResourceContents]],
-        resource: ServedResource,
-        incoming: Incoming,
-    ) -> Any:
-        return self._result(await contents, resource, incoming)
 
     def _result(
         self, contents: list[ResourceContents], resource: ServedResource, incoming: Incoming

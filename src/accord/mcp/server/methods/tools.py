@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
-from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.server.core import Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.versions_seen import tool_in
@@ -58,10 +56,9 @@ class _Tools:
                 name=params.name[:100],
             )
         self._core.server.check_scopes(tool.scopes, incoming)
-        result = tool.call(params.arguments, self._core.context(incoming), incoming.era)
+        context = self._core.context(incoming, params)
+        result = tool.call(params.arguments, context, incoming.era)
+        finish = self._core.replies.finish
         if isawaitable(result):
-            return self._later(result, incoming)
-        return self._core.replies.finish(result, incoming)
-
-    async def _later(self, result: Awaitable[CallToolResult], incoming: Incoming) -> Any:
-        return self._core.replies.finish(await result, incoming)
+            return self._core.answer(result, context, incoming, lambda it: finish(it, incoming))
+        return finish(result, incoming)

@@ -1,0 +1,41 @@
+"""Gives each request its way to ask the client, by its era."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from accord.mcp.protocol.codes import Profile
+from accord.mcp.protocol.params import AnswerableParams
+from accord.mcp.protocol.versions import Era
+from accord.mcp.server.asking import Asking, Requests, Rounds
+from accord.mcp.server.elicitations import Elicitations
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.request_state import StateSeal
+
+
+class Asker:
+    """What the requests of one server share when they ask."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        timeout: float | None,
+        state_keys: Sequence[bytes],
+        state_seconds: float,
+    ) -> None:
+        self.elicitations = Elicitations()
+        self.profile: Profile = profile
+        self._timeout = timeout
+        self._seal = StateSeal(state_keys, seconds=state_seconds)
+
+    def begin(self, incoming: Incoming, params: AnswerableParams) -> Asking:
+        """The way to ask for one request. Raises RpcError for state that is not its own."""
+        if incoming.era is Era.STATELESS:
+            return Rounds(incoming, params, self._seal)
+        return Requests(
+            incoming,
+            profile=self.profile,
+            timeout=self._timeout,
+            elicitations=self.elicitations,
+        )

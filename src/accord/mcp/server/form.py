@@ -1,0 +1,253 @@
+"""Forms: what a user is asked to fill in, as a schema that clients can show.
+
+2025-11-25, elicitation: a form is a flat object of simple fields. A form is made from a type,
+which then also decodes what the user filled in, or from a schema that is written by hand.
+What a version does not know is left out of what its clients get to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from enum import Enum
+from functools import lru_cache
+from types import NoneType
+from typing import Any, Final, get_args, get_type_hints
+
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.parameter_types import ParameterType, choose_type
+from accord.jsonrpc.parameters import Parameter
+from accord.mcp.protocol.versions import V2025_11_25
+from accord.schema.schema import DEFINITIONS
+from accord.schema.types import accepts
+
+VALUE: Final = "value"
+"""The only field of a form that asks for one simple value."""
+
+_KEPT: Final = {
+    "string": ("title", "description", "minLength", "maxLength", "format", "default"),
+    "integer": ("title", "description", "minimum", "maximum", "default"),
+    "number": ("title", "description", "minimum", "maximum", "default"),
+    "boolean": ("title", "description", "default"),
+    "array": ("title", "description", "minItems", "maxItems", "default"),
+}
+_FORMATS: Final = frozenset(("email", "uri", "date", "date-time"))
+
+
+class Form:
+    """What is asked for, and how the answer is read. Raises `RegistrationError` for a type or
+    schema that is no flat object of simple fields."""
+
+    def __init__(self, asked: Any) -> None:
+        self._type: ParameterType | None = None
+        self._is_single = False
+        if asked is None or asked is NoneType:
+            self.schema: dict[str, Any] = {"type": "object", "properties": {}}
+        elif isinstance(asked, Mapping):
+            self.schema = _written(asked)
+        else:
+            self._type = choose_type(Parameter(VALUE, asked, "keyword_only", True))
+            self.schema, self._is_single = _made(asked)
+        self.is_empty = not self.schema["properties"]
+
+    def schema_in(self, version: str) -> dict[str, Any]:
+        """The schema as a client of `version` is shown it."""
+        if version >= V2025_11_25:
+            return self.schema
+        fields = {name: _older(field) for name, field in self.schema["properties"].items()}
+        return {**self.schema, "properties": fields}
+
+    @property
+    def since(self) -> str:
+        """The first version whose clients can show the form; empty for any."""
+        kinds = (field["type"] for field in self.schema["properties"].values())
+        return V2025_11_25 if "array" in kinds else ""
+
+    def read(self, content: dict[str, Any]) -> Any:
+        """What the user filled in, as the type that was asked for. The content has been checked
+        against the schema. Raises `ValueRefusedError` for what the type refuses beyond it."""
+        if self._type is None:
+            return None if self.is_empty else content
+        value = content.get(VALUE) if self._is_single else content
+        path = f"content.{VALUE}" if self._is_single else "content"
+        return self._type.decode(encode(value), "content", path)
+
+
+@lru_cache(1_024)
+def _form(asked: Any) -> Form:
+    return Form(asked)
+
+
+def form_of(asked: Any) -> Form:
+    """The form for a type or a schema; those of types are kept."""
+    return Form(asked) if isinstance(asked, Mapping) else _form(asked)
+
+
+def _made(asked: Any) -> tuple[dict[str, Any], bool]:
+    """The schema of a type, and whether the type is one simple value."""
+    schema = accepts(asked)
+    whole = _resolved(schema.value, schema.definitions)
+    titles = _titles(asked)
+    if whole.get("type") == "object" and not whole.get("properties"):
+        raise RegistrationError("the fields of a form are those of a class")
+    if whole.get("type") != "object":
+        field = _field(VALUE, whole, schema.definitions, titles)
+        return {"type": "object", "properties": {VALUE: field}, "required": [VALUE]}, True
+    fields = {
+        name: _field(name, value, schema.definitions, titles)
+        for name, value in whole.get("properties", {}).items()
+    }
+    made: dict[str, Any] = {"type": "object", "properties": fields}
+    if whole.get("required"):
+        made["required"] = list(whole["required"])
+    return made, False
+
+
+def _field(
+    name: str,
+    value: Any,
+    definitions: Mapping[str, Any],
+    titles: Mapping[tuple[str, ...], list[str]],
+) -> dict[str, Any]:
+    value = _resolved(value, definitions)
+    choices = _choices(value)
+    if choices is not None:
+        return _selection(name, "string", value, choices, titles)
+    kind = value.get("type")
+    if kind == "array":
+        choices = _choices(_resolved(value.get("items"), definitions))
+        if choices is not None:
+            return _selection(name, "array", value, choices, titles)
+    if kind not in _KEPT or kind == "array":
+        raise RegistrationError(
+            f"field '{name}' of a form must be a string, a number, a bool, or a choice of "
+            "strings, or of several of them"
+        )
+    return _kept(kind, _with_format(value))
+
+
+def _selection(
+    name: str,
+    kind: str,
+    value: dict[str, Any],
+    choices: list[Any],
+    titles: Mapping[tuple[str, ...], list[str]],
+) -> dict[str, Any]:
+    if not all(isinstance(choice, str) for choice in choices):
+        raise RegistrationError(f"the choices of field '{name}' of a form must be strings")
+    shown = titles.get(tuple(choices))
+    options: dict[str, Any] = {"enum": choices}
+    if shown is not None:
+        pairs = [{"const": it, "title": title} for it, title in zip(choices, shown, strict=True)]
+        options = {"oneOf" if kind == "string" else "anyOf": pairs}
+    if kind == "array":
+        options = {"items": options if "anyOf" in options else {"type": "string", **options}}
+    return {**_kept(kind, value), **options}
+
+
+def _kept(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    members = {
+        name: value[name] for name in _KEPT[kind] if name in value and value[name] is not None
+    }
+    return {"type": kind, **members}
+
+
+def _with_format(value: dict[str, Any]) -> dict[str, Any]:
+    """With the format in place of the pattern that our schemas have for dates."""
+    found = _patterns().get(value.get("pattern", ""), value.get("format"))
+    return {**value, "format": found if found in _FORMATS else None}
+
+
+@lru_cache(1)
+def _patterns() -> dict[str, str]:
+    kinds = {"date": accepts(date).value, "date-time": accepts(datetime).value}
+    return {value["pattern"]: name for name, value in kinds.items() if "pattern" in value}
+
+
+def _resolved(value: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without references at its top, and without the null that stands for absence."""
+    found: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
+    for _ in range(16):
+        target: Any = None
+        if "$ref" in found:
+            target = definitions.get(found.pop("$ref").removeprefix(DEFINITIONS))
+        elif "anyOf" in found:
+            target = _not_null(found.pop("anyOf"))
+        if not isinstance(target, dict):
+            return found
+        target = dict(target)
+        target.pop("title", None)  # the name of a class is no title of a field
+        found = {**target, **found}
+    return found
+
+
+def _not_null(choices: list[Any]) -> Any:
+    left = [choice for choice in choices if choice != {"type": "null"}]
+    return left[0] if len(left) == 1 else None
+
+
+def _choices(value: dict[str, Any]) -> list[Any] | None:
+    if "const" in value:
+        return [value["const"]]
+    choices = value.get("enum")
+    return [it for it in choices if it is not None] if isinstance(choices, list) else None
+
+
+def _titles(asked: Any) -> dict[tuple[str, ...], list[str]]:
+    """How the members of the enums in a type are called, where their values do not say it."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    try:
+        hints = list(get_type_hints(asked).values()) if isinstance(asked, type) else []
+    except (TypeError, NameError):
+        hints = []
+    waiting = [asked, *hints]
+    while waiting:
+        each = waiting.pop()
+        waiting.extend(get_args(each))
+        if isinstance(each, type) and issubclass(each, Enum):
+            values = tuple(member.value for member in each)
+            if any(member.name.lower() != str(member.value).lower() for member in each):
+                found[values] = [_title(member.name) for member in each]
+    return found
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").strip().capitalize()
+
+
+# Schemas that are written by hand
+
+
+def _written(schema: Mapping[str, Any]) -> dict[str, Any]:
+    fields = schema.get("properties")
+    if schema.get("type") != "object" or not isinstance(fields, Mapping):
+        raise RegistrationError("the schema of a form is an object with properties")
+    for name, field in fields.items():
+        _check_written(name, field)
+    return dict(schema)
+
+
+def _check_written(name: str, field: Any) -> None:
+    kind = field.get("type") if isinstance(field, Mapping) else None
+    if kind == "array":
+        items = field.get("items")
+        if isinstance(items, Mapping) and ("enum" in items or "anyOf" in items):
+            return
+    elif kind in _KEPT:
+        return
+    raise RegistrationError(
+        f"field '{name}' of a form must be a string, a number, a boolean or a choice"
+    )
+
+
+def _older(field: dict[str, Any]) -> dict[str, Any]:
+    """2025-06-18, elicitation: titles of choices are `enumNames`; only booleans have defaults."""
+    older = {name: value for name, value in field.items() if name != "oneOf"}
+    if field["type"] != "boolean":
+        older.pop("default", None)
+    options = field.get("oneOf")
+    if options is not None:
+        older["enum"] = [option["const"] for option in options]
+        older["enumNames"] = [option["title"] for option in options]
+    return older

@@ -1,0 +1,112 @@
+"""What a request has learned so far, sealed for its way through the client.
+
+2026-07-28, multi round-trip requests: a handler is run again for each round. What earlier
+rounds asked, were answered and did comes back in `requestState`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from secrets import token_bytes
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, Raw, Struct
+
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.params import (
+    AnswerableParams,
+    CallToolParams,
+    GetPromptParams,
+    ReadResourceParams,
+)
+from accord.mcp.protocol.sealed import MIN_KEY_BYTES, Sealer, SealError, request_digest
+from accord.mcp.protocol.versions import Era
+from accord.mcp.server.incoming import Incoming
+
+log = logging.getLogger("accord.mcp")
+
+MAX_STATE: Final = 512 * 1024
+"""The longest state that is given to a client, in characters: answers may hold pictures, and
+the repeated request must get through."""
+
+
+class RequestState(Struct, omit_defaults=True):
+    """What earlier rounds of one request came to."""
+
+    asked: dict[str, str] = {}
+    """The digests of the questions that the client was asked, by key."""
+    answers: dict[str, Raw] = {}
+    once: dict[str, Raw] = {}
+
+
+_decode: Final = msgspec.json.Decoder(RequestState).decode
+
+
+class StateSeal:
+    """Seals and opens the states of one server's requests. Without keys they come from chance,
+    and nobody else can open them: neither another worker nor this one after a restart."""
+
+    def __init__(self, keys: Sequence[bytes], *, seconds: float) -> None:
+        self._sealer = Sealer(list(keys) or [token_bytes(MIN_KEY_BYTES)], max_sealed=MAX_STATE)
+        self._seconds = seconds
+
+    def seal(self, state: RequestState, params: AnswerableParams, incoming: Incoming) -> str:
+        """Raises RpcError for a state that is too large."""
+        try:
+            return self._sealer.seal(
+                encode(state),
+                principal=_principal(incoming),
+                method=incoming.method,
+                digest=_digest(params),
+                now=time.time(),
+                ttl=self._seconds,
+            )
+        except ValueError as error:
+            log.error("%s: %s", incoming.method, error)
+            raise own_error("internal_error", "The answers so far are too large") from None
+
+    def open(self, params: AnswerableParams, incoming: Incoming) -> RequestState:
+        """The state that a request brings. Raises RpcError for one that is not its own."""
+        if params.request_state is UNSET:
+            return RequestState()
+        try:
+            payload = self._sealer.open(
+                params.request_state,
+                principal=_principal(incoming),
+                method=incoming.method,
+                digest=_digest(params),
+                now=time.time(),
+            )
+            return _decode(payload)
+        except SealError as error:
+            log.info("%s: %s", incoming.method, error)
+        except REFUSALS:  # sealed by us, in a form that another release had
+            log.info("%s: request state of another form", incoming.method)
+        raise failure(
+            "invalid_request_state",
+            "Invalid params: requestState is not the one that this request was given, or expired",
+            era=Era.STATELESS,
+        )
+
+
+def _principal(incoming: Incoming) -> str | None:
+    principal = incoming.link.principal
+    return None if principal is None else principal.subject
+
+
+def _digest(params: AnswerableParams) -> bytes:
+    """What the request is about; a repetition is about the same."""
+    match params:
+        case CallToolParams(name=name, arguments=arguments):
+            return request_digest(name, b"{}" if arguments is UNSET else bytes(arguments))
+        case GetPromptParams(name=name, arguments=arguments):
+            return request_digest(name, encode({} if arguments is UNSET else arguments))
+        case ReadResourceParams(uri=uri):
+            return request_digest(uri)
+    raise AssertionError(f"{type(params).__name__} cannot be answered")
