@@ -303,6 +303,8 @@ def _close(name: str, schema: Any) -> None:
     if "allOf" in schema:
         return
     properties = schema.get("properties")
+    if name == "params" and properties:
+        properties.setdefault("_meta", True)  # up to 2025-06-18 only said of all requests at once
     if properties and "additionalProperties" not in schema:
         schema["additionalProperties"] = False
     for inner, each in (properties or {}).items():

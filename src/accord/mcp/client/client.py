@@ -85,8 +85,9 @@ class Client:
     "auto", which asks the server; `protocol_version` fixes the version itself. `sampling`,
     `elicitation` and `roots` answer what the server may ask for; `logging` and `progress` are
     told what it tells. A call has `timeout` seconds, and again as many whenever it makes
-    progress, up to `longest` in all. `options` are those of the transport: `tls`, `limits`,
-    `env`, `cwd`, `stderr` and so on.
+    progress, up to `longest` in all. A server that is silent for `probe_seconds` when its era
+    is asked for is greeted as an old one as well. `options` are those of the transport: `tls`,
+    `limits`, `env`, `cwd`, `stderr` and so on.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Client:
         progress: ProgressHandler | None = None,
         timeout: float | None = 30.0,
         longest: float | None = 300.0,
+        probe_seconds: float = 5.0,
         cache: bool = True,
         **options: Any,
     ) -> None:
@@ -137,6 +139,7 @@ class Client:
             auth=auth,
             timeout=timeout,
             longest=longest,
+            probe_seconds=probe_seconds,
             options=options,
             credentials_changed=self._forget_private,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from accord.mcp.client.agreement import Agreement
 from accord.mcp.client.asked import Asked
@@ -16,9 +16,6 @@ from accord.mcp.client.target import Target, is_web, open_duplex, options_for
 from accord.mcp.client.wire import Wire
 from accord.mcp.protocol.params import LogLevel
 from accord.mcp.protocol.versions import LATEST, LATEST_HANDSHAKE
-
-PROBE_SECONDS: Final = 5.0
-"""How long a server may be silent before a handshake is tried beside the probe."""
 
 
 class Connecting:
@@ -37,6 +34,7 @@ class Connecting:
         auth: Auth | None,
         timeout: float | None,
         longest: float | None,
+        probe_seconds: float,
         options: dict[str, Any],
         credentials_changed: Callable[[], None],
     ) -> None:
@@ -50,6 +48,7 @@ class Connecting:
         self._auth = auth
         self._timeout = timeout
         self._longest = longest
+        self._probe_seconds = probe_seconds
         self._options = options_for(target, {**options, "headers": headers})
         self._credentials_changed = credentials_changed
         self.log_level: LogLevel | None = None
@@ -104,7 +103,7 @@ class Connecting:
     async def _agree(self, wire: Wire) -> Agreement:
         if self._version is not None:
             return await begin_as(wire, self._identity, self._version, timeout=self._timeout)
-        return await probe(wire, self._identity, seconds=PROBE_SECONDS, timeout=self._timeout)
+        return await probe(wire, self._identity, seconds=self._probe_seconds, timeout=self._timeout)
 
     async def _renew(self, wire: Wire) -> Agreement:
         """Begin a new session in place of one that is gone."""

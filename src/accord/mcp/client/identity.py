@@ -8,7 +8,12 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from accord.jsonrpc.codec import encode
-from accord.mcp.protocol.capabilities import ClientCapabilities, ListFeature
+from accord.mcp.protocol.capabilities import (
+    ClientCapabilities,
+    Elicitation,
+    ListFeature,
+    Sampling,
+)
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.meta import (
     CLIENT_CAPABILITIES,
@@ -18,7 +23,7 @@ from accord.mcp.protocol.meta import (
     Meta,
 )
 from accord.mcp.protocol.params import LogLevel
-from accord.mcp.protocol.versions import Era, era
+from accord.mcp.protocol.versions import V2025_06_18, V2025_11_25, Era, era
 
 
 class Identity:
@@ -32,11 +37,15 @@ class Identity:
 
     def capabilities(self, version: str) -> ClientCapabilities:
         """What this client can do, without what `version` does not know."""
-        if era(version) is Era.HANDSHAKE:
-            return replace(self._capabilities, extensions=None)
-        roots = self._capabilities.roots
-        # 2026-07-28, roots: nobody is told of changed roots any more.
-        return replace(self._capabilities, roots=None if roots is None else ListFeature())
+        can = self._capabilities
+        if era(version) is Era.STATELESS:
+            # 2026-07-28, roots: nobody is told of changed roots any more.
+            return replace(can, roots=can.roots and ListFeature())
+        if version < V2025_11_25:
+            can = replace(
+                can, sampling=can.sampling and Sampling(), elicitation=_plain(can, version)
+            )
+        return replace(can, extensions=None)
 
     def meta(self, version: str) -> Meta:
         """The `_meta` of a request in the stateless era (2026-07-28, overview)."""
@@ -48,3 +57,9 @@ class Identity:
         if self.log_level is not None:
             meta[LOG_LEVEL] = self.log_level
         return meta
+
+
+def _plain(can: ClientCapabilities, version: str) -> Elicitation | None:
+    """Elicitation before it had modes, which came with forms alone."""
+    takes_form = can.elicitation is not None and can.elicitation.takes_form
+    return Elicitation() if takes_form and version >= V2025_06_18 else None
