@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context as RpcContext
-from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.params import AnswerableParams, Params
@@ -104,13 +103,7 @@ class Core:
 
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
-            found, incoming = read(decode, kind, params, context)
-            if incoming.era not in eras:
-                raise own_error(
-                    "method_not_found",
-                    f"Method not found: {context.method} is not in {incoming.version}",
-                    method=context.method,
-                )
+            found, incoming = read(decode, kind, params, context, eras)
             return serve(found, incoming)
 
         return plan

@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.binding import Params as RawParams
 from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
 from accord.jsonrpc.params_errors import ValueRefusedError, invalid_params
 from accord.mcp.protocol.capabilities import ClientCapabilities
@@ -107,17 +108,24 @@ class Admission:
         return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
 
     def read(
-        self, decode: Callable[[Any], P], kind: type[P], params: RawParams, context: Context
+        self,
+        decode: Callable[[Any], P],
+        kind: type[P],
+        params: RawParams,
+        context: Context,
+        eras: frozenset[Era],
     ) -> tuple[P, Incoming]:
-        """The params as `kind`, and the request. What is wrong with the metadata counts before
-        what is wrong with the rest."""
+        """The params as `kind`, and the request, which must be of one of `eras`. What is wrong
+        with the metadata counts before what is wrong with the rest."""
         data = b"{}" if params is UNSET else params
         try:
             found = decode(data)
         except REFUSALS:
-            self.admit(self._meta_of(data), context)
+            _check_era(self.admit(self._meta_of(data), context), eras)
             raise _refused(kind, data) from None
-        return found, self.admit(found.meta, context)
+        incoming = self.admit(found.meta, context)
+        _check_era(incoming, eras)
+        return found, incoming
 
     def _meta_of(self, data: Any) -> RequestMeta:
         try:
@@ -132,6 +140,16 @@ class Admission:
             era=Era.STATELESS,
             supported=list(VERSIONS[::-1]),
             requested=version[:100],
+        )
+
+
+def _check_era(incoming: Incoming, eras: frozenset[Era]) -> None:
+    """Raises RpcError for a method that is not in the version of the request."""
+    if incoming.era not in eras:
+        raise own_error(
+            "method_not_found",
+            f"Method not found: {incoming.method} is not in {incoming.version}",
+            method=incoming.method,
         )
 
 
