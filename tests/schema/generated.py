@@ -22,8 +22,6 @@ from typing import (
     Required,
     Union,
     cast,
-    get_args,
-    get_origin,
 )
 
 import msgspec
@@ -346,27 +344,11 @@ def _dicts(keys: list[Typed], length: Callable[[int, int], Any]) -> Any:
 
 def _unions(parts: list[Typed]) -> Typed:
     annotation: Any = Union[tuple(part.annotation for part in parts)]  # noqa: UP007
-    if _breaks_msgspec(annotation):
-        return parts[0]
     return Typed(annotation, st.one_of(*(part.values for part in parts)))
 
 
 def _optional(part: Typed) -> Typed:
     return Typed(Optional[part.annotation], st.none() | part.values)  # noqa: UP045
-
-
-def _breaks_msgspec(annotation: Any) -> bool:
-    """msgspec 0.22 corrupts its memory over a constraint beside an array or object in a union."""
-    members = get_args(annotation)
-    limited = any(get_origin(each) is Annotated and _is_limited(each) for each in members)
-    plain = (get_args(each)[0] if get_origin(each) is Annotated else each for each in members)
-    return limited and any(
-        get_origin(each) in (list, tuple, set, frozenset, dict) for each in plain
-    )
-
-
-def _is_limited(annotation: Any) -> bool:
-    return any(isinstance(each, Meta) for each in annotation.__metadata__)
 
 
 NAMES = [name for name in ("a", "b", "long_name", "d4") if not keyword.iskeyword(name)]
