@@ -82,10 +82,13 @@ def _after_headers(data: bytes, place: int) -> tuple[int, int] | None:
 
 
 class Http:
+    def __init__(self, path: bytes = b"/rpc") -> None:
+        self._path = path
+
     def frame(self, message: bytes) -> bytes:
         head = (
-            b"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-            b"Accept: application/json\r\nContent-Length: %d\r\n\r\n" % len(message)
+            b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            b"Accept: application/json\r\nContent-Length: %d\r\n\r\n" % (self._path, len(message))
         )
         return head + message
 

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from benchmarks.framings import Framing, WebSocket
 from benchmarks.processes import Process
-from benchmarks.work import Work
 
 PATIENCE = 60.0
 """How many seconds a server may say nothing."""
@@ -103,11 +102,19 @@ def ask(wire: Wire, framing: Framing, method: str) -> Any:
     return json.loads(answers[0])["result"]
 
 
+class Asked(Protocol):
+    """What is sent, and how its answers are judged."""
+
+    def requests(self) -> list[bytes]: ...
+
+    def check(self, answers: Sequence[bytes], count: int) -> None: ...
+
+
 class Load:
     """Sends one kind of work over some connections."""
 
     def __init__(
-        self, wires: Sequence[Wire], framing: Framing, work: Work, *, window: int = 1
+        self, wires: Sequence[Wire], framing: Framing, work: Asked, *, window: int = 1
     ) -> None:
         self._wires = wires
         self._framing = framing
