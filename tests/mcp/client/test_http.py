@@ -44,9 +44,11 @@ async def test_every_stateless_request_has_its_headers() -> None:
     async def call(request: Request) -> None:
         await request.result(complete(**text("done")))
 
-    async with web(stateless({"tools/call": call})) as server:
-        async with Client(server.url, headers={"X-Mine": "1"}) as client:
-            await client.call_tool("grüße")
+    async with (
+        web(stateless({"tools/call": call})) as server,
+        Client(server.url, headers={"X-Mine": "1"}) as client,
+    ):
+        await client.call_tool("grüße")
     discover, called = server.requests
     assert of(discover, "mcp-protocol-version", "mcp-method", "mcp-name") == {
         "mcp-protocol-version": "2026-07-28",
@@ -215,12 +217,15 @@ async def test_changes_are_heard_and_listening_begins_again_after_a_loss() -> No
             await stream.send({"jsonrpc": "2.0", "id": request.message["id"], "result": result})
             await stream.end()
 
-    async with web(stateless({"subscriptions/listen": listen})) as server:
-        async with Client(server.url) as client, client.listen(tools=True) as changes:
-            assert await changes.next(5) == Change("tools")
-            assert await changes.next(5) == Change("tools")
-            async with asyncio.timeout(5):
-                assert [change async for change in changes] in ([], [Change("tools")])
+    async with (
+        web(stateless({"subscriptions/listen": listen})) as server,
+        Client(server.url) as client,
+        client.listen(tools=True) as changes,
+    ):
+        assert await changes.next(5) == Change("tools")
+        assert await changes.next(5) == Change("tools")
+        async with asyncio.timeout(5):
+            assert [change async for change in changes] in ([], [Change("tools")])
     assert len(listens) == 2
     assert listens[0].message["params"]["notifications"] == {"toolsListChanged": True}
     assert listens[0].message["id"] != listens[1].message["id"]
@@ -256,10 +261,12 @@ async def test_one_new_session_is_begun_when_the_last_one_is_gone() -> None:
         else:
             await request.result(text("done"))
 
-    async with web(sessions({"tools/call": call})) as server:
-        async with Client(server.url, mode="legacy") as client:
-            results = await asyncio.gather(*(client.call_tool("x") for _ in range(10)))
-            assert [result.text for result in results] == ["done"] * 10
+    async with (
+        web(sessions({"tools/call": call})) as server,
+        Client(server.url, mode="legacy") as client,
+    ):
+        results = await asyncio.gather(*(client.call_tool("x") for _ in range(10)))
+        assert [result.text for result in results] == ["done"] * 10
     assert server.rpcs().count("initialize") == 2
     assert server.requests[-1].headers["mcp-session-id"] == "s2"
 
@@ -268,10 +275,12 @@ async def test_a_server_that_forgets_every_session_is_not_asked_for_ever() -> No
     async def call(request: Request) -> None:
         await request.reply(404)
 
-    async with web(sessions({"tools/call": call})) as server:
-        async with Client(server.url, mode="legacy") as client:
-            with pytest.raises(TransportError, match="session is gone"):
-                await client.call_tool("x")
+    async with (
+        web(sessions({"tools/call": call})) as server,
+        Client(server.url, mode="legacy") as client,
+    ):
+        with pytest.raises(TransportError, match="session is gone"):
+            await client.call_tool("x")
     assert server.rpcs().count("initialize") == 2
 
 
@@ -332,10 +341,12 @@ async def test_a_broken_stream_is_resumed_in_the_handshake_era() -> None:
         await stream.send(answer(calls[0]), id="e3")
         await stream.end()
 
-    async with web(sessions({"tools/call": call, "GET": get})) as server:
-        async with Client(server.url, mode="legacy") as client:
-            result = await client.call_tool("x", progress=lambda told: None)
-            assert result.text == "done"
+    async with (
+        web(sessions({"tools/call": call, "GET": get})) as server,
+        Client(server.url, mode="legacy") as client,
+    ):
+        result = await client.call_tool("x", progress=lambda told: None)
+        assert result.text == "done"
     resumed = [request for request in server.requests if "last-event-id" in request.headers]
     assert [of(request, "last-event-id", "mcp-session-id", "accept") for request in resumed] == [
         {"last-event-id": "e2", "mcp-session-id": "s1", "accept": "text/event-stream"}
@@ -353,10 +364,12 @@ async def test_what_cannot_be_resumed_is_lost() -> None:
         await stream.end()
 
     for method in (call, call_without_id):
-        async with web(sessions({"tools/call": method})) as server:
-            async with Client(server.url, mode="legacy") as client:
-                with pytest.raises(ConnectionLostError):
-                    await client.call_tool("x")
+        async with (
+            web(sessions({"tools/call": method})) as server,
+            Client(server.url, mode="legacy") as client,
+        ):
+            with pytest.raises(ConnectionLostError):
+                await client.call_tool("x")
 
 
 async def test_a_call_is_cancelled_in_words_in_the_handshake_era() -> None:
@@ -385,12 +398,14 @@ async def test_what_belongs_to_no_request_comes_on_a_stream_of_its_own() -> None
         await stream.send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         await stream.send({"jsonrpc": "2.0", "id": "p1", "method": "ping"})
 
-    async with web(sessions({"GET": get})) as server:
-        async with Client(server.url, mode="legacy") as client:
-            async with client.listen(tools=True) as changes:
-                assert await changes.next(5) == Change("tools")
-            pong = {"jsonrpc": "2.0", "id": "p1", "result": {}}
-            await server.until(lambda: pong in [request.message for request in server.requests])
+    async with (
+        web(sessions({"GET": get})) as server,
+        Client(server.url, mode="legacy") as client,
+    ):
+        async with client.listen(tools=True) as changes:
+            assert await changes.next(5) == Change("tools")
+        pong = {"jsonrpc": "2.0", "id": "p1", "result": {}}
+        await server.until(lambda: pong in [request.message for request in server.requests])
 
 
 async def test_the_stream_beside_requests_is_made_anew() -> None:
@@ -406,9 +421,12 @@ async def test_the_stream_beside_requests_is_made_anew() -> None:
         else:
             twice.set()
 
-    async with web(sessions({"GET": get})) as server, Client(server.url, mode="legacy"):
-        async with asyncio.timeout(5):
-            await twice.wait()
+    async with (
+        web(sessions({"GET": get})) as server,
+        Client(server.url, mode="legacy"),
+        asyncio.timeout(5),
+    ):
+        await twice.wait()
     assert [request.headers.get("last-event-id") for request in gets[:2]] == [None, "g1"]
 
 
@@ -422,9 +440,11 @@ async def test_a_refusal_that_is_no_jsonrpc_means_an_older_server(status: int, b
     async def discover(request: Request) -> None:
         await request.reply(status, body)
 
-    async with web(sessions({"server/discover": discover})) as server:
-        async with Client(server.url) as client:
-            assert client.protocol_version == "2025-11-25"
+    async with (
+        web(sessions({"server/discover": discover})) as server,
+        Client(server.url) as client,
+    ):
+        assert client.protocol_version == "2025-11-25"
 
 
 async def test_an_error_of_the_stateless_era_is_no_sign_of_an_older_server() -> None:
@@ -561,9 +581,11 @@ async def test_a_server_that_refuses_all_credentials_is_given_up() -> None:
 
 
 async def test_a_fixed_token_is_sent_with_every_request() -> None:
-    async with web(sessions({})) as server:
-        async with Client(server.url, auth=StaticAuth.bearer("secret")):
-            pass
+    async with (
+        web(sessions({})) as server,
+        Client(server.url, auth=StaticAuth.bearer("secret")),
+    ):
+        pass
     assert {request.headers.get("authorization") for request in server.requests} == {
         "Bearer secret"
     }

@@ -154,6 +154,7 @@ class Listening:
                 await self._listen()
             else:
                 await self._subscribe()
+                await self._conversation.wire.listening()
                 self._conversation.renewed.append(self._resubscribe)
         except BaseException:
             self._conversation.inbox.discard(self)

@@ -41,6 +41,9 @@ class Wire(Protocol):
     async def tell(self, method: str, params: Any) -> None:
         """Send a notification; it has arrived before whatever is sent after this returns."""
 
+    async def listening(self) -> None:
+        """Wait until what the server sends beside requests arrives, if it does."""
+
     async def close(self) -> None: ...
 
 
@@ -69,6 +72,9 @@ class DuplexWire:
 
     async def tell(self, method: str, params: Any) -> None:
         await self._peer.notify(method, params)
+
+    async def listening(self) -> None:
+        pass
 
     async def close(self) -> None:
         await self._peer.close(drain=0)

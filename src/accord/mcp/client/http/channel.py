@@ -32,6 +32,9 @@ log = logging.getLogger("accord.mcp")
 CLOSE_SECONDS: Final = 2.0
 """How long the server may take to hear that a session is over."""
 TELL_SECONDS: Final = 30.0
+LISTEN_SECONDS: Final = 1.0
+"""How long the server may take to begin the stream beside requests. Some do so only when they
+have something to say."""
 RETRY_SECONDS: Final = 1.0
 """How long to wait before a stream is resumed where the server does not say."""
 MAX_RETRY_SECONDS: Final = 60.0
@@ -59,6 +62,8 @@ class HttpChannel:
         self._posts: dict[Id, asyncio.Task[None]] = {}
         self._others: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
+        self._heard = asyncio.Event()
+        """Set once the server has said whether it sends anything beside requests."""
         self._closing = False
 
     # The peer's side
@@ -162,7 +167,17 @@ class HttpChannel:
         """Take what the server sends apart from requests (the handshake era)."""
         if self._listening is not None:
             self._listening.cancel()
+        self._heard.clear()
         self._listening = self._loop.create_task(self._listen(self._session))
+        self._listening.add_done_callback(lambda task: self._heard.set())
+
+    async def listening(self) -> None:
+        """Wait until the stream for that is open, or will not be; not for ever."""
+        try:
+            async with asyncio.timeout(LISTEN_SECONDS):
+                await self._heard.wait()
+        except TimeoutError:
+            log.debug("the stream beside requests is not open yet")
 
     # Requests
 
@@ -282,6 +297,7 @@ class HttpChannel:
                         # 2025-11-25, Streamable HTTP: 405 where there is no such stream.
                         log.debug("no stream beside requests: HTTP %d", response.status)
                         return
+                    self._heard.set()
                     before = place.events
                     await self._read(response, place, None)
                     failures = 0 if place.events > before else failures + 1

@@ -44,5 +44,8 @@ class HttpWire:
         if method == "notifications/initialized":
             self._channel.listen()
 
+    async def listening(self) -> None:
+        await self._channel.listening()
+
     async def close(self) -> None:
         await self._peer.close(drain=0)
