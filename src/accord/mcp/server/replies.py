@@ -11,6 +11,7 @@ from accord.jsonrpc.codec import encode
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.meta import SERVER_INFO
 from accord.mcp.protocol.results import Result
+from accord.mcp.protocol.versioned import result_in
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
 
@@ -28,7 +29,7 @@ class Replies:
     def finish(self, result: Result, incoming: Incoming) -> Any:
         """What is sent as the result of this request."""
         if incoming.era is Era.HANDSHAKE:
-            return result
+            return result_in(incoming.version, result)
         return Raw(self.stateless(result))
 
     def stateless(self, result: Result) -> bytes:

@@ -20,6 +20,7 @@ from accord.mcp.protocol.params import (
     SetLevelParams,
 )
 from accord.mcp.protocol.results import DiscoverResult, InitializeResult, Result
+from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, VERSIONS, Era, negotiate
 from accord.mcp.server.core import HANDSHAKE, STATELESS, Row
 from accord.mcp.server.incoming import Incoming
@@ -83,11 +84,14 @@ class _Lifecycle:
         session.capabilities = params.capabilities
         session.phase = Phase.INITIALIZING
         return self._with_instructions(
-            lambda instructions: InitializeResult(
-                protocol_version=session.version,
-                capabilities=self._server.capabilities(session.version),
-                server_info=self._server.info,
-                instructions=instructions,
+            lambda instructions: in_version(
+                session.version,
+                InitializeResult(
+                    protocol_version=session.version,
+                    capabilities=self._server.capabilities(session.version),
+                    server_info=self._server.info,
+                    instructions=instructions,
+                ),
             )
         )
 
