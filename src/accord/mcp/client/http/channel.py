@@ -58,7 +58,7 @@ class HttpChannel:
         self._receiver: Receiver
         self._version = ""
         """What messages follow; nothing before anything is agreed on."""
-        self._session = ""
+        self.session = ""
         self._posts: dict[Id, asyncio.Task[None]] = {}
         self._others: set[asyncio.Task[Any]] = set()
         self._listening: asyncio.Task[None] | None = None
@@ -91,7 +91,7 @@ class HttpChannel:
             self._loop.create_task(self._close())
 
     def abort(self) -> None:
-        self._session = ""
+        self.session = ""
         self.close()
 
     async def _close(self) -> None:
@@ -102,7 +102,7 @@ class HttpChannel:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        if self._session:
+        if self.session:
             await self._end_session()
         self._endpoint.close()
         self._receiver.connection_lost(None)
@@ -128,7 +128,7 @@ class HttpChannel:
     def post(self, call: Call, data: bytes, params: Any, headers: Mapping[str, str]) -> None:
         """Send a request; its answer goes to the receiver."""
         if call.method == "initialize":
-            self._version = self._session = ""
+            self._version = self.session = ""
         if self.stateless:
             headers = {**request_headers(call.method, params, version=self._version), **headers}
         else:
@@ -158,7 +158,7 @@ class HttpChannel:
                     response.close()
         except TimeoutError:
             raise TransportError("the server took too long to take a notification") from None
-        if response.status == 404 and self._session:
+        if response.status == 404 and self.session:
             raise SessionGoneError
         if response.status >= 300:
             raise refusal(response, body)
@@ -168,7 +168,7 @@ class HttpChannel:
         if self._listening is not None:
             self._listening.cancel()
         self._heard.clear()
-        self._listening = self._loop.create_task(self._listen(self._session))
+        self._listening = self._loop.create_task(self._listen(self.session))
         self._listening.add_done_callback(lambda task: self._heard.set())
 
     async def listening(self) -> None:
@@ -182,7 +182,7 @@ class HttpChannel:
     # Requests
 
     async def _post(self, call: Call, data: bytes, headers: dict[str, str]) -> None:
-        session = self._session
+        session = self.session
 
         async def around(challenge: Awaitable[bool]) -> bool:
             return await self._extending(call, challenge)
@@ -191,7 +191,7 @@ class HttpChannel:
             response = await self._endpoint.request("POST", headers, data, around=around)
             try:
                 if call.method == "initialize" and response.status == 200:
-                    self._session = response.headers.get(SESSION.lower(), "")
+                    self.session = response.headers.get(SESSION.lower(), "")
                 await self._take(call, response, session)
             finally:
                 response.close()
@@ -280,7 +280,7 @@ class HttpChannel:
         return await self._endpoint.request("GET", headers)
 
     def _not_resumed(self, response: Response) -> TransportError:
-        if response.status == 404 and self._session:
+        if response.status == 404 and self.session:
             return SessionGoneError()
         return ConnectionLostError(
             f"the server's stream ended, and resuming it was answered HTTP {response.status}"
@@ -289,7 +289,7 @@ class HttpChannel:
     async def _listen(self, session: str) -> None:
         place = _Place()
         failures = 0
-        while failures < MAX_FAILURES and session == self._session:
+        while failures < MAX_FAILURES and session == self.session:
             try:
                 response = await self._get(place.last_id)
                 try:
@@ -325,8 +325,8 @@ class HttpChannel:
         headers = {}
         if self._version:
             headers[VERSION] = self._version
-        if self._session:
-            headers[SESSION] = self._session
+        if self.session:
+            headers[SESSION] = self.session
         return headers
 
 

@@ -23,6 +23,11 @@ class HttpWire:
         self._peer = Peer(self._channel, router, limits=limits)
         self._peer.on_abandoned = self._channel.abandon
 
+    @property
+    def session(self) -> str:
+        """The id of the session, empty where there is none."""
+        return self._channel.session
+
     def agreed(self, version: str) -> None:
         self._channel.agreed(version)
 
