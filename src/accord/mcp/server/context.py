@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from functools import partial
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -150,7 +151,7 @@ class Context:
             params = ProgressParams(
                 progress_token=token, progress=progress, total=total, message=message
             )
-            self._incoming.link.notify("notifications/progress", params)
+            self._tell("notifications/progress", params)
         return DONE
 
     def log(self, level: LogLevel, data: Any, *, logger: str = "") -> Done:
@@ -164,13 +165,23 @@ class Context:
             wanted = session is not None and is_wanted(level, session.log_level or "debug")
         if wanted:
             params = LogParams(level=level, data=data, logger=logger)
-            incoming.link.notify("notifications/message", params)
+            self._tell("notifications/message", params)
         return DONE
+
+    def _tell(self, method: str, params: Any) -> None:
+        """Send a notification, from whatever thread the handler runs in."""
+        self._on_loop(partial(self._incoming.link.notify, method, params))
 
     def close_stream(self) -> None:
         """Let go of the HTTP connection that waits for the answer: the client comes back for
         it. Saves a connection while something takes long; does nothing where that cannot be."""
-        self._incoming.link.close_stream()
+        self._on_loop(self._incoming.link.close_stream)
+
+    def _on_loop(self, do: Callable[[], None]) -> None:
+        if self._loop is None or _is_running(self._loop):
+            do()
+        else:
+            self._loop.call_soon_threadsafe(do)
 
     def debug(self, data: Any) -> Done:
         return self.log("debug", data)
