@@ -130,6 +130,7 @@ class AsgiExchange:
         "_done",
         "_gone",
         "_limits",
+        "_pieces",
         "_queue",
         "_queued",
         "_receive",
@@ -146,6 +147,8 @@ class AsgiExchange:
         self._send = send
         self._limits = limits
         self._queue: list[dict[str, Any]] = []
+        self._pieces: list[bytes] = []
+        """Of the body; they leave together, behind the queue."""
         self._queued = 0
         self._streaming = False
         self._done = False
@@ -189,11 +192,8 @@ class AsgiExchange:
             log.warning("a client is cut off: it does not read its stream")
             self._leave()
             return
-        last = self._queue[-1] if self._queue else None
-        if last is not None and last.get("more_body"):
-            last["body"] += data
-        else:
-            self._put({"type": "http.response.body", "body": data, "more_body": True})
+        self._pieces.append(data)
+        self._awake()
 
     def close(self) -> None:
         if not self._done and not self._gone:
@@ -212,6 +212,8 @@ class AsgiExchange:
 
     def _end(self, body: bytes) -> None:
         self._done = True
+        body = b"".join((*self._pieces, body))
+        self._pieces.clear()
         self._put({"type": "http.response.body", "body": body})
 
     def _put(self, event: dict[str, Any]) -> None:
@@ -235,7 +237,7 @@ class AsgiExchange:
                 if listening is None:
                     listening = asyncio.get_running_loop().create_task(self._await_disconnect())
                 self._wake = asyncio.get_running_loop().create_future()
-                if not self._queue and not self._gone:
+                if not self._queue and not self._pieces and not self._gone:
                     await self._wake
         except (OSError, TimeoutError):  # ASGI, HTTP since version 2.4: the client is gone
             self._leave()
@@ -247,9 +249,14 @@ class AsgiExchange:
                 listening.cancel()
 
     async def _send_queue(self) -> None:
-        while self._queue and not self._gone:
-            event = self._queue.pop(0)
-            self._queued -= len(event.get("body", b"")) if self._streaming else 0
+        while (self._queue or self._pieces) and not self._gone:
+            if self._queue:
+                event = self._queue.pop(0)
+            else:
+                body = b"".join(self._pieces)
+                self._pieces.clear()
+                event = {"type": "http.response.body", "body": body, "more_body": True}
+            self._queued = sum(map(len, self._pieces))
             async with asyncio.timeout(self._limits.write_stall_seconds):
                 await self._send(event)
 
@@ -266,6 +273,7 @@ class AsgiExchange:
             return
         self._gone = True
         self._queue.clear()
+        self._pieces.clear()
         self._awake()
         if self.on_gone is not None and not self._done:
             self.on_gone()

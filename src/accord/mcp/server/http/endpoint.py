@@ -38,6 +38,7 @@ from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
 from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.headers import (
     SESSION,
     VERSION,
@@ -100,7 +101,9 @@ class McpEndpoint:
     it may be called by, where the loopback interface is not called by its own. `authenticator`
     says who asks. `sessions` and `events` keep the state of the handshake era; without
     `handshake` there is none. `batches` says whether versions that dropped them take them.
-    `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path.
+    `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals` sends
+    errors for want of permissions with status 200, for clients that throw the body of a 403
+    away. `pages` are answered for their paths, wherever they are.
     """
 
     def __init__(
@@ -116,6 +119,7 @@ class McpEndpoint:
         events: EventStore | None = None,
         handshake: bool = True,
         batches: bool = True,
+        plain_refusals: bool = False,
         old_sse: bool = False,
         pulse_seconds: float = PULSE_SECONDS,
         pages: Mapping[str, Callable[[WebRequest], Reply]] | None = None,
@@ -132,6 +136,7 @@ class McpEndpoint:
         self._gate = Gate(origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake)
         self._authenticator = authenticator
         self._batches = batches
+        self._plain_refusals = plain_refusals
         self._pages = {} if pages is None else pages
         self._dispatch: dict[str, Any] = {
             "threads": threads,
@@ -154,11 +159,16 @@ class McpEndpoint:
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def challenge(self, status: Status) -> bytes:
-        """Header lines of an answer that says that permissions are missing."""
-        if status.code != 403 or self._authenticator is None:
-            return b""
-        return self._authenticator.forbidden(status.scopes)
+    def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
+        """Send an answer with the status that goes with it."""
+        if status.code != 403:
+            exchange.reply(body, status=status.code, headers=headers)
+        elif self._plain_refusals:
+            exchange.reply(body, headers=headers)
+        else:
+            if self._authenticator is not None:
+                headers += self._authenticator.forbidden(status.scopes)
+            exchange.reply(body, status=403, headers=headers)
 
     # What carries this endpoint asks: see `WebApp`
 
@@ -186,6 +196,7 @@ class McpEndpoint:
         self.server.closing.set()
         if self._loop is not None:
             await self._dispatcher.drain(drain)
+            self._loop = None
         self.sessions.end_all()
         self._old_sse.close()
         self.pulse.stop()
@@ -210,6 +221,9 @@ class McpEndpoint:
             self._old_sse.take(head, principal, body, exchange)
         elif head.request.method == "POST":
             self._post(head, principal, body, exchange)
+        elif head.version in STATELESS_VERSIONS and head.session_id is None:
+            # 2026-07-28, Streamable HTTP: there is neither GET nor DELETE in this version
+            exchange.reply(b"", status=405, headers=b"allow: POST\r\n" + head.lines)
         elif head.request.method == "GET":
             self._in_session(head, principal, exchange, lambda it: self._listen(head, it, exchange))
         else:
@@ -291,11 +305,15 @@ class McpEndpoint:
             return ()
         if self._tools.version != self._tools_version:
             self._tools_version = self._tools.version
-            self._parameters = {
-                tool.definition.name: parameter_headers(tool.definition.input_schema)
-                for tool in self._tools
-            }
-        return self._parameters.get(found.name_for(method) or "", ())
+            self._parameters.clear()
+        name = found.name_for(method) or ""
+        known = self._parameters.get(name)
+        if known is None:
+            tool = self._tools.get(name)
+            if tool is None:
+                return ()
+            known = self._parameters[name] = _header_parameters(tool.definition)
+        return known
 
     # The handshake era
 
@@ -365,8 +383,7 @@ class McpEndpoint:
             self._begin(call, post, what)
 
     def _begin(self, call: SessionCall, post: Post, what: Envelope | Request) -> None:
-        post.expect(1)
-        call.session_add()
+        post.session.add(call)
         method = cast(str, what.method)
         call.begin(self._serving().serve(call.id, method, what.params, call))
 
@@ -449,21 +466,16 @@ class McpEndpoint:
             return
         post = Post(session, head, exchange, batch=True)
         post.expect(len(requests))
-        calls = [
-            (SessionCall(post, principal, exchange.channel, it.id), it)
-            if isinstance(it, Request)
-            else it
-            for it in requests
-        ]
-        for each in calls:
-            if not isinstance(each, bytes):
-                each[0].session_add()
-        for each in calls:
-            if isinstance(each, bytes):
-                post.answered(SessionCall(post, principal, exchange.channel, None), each)
+        calls: list[tuple[SessionCall, Request]] = []
+        for place, request in enumerate(requests):
+            if isinstance(request, bytes):
+                post.answered(place, request)
             else:
-                call, request = each
-                call.begin(self._serving().serve(call.id, request.method, request.params, call))
+                call = SessionCall(post, principal, exchange.channel, request.id, place=place)
+                session.add(call)
+                calls.append((call, request))
+        for call, request in calls:
+            call.begin(self._serving().serve(call.id, request.method, request.params, call))
 
     # Streams
 
@@ -548,6 +560,7 @@ class McpEndpoint:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._loop = loop
+            self.pulse.stop()
             self._dispatcher = Dispatcher(
                 self.server.router, limits=self.limits, statistics=self.statistics, **self._dispatch
             )
@@ -596,6 +609,15 @@ def _unsupported(version: str) -> RpcError:
 
 def _header_mismatch(why: str) -> RpcError:
     return failure("header_mismatch", f"Header mismatch: {why}", era=Era.STATELESS)
+
+
+def _header_parameters(tool: Tool) -> tuple[HeaderParameter, ...]:
+    try:
+        return parameter_headers(tool.input_schema)
+    except ValueError as error:
+        # Clients leave such a tool out of their lists.
+        log.warning("the headers of tool %s are not checked: %s", tool.name, error)
+        return ()
 
 
 def _arguments(raw: Any) -> Any:

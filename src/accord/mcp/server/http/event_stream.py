@@ -76,8 +76,10 @@ class EventStream:
 
     def send(self, data: bytes) -> None:
         """Send a message, now or when the client has connected again."""
-        self._last += 1
         session = self._session
+        if session.over:
+            return
+        self._last += 1
         session.endpoint.events.append(session.id, self.number, Event(self._last, data))
         if self._connection is not None:
             self._connection.write(encode_event(data, id=event_id(self.number, self._last)))

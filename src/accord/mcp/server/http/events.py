@@ -12,8 +12,9 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-MAX_BYTES: Final = 64 * 1024 * 1024
-MAX_EVENTS: Final = 1_000
+MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_EVENTS: Final = 50_000
+MAX_PER_SESSION: Final = 256
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -41,12 +42,21 @@ class EventStore(Protocol):
 class MemoryEvents:
     """Keeps events in this process: of each session the last ones, within a limit for all."""
 
-    def __init__(self, *, max_bytes: int = MAX_BYTES, max_events: int = MAX_EVENTS) -> None:
+    def __init__(
+        self,
+        *,
+        max_bytes: int = MAX_BYTES,
+        max_events: int = MAX_EVENTS,
+        max_per_session: int = MAX_PER_SESSION,
+    ) -> None:
         self._max_bytes = max_bytes
         self._max_events = max_events
+        self._max_per_session = max_per_session
         self._sessions: OrderedDict[str, _Kept] = OrderedDict()
         self.size = 0
         """How many bytes are kept."""
+        self.count = 0
+        """How many events are kept."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         kept = self._sessions.get(session)
@@ -57,9 +67,10 @@ class MemoryEvents:
         kept.events[stream, event.number] = event.data
         kept.streams[stream] = event.number
         self.size += len(event.data)
-        if len(kept.events) > self._max_events:
-            self.size -= kept.drop()
-        while self.size > self._max_bytes:
+        self.count += 1
+        if len(kept.events) > self._max_per_session:
+            self._drop_one(kept)
+        while self.size > self._max_bytes or self.count > self._max_events:
             self._drop_oldest()
 
     def after(self, session: str, stream: int, number: int) -> list[Event] | None:
@@ -78,12 +89,17 @@ class MemoryEvents:
         kept = self._sessions.pop(session, None)
         if kept is not None:
             self.size -= sum(map(len, kept.events.values()))
+            self.count -= len(kept.events)
 
     def _drop_oldest(self) -> None:
         session, kept = next(iter(self._sessions.items()))
-        self.size -= kept.drop()
+        self._drop_one(kept)
         if not kept.events:
             del self._sessions[session]
+
+    def _drop_one(self, kept: _Kept) -> None:
+        self.size -= kept.drop()
+        self.count -= 1
 
 
 class _Kept:

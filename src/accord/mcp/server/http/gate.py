@@ -130,8 +130,9 @@ class Gate:
         A name that leads to the loopback interface and is not its own was pointed there by
         somebody else's DNS server (DNS rebinding).
         """
-        host = request.fields.get("host", "")
-        name = host.lower()
+        name = request.fields.get("host", "").lower()
+        if not name:
+            return True  # HTTP/1.0, which no browser speaks
         bare = name.rpartition(":")[0] if re.search(r":[0-9]+\Z", name) else name
         if self._hosts is not None:
             return bool({"*", name, bare} & self._hosts)

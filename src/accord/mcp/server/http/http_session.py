@@ -5,6 +5,7 @@ Costs little while nothing happens: everything but its state is made when first 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -41,6 +42,7 @@ class HttpSession:
         "calls",
         "endpoint",
         "id",
+        "over",
         "owner",
         "state",
         "streams",
@@ -61,6 +63,7 @@ class HttpSession:
         """The streams that have not ended, by their numbers."""
         self.announcements: EventStream | None = None
         """The stream of what belongs to no request, once the client has asked for it."""
+        self.over = False
         self._numbered = ANNOUNCEMENTS
         self._asked: Calls | None = None
         self._ends: list[Callable[[], None]] | None = None
@@ -149,11 +152,11 @@ class HttpSession:
         send(data)
         try:
             result: T = decode_result(await call.answer(), into, method)
-        except BaseException as error:
-            if not getattr(error, "remote", False) and isinstance(call.id, int | str):
-                # 2025-11-25, cancellation: whoever gives a request up says so
-                gone = CancelledParams(request_id=call.id, reason="nobody waits for it any more")
-                send(notification("notifications/cancelled", gone))
+        except (asyncio.CancelledError, TimeoutError):
+            # 2025-11-25, cancellation: whoever gives a request up says so
+            assert isinstance(call.id, int)
+            given_up = CancelledParams(request_id=call.id, reason="nobody waits for it any more")
+            send(notification("notifications/cancelled", given_up))
             raise
         return result
 
@@ -171,6 +174,7 @@ class HttpSession:
 
     def end(self) -> None:
         """The session is over: nothing of it stays."""
+        self.over = True
         for call in tuple((self.calls or {}).values()):
             call.abandon()
         for stream in tuple((self.streams or {}).values()):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from accord.jsonrpc.messages import Id
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.http.answers import OK, Status, status_of
+from accord.mcp.server.http.answers import OK, status_of
 from accord.mcp.server.http.event_stream import EventStream
 from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.http.stateless import EVENT_STREAM
@@ -17,7 +18,6 @@ from accord.transports.web.app import Exchange, Stream
 
 if TYPE_CHECKING:
     from accord.mcp.server.http.http_session import HttpSession
-    from accord.mcp.server.http.session_call import SessionCall
 
 RETRY_MS: Final = 500
 """How long a client is asked to wait before it comes back for a stream that was let go."""
@@ -29,11 +29,13 @@ class Post:
     __slots__ = (
         "_answers",
         "_batch",
+        "_beaten",
         "_connection",
         "_exchange",
         "_stream",
         "_waiting",
         "head",
+        "lines",
         "session",
     )
 
@@ -42,12 +44,16 @@ class Post:
     ) -> None:
         self.session = session
         self.head = head
+        self.lines = b""
+        """Further header lines of an answer that is JSON."""
         self._exchange: Exchange | None = exchange
         self._batch = batch
+        self._beaten = False
         self._stream: EventStream | None = None
         self._connection: Stream | None = None
-        self._answers: list[bytes] = []
-        self._waiting = 0
+        self._answers: dict[int, tuple[Id, bytes]] = {}
+        """What is to be sent, by the place of its request."""
+        self._waiting = 1
         exchange.on_gone = self._gone
 
     def expect(self, answers: int) -> None:
@@ -55,29 +61,43 @@ class Post:
         self._waiting = answers
 
     def send(self, data: bytes) -> None:
-        """Send a message that belongs to one of the requests."""
-        self._open().send(data)
+        """Send a message that belongs to one of the requests. One for a client that is gone and
+        has no event to resume from is dropped."""
+        if self._stream is not None or self._exchange is not None:
+            self._open().send(data)
+
+    @property
+    def can_send(self) -> bool:
+        """Whether what is sent may reach the client."""
+        return self._waiting > 0 and (self._stream is not None or self._exchange is not None)
 
     def let_go(self) -> None:
         """Close the connection before everything is said; the client comes back by GET."""
-        self._open().release(RETRY_MS)
+        if self._exchange is not None:
+            self._open().release(RETRY_MS)
 
-    def answered(self, call: SessionCall, data: bytes | None) -> None:
-        """One of the requests has been answered, or will not be."""
+    def wait(self) -> None:
+        """One of the requests takes its time."""
+        self.session.endpoint.pulse.add(self)
+
+    def answered(self, place: int, data: bytes | None, id: Id = None) -> None:
+        """The request at `place` has been answered, or will not be."""
         self._waiting -= 1
         if self._stream is not None:
             if data is not None:
                 self._stream.send(data)
-            if not self._waiting:
-                self.session.end_stream(self._stream)
-                self._exchange = None
+        elif data is not None:
+            self._answers[place] = id, data
+        if self._waiting:
             return
-        if data is not None:
-            self._answers.append(data)
-        if not self._waiting:
-            self._reply(call)
+        self.session.endpoint.pulse.discard(self)
+        if self._stream is not None:
+            self.session.end_stream(self._stream)
+            self._exchange = None
+        else:
+            self._reply()
 
-    def _reply(self, call: SessionCall) -> None:
+    def _reply(self) -> None:
         exchange, self._exchange = self._exchange, None
         if exchange is None:  # the client is gone, and has no event to resume from
             return
@@ -85,30 +105,34 @@ class Post:
             # 2025-11-25, cancellation: a cancelled request is not answered; the POST is.
             exchange.stream(headers=EVENT_STREAM + self.head.lines).close()
             return
-        status = OK
-        body = self._answers[0]
+        lines = self.head.json + self.lines if self.lines else self.head.json
         if self._batch:
-            body = b"[" + b",".join(self._answers) + b"]"
+            answers = [data for _, (_, data) in sorted(self._answers.items())]
+            exchange.reply(b"[" + b",".join(answers) + b"]", headers=lines)
+            return
+        id, data = self._answers[0]
+        status = status_of(data, id, Era.HANDSHAKE)
+        if status is OK:
+            exchange.reply(data, headers=lines)
         else:
-            status = status_of(body, call.id, Era.HANDSHAKE)
-        self._send_json(exchange, body, status, call)
+            self.session.endpoint.send_json(exchange, data, status, lines)
 
-    def _send_json(
-        self, exchange: Exchange, body: bytes, status: Status, call: SessionCall
-    ) -> None:
-        lines = self.head.json + call.lines if call.lines else self.head.json
-        if status is not OK:
-            lines += self.session.endpoint.challenge(status)
-        exchange.reply(body, status=status.code, headers=lines)
+    def beat(self) -> None:
+        """Answer by a stream what has taken a while: proxies and clients give up what stays
+        silent, and a stream can be resumed."""
+        if self._beaten:
+            self.session.endpoint.pulse.discard(self)
+            if self._exchange is not None:
+                self._open()
+        self._beaten = True
 
     def _open(self) -> EventStream:
         if self._stream is None:
             self._stream = self.session.new_stream()
-            exchange = self._exchange
-            if exchange is not None:
-                self._connection = exchange.stream(headers=EVENT_STREAM + self.head.lines)
+            if self._exchange is not None:
+                self._connection = self._exchange.stream(headers=EVENT_STREAM + self.head.lines)
                 self._stream.connect(self._connection)
-            for answer in self._answers:
+            for _, (_, answer) in sorted(self._answers.items()):
                 self._stream.send(answer)
             self._answers.clear()
         return self._stream

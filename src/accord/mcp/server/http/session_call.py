@@ -79,23 +79,25 @@ class NotificationSource:
 class SessionCall(SessionLink):
     """A request that is being served; implements `Source` and `Link`."""
 
-    __slots__ = ("_channel", "_over", "_post", "_running", "id", "lines")
+    __slots__ = ("_channel", "_over", "_place", "_post", "_running", "id")
 
     def __init__(
-        self, post: Post, principal: Principal | None, channel: ChannelInfo, id: Id
+        self,
+        post: Post,
+        principal: Principal | None,
+        channel: ChannelInfo,
+        id: Id,
+        *,
+        place: int = 0,
     ) -> None:
         super().__init__(post.session, principal)
         self._post = post
         self._channel = channel
         self._running: Cancellable | None = None
         self._over = False
+        self._place = place
+        """Its place in a batch."""
         self.id = id
-        self.lines = b""
-        """Header lines of the response, where it is JSON."""
-
-    def session_add(self) -> None:
-        """Let the request be found by its id."""
-        self._session.add(self)
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
         """Take what the dispatcher gave."""
@@ -103,6 +105,7 @@ class SessionCall(SessionLink):
             self.answer(answer)
         else:
             self._running = cast(Cancellable, answer)
+            self._post.wait()
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         return Context(
@@ -118,7 +121,7 @@ class SessionCall(SessionLink):
             self._over = True
             self._session.discard(self)
             self._session.touch()
-            self._post.answered(self, data)
+            self._post.answered(self._place, data, self.id)
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only requests are dispatched")
@@ -137,7 +140,7 @@ class SessionCall(SessionLink):
 
     async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
         session = self._session
-        send = session.listen().send if self._over else self._post.send
+        send = self._post.send if self._post.can_send else session.listen().send
         return await session.ask(method, params, into=into, timeout=timeout, send=send)
 
     def close_stream(self) -> None:
@@ -154,5 +157,5 @@ class InitializeCall(SessionCall):
         session = self._session
         if session.state.phase is not Phase.NEW:
             session.endpoint.sessions.add(session)
-            self.lines = f"{SESSION}: {session.id}\r\n".encode("ascii")
+            self._post.lines = f"{SESSION}: {session.id}\r\n".encode("ascii")
         super().answer(data)

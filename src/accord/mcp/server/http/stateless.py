@@ -38,6 +38,7 @@ class StatelessCall:
     """A request that is being served; implements `Source` and `Link`."""
 
     __slots__ = (
+        "_beaten",
         "_endpoint",
         "_ends",
         "_exchange",
@@ -65,6 +66,7 @@ class StatelessCall:
         self._stream: Stream | None = None
         self._running: Cancellable | None = None
         self._over = False
+        self._beaten = False
         self._ends: list[Callable[[], None]] | None = None
         self.principal = principal
         self.session: Session | None = None
@@ -76,6 +78,7 @@ class StatelessCall:
         else:
             self._running = cast(Cancellable, answer)
             self._exchange.on_gone = self.cancel_by_disconnect
+            self._endpoint.pulse.add(self)
 
     # The dispatcher's callbacks: see `Source`
 
@@ -93,10 +96,11 @@ class StatelessCall:
             return
         self._over = True
         head = self._head
+        if self._running is not None:
+            self._endpoint.pulse.discard(self)
         if self._stream is not None:
             if data is not None:
                 self._stream.write(encode_event(data))
-            self._endpoint.pulse.discard(self)
             self._stream.close()
         elif data is None:
             self._exchange.reply(b"", status=202, headers=head.lines)
@@ -105,8 +109,7 @@ class StatelessCall:
             if status is OK:
                 self._exchange.reply(data, headers=head.json)
             else:
-                lines = head.json + self._endpoint.challenge(status)
-                self._exchange.reply(data, status=status.code, headers=lines)
+                self._endpoint.send_json(self._exchange, data, status, head.json)
         self._end()
 
     def settle(self, response: Success | Failure | Invalid) -> None:
@@ -115,12 +118,8 @@ class StatelessCall:
     # What the handler can do: see `Link`
 
     def notify(self, method: str, params: Any) -> None:
-        if self._over:
-            return
-        if self._stream is None:
-            self._stream = self._exchange.stream(headers=EVENT_STREAM + self._head.lines)
-            self._endpoint.pulse.add(self)
-        self._stream.write(encode_event(notification(method, params)))
+        if not self._over:
+            self._open().write(encode_event(notification(method, params)))
 
     def announce(self, method: str, params: Any) -> None:
         """Nobody hears what belongs to no request: clients listen by a request of their own."""
@@ -145,8 +144,16 @@ class StatelessCall:
     # The stream
 
     def beat(self) -> None:
-        if self._stream is not None:
-            self._stream.write(KEEP_ALIVE)
+        """Show that the request is being served, by a stream once that has taken a while:
+        proxies and clients give up what stays silent."""
+        if self._beaten:
+            self._open().write(KEEP_ALIVE)
+        self._beaten = True
+
+    def _open(self) -> Stream:
+        if self._stream is None:
+            self._stream = self._exchange.stream(headers=EVENT_STREAM + self._head.lines)
+        return self._stream
 
     def cancel_by_disconnect(self) -> None:
         """2026-07-28, Streamable HTTP: closing the stream cancels the request."""
