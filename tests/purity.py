@@ -1,4 +1,5 @@
-"""Which modules are pure: all of `accord.jsonrpc` beside those that drive it.
+"""Which modules are pure: all of `accord.jsonrpc` beside those that drive it, and all of
+`accord.mcp.protocol`.
 
 Run as a program it prints their files, for coverage's `--include`.
 """
@@ -9,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = ("accord/jsonrpc", "accord/mcp/protocol")
 
 
 def driving_modules() -> frozenset[str]:
@@ -22,7 +24,7 @@ def driving_modules() -> frozenset[str]:
 def pure_files() -> list[Path]:
     """The files of the pure modules, relative to the project."""
     driving = driving_modules()
-    files = (ROOT / "src" / "accord" / "jsonrpc").rglob("*.py")
+    files = [file for package in PACKAGES for file in (ROOT / "src" / package).rglob("*.py")]
     return [file.relative_to(ROOT) for file in sorted(files) if _name(file) not in driving]
 
 

@@ -1,0 +1,70 @@
+"""Which code says what, by era and profile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accord.jsonrpc.errors import RpcError
+from accord.mcp.protocol.codes import CASES, Profile, failure, http_status
+from accord.mcp.protocol.versions import Era
+
+
+@pytest.mark.req("M-11")
+@pytest.mark.parametrize(
+    ("case", "handshake", "stateless", "extended"),
+    [
+        ("resource_not_found", -32002, -32602, -32001),
+        ("tool_not_found", -32602, -32602, -32002),
+        ("prompt_not_found", -32602, -32602, -32003),
+        ("invalid_cursor", -32602, -32602, -32071),
+        ("prompt_argument_missing", -32602, -32602, -32043),
+        ("header_mismatch", -32020, -32020, -32020),
+        ("capability_not_supported", -32004, -32021, -32004),
+        ("not_initialized", -32005, -32600, -32005),
+        ("message_too_large", -32012, -32600, -32012),
+        ("rate_limited", -32010, -32603, -32010),
+        ("insufficient_permissions", -32055, -32603, -32055),
+    ],
+)
+def test_a_failure_has_the_code_of_its_era_and_profile(
+    case: str, handshake: int, stateless: int, extended: int
+) -> None:
+    def code(era: Era, profile: Profile) -> int:
+        error = failure(case, "m", era=era, profile=profile, more=1)
+        assert (error.message, error.data) == ("m", {"reason": case, "more": 1})
+        return error.code
+
+    assert code(Era.HANDSHAKE, "standard") == handshake
+    assert code(Era.HANDSHAKE, "extended") == extended
+    assert code(Era.STATELESS, "standard") == code(Era.STATELESS, "extended") == stateless
+
+
+ALLOWED = {-32020, -32021, -32022}
+"""2026-07-28, error codes: all that the protocol defines in the range that it reserves."""
+
+
+@pytest.mark.req("M-11")
+@pytest.mark.parametrize("case", CASES)
+def test_the_stateless_era_has_no_codes_that_it_does_not_define(case: str) -> None:
+    code = CASES[case].stateless
+    assert code in ALLOWED or not -32099 <= code <= -32020
+    assert code not in (-32002, -32042)
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        ({"reason": "header_mismatch"}, 400),
+        ({"reason": "method_not_found"}, 404),
+        ({"reason": "tool_not_found"}, 200),
+        ({"reason": "of the application"}, 200),
+        ({"reason": 7}, 200),
+        ({}, 200),
+        ("text", 200),
+        (None, 200),
+    ],
+)
+def test_an_error_has_its_status(data: Any, status: int) -> None:
+    assert http_status(RpcError("m", code=-32000, data=data)) == status
