@@ -29,10 +29,13 @@ def snake(text: str, otherwise: str) -> str:
 
 
 def pascal(texts: Iterable[str], otherwise: str) -> str:
-    """`UserName`, of all the words together."""
+    """`UserName`, of all the words together. It begins with a capital, which a `snake` name has
+    nowhere: `otherwise` stands before letters that have none."""
     found = [word for text in texts for word in words(text)]
-    joined = "".join(word[:1].upper() + word[1:] for word in found)
-    return _identifier(joined, otherwise, otherwise)
+    joined = _identifier(
+        "".join(word[:1].upper() + word[1:] for word in found), otherwise, otherwise
+    )
+    return joined if joined[:1].isupper() else otherwise + joined
 
 
 def camel(text: str, otherwise: str) -> str:
