@@ -32,10 +32,9 @@ def pascal(texts: Iterable[str], otherwise: str) -> str:
     """`UserName`, of all the words together. It begins with a capital, which a `snake` name has
     nowhere: `otherwise` stands before letters that have none."""
     found = [word for text in texts for word in words(text)]
-    joined = _identifier(
-        "".join(word[:1].upper() + word[1:] for word in found), otherwise, otherwise
-    )
-    return joined if joined[:1].isupper() else otherwise + joined
+    joined = "".join(word[:1].upper() + word[1:] for word in found)
+    name = _identifier(joined, otherwise, otherwise)
+    return name if name[:1].isupper() else otherwise + name
 
 
 def camel(text: str, otherwise: str) -> str:

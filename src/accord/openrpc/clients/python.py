@@ -235,7 +235,7 @@ class _Writer:
         kind = "Blocking" if self._blocking else ""
         below: dict[str, str] = {}
         for attribute, each in place.places.items():
-            below[attribute] = self._scope.claim(pascal((*each.path, "methods"), "Type"))
+            below[attribute] = self._scope.claim(f"{pascal(each.path, 'Type')}Methods")
             yield from self._place(each, below[attribute])
         members = {*place.places, *place.methods}
         block = [f"class {name}({kind}Methods):"]
