@@ -19,6 +19,7 @@ from accord.mcp.protocol.asking import (
 from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.definitions import Implementation, Tool
 from accord.mcp.protocol.params import AnswerableParams, LogLevel, LogParams, ProgressParams
+from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.log_levels import is_wanted
@@ -151,7 +152,7 @@ class Context:
             params = ProgressParams(
                 progress_token=token, progress=progress, total=total, message=message
             )
-            self._tell("notifications/progress", params)
+            self._tell("notifications/progress", in_version(self.version, params))
         return DONE
 
     def log(self, level: LogLevel, data: Any, *, logger: str = "") -> Done:
