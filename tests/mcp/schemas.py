@@ -279,8 +279,9 @@ def _problems(message: Any, version: str, definition: str) -> Iterator[str]:
     if definition not in document[key]:
         yield f"{version} has no {definition}: {json.dumps(message)[:300]}"
         return
-    properties = document[key][definition].get("properties", {})
-    if isinstance(message, dict) and "method" in message and "jsonrpc" not in properties:
+    described = document[key][definition]
+    whole = "jsonrpc" in described.get("properties", {}) or "allOf" in described
+    if isinstance(message, dict) and "method" in message and not whole:
         # up to 2025-06-18, requests are described without what JSON-RPC adds
         message = {name: it for name, it in message.items() if name not in ("jsonrpc", "id")}
     for error in _validator(version, definition).iter_errors(message):

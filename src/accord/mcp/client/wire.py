@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from accord.jsonrpc.call import Call
+from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.peer import Peer
 from accord.mcp.protocol.params import CancelledParams
+
+PING_SECONDS = 30.0
 
 _NOT_CANCELLED = frozenset(("initialize", "server/discover"))
 """2025-11-25, cancellation: `initialize` must not be cancelled. The probe may be sent to a
@@ -42,7 +45,8 @@ class Wire(Protocol):
         """Send a notification; it has arrived before whatever is sent after this returns."""
 
     async def listening(self) -> None:
-        """Wait until what the server sends beside requests arrives, if it does."""
+        """Wait until what the server sends beside requests arrives, if it does (the handshake
+        era)."""
 
     async def close(self) -> None: ...
 
@@ -74,7 +78,12 @@ class DuplexWire:
         await self._peer.notify(method, params)
 
     async def listening(self) -> None:
-        pass
+        # A round trip: whatever was told before has been heard then, the end of a handshake too.
+        try:
+            await self._peer.call("ping", {}, timeout=PING_SECONDS)
+        except RpcError as error:
+            if not error.remote:  # else it was an answer, too
+                raise
 
     async def close(self) -> None:
         await self._peer.close(drain=0)
