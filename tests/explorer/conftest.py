@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from accord import serve
 from tests.explorer.library import DOCUMENT, library
-from tests.explorer.visit import Visit, pages_for, visiting
+from tests.explorer.visit import Visit, pages_for, visiting_with
 from tests.node_packages import node_packages
 
 
@@ -52,7 +52,23 @@ async def url(heard: list[Any]) -> AsyncIterator[str]:
         yield server.url
 
 
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def page(browser: Browser) -> AsyncIterator[Page]:
+    """A window for all visits that need nothing special: making one takes a while."""
+    context = await browser.new_context()
+    yield await context.new_page()
+    await context.close()
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def visit(browser: Browser, url: str) -> AsyncIterator[Visit]:
-    async with visiting(browser, url) as visit:
-        yield visit
+async def visit(page: Page, url: str) -> AsyncIterator[Visit]:
+    """A visit by somebody who was never here."""
+    await page.goto(f"{url}/openrpc.json")
+    await page.evaluate("localStorage.clear(); sessionStorage.clear()")
+    try:
+        async with visiting_with(page, url) as visit:
+            yield visit
+    finally:
+        await page.unroute_all(behavior="ignoreErrors")
+        await page.context.clear_permissions()
+        await page.context.set_offline(False)

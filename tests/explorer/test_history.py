@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from playwright.async_api import Browser
 
-from tests.explorer.visit import Visit, lines
+from tests.explorer.visit import Visit, lines, visiting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("O-13")]
 
@@ -130,11 +131,12 @@ async def test_what_others_wrote_into_storage_does_no_harm(visit: Visit, words: 
     assert await rows(visit) == []
 
 
-async def test_without_storage_everything_else_works(visit: Visit) -> None:
-    await visit.page.add_init_script(
-        """for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(
-            window, name, { get() { throw new DOMException("no", "SecurityError"); } })"""
-    )
-    await visit.open("desk.headers")
-    assert await visit.send() == "Result"
-    assert len(await rows(visit)) == 1
+async def test_without_storage_everything_else_works(browser: Browser, url: str) -> None:
+    async with visiting(browser, url) as visit:
+        await visit.page.add_init_script(
+            """for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(
+                window, name, { get() { throw new DOMException("no", "SecurityError"); } })"""
+        )
+        await visit.open("desk.headers")
+        assert await visit.send() == "Result"
+        assert len(await rows(visit)) == 1

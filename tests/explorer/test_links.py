@@ -6,6 +6,7 @@ import json
 from urllib.parse import quote
 
 import pytest
+from playwright.async_api import expect
 
 from tests.explorer.visit import Visit
 
@@ -14,11 +15,11 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("O-13")
 
 async def test_a_link_opens_its_method(visit: Visit) -> None:
     await visit.open("loans.borrow")
-    assert await visit.current() == "loans.borrow"
+    await visit.chose("loans.borrow")
     await visit.go("desk.echo")
     assert visit.page.url == f"{visit.url}/explore#/method/desk.echo"
     await visit.page.go_back()
-    assert await visit.current() == "loans.borrow"
+    await visit.chose("loans.borrow")
 
 
 async def test_a_link_fills_a_call_in_and_sends_nothing(visit: Visit) -> None:
@@ -53,11 +54,13 @@ async def test_params_by_position_are_filled_in(visit: Visit) -> None:
     assert await visit.button("By position").get_attribute("aria-pressed") == "true"
 
 
-@pytest.mark.parametrize("params", ["{", "7", "", "%", "%FF", "[" * 1000])
-async def test_a_link_with_broken_params_says_so(visit: Visit, params: str) -> None:
-    await visit.open("books.get", f"?params={params}")
-    assert await visit.page.locator("#method h1").inner_text() == "books.get"
-    if params:
+async def test_a_link_with_broken_params_says_so(visit: Visit) -> None:
+    await visit.open()
+    for params in ("{", "7", "%", "%FF", "[" * 1000):
+        await visit.page.evaluate(
+            "hash => { location.hash = hash }", f"#/method/books.get?params={params}"
+        )
+        await expect(visit.page.locator("#params")).to_have_value(params.replace("%FF", "\ufffd"))
         assert len(await visit.problems()) == 1
         assert await visit.page.locator("#send").is_disabled()
 
@@ -67,13 +70,13 @@ async def test_a_link_with_broken_params_says_so(visit: Visit, params: str) -> N
 )
 async def test_a_link_to_no_method_says_so(visit: Visit, name: str) -> None:
     await visit.page.goto(f"{visit.url}/explore#/method/{name}")
-    assert await visit.page.locator("#method h1").inner_text() == "No such method"
+    await visit.shows("No such method")
     assert await visit.page.locator("#method p code").first.inner_text() == name
     await visit.page.get_by_text("See all methods").click()
-    assert await visit.page.locator("#method h1").inner_text() == "Lending library"
+    await visit.shows("Lending library")
 
 
 async def test_a_fragment_of_somebody_else_changes_nothing(visit: Visit) -> None:
     await visit.open("books.get")
     await visit.page.evaluate("location.hash = '#elsewhere'")
-    assert await visit.page.locator("#method h1").inner_text() == "books.get"
+    await visit.shows("books.get")

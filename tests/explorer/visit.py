@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from playwright.async_api import Browser, Locator, Page
+from playwright.async_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
 
 from accord.openrpc.explorer import explorer_pages
 from accord.transports.pages import Page as Shown, Pages
@@ -28,7 +28,7 @@ def pages_for(document: Any) -> Pages:
 
 
 class Visit:
-    """One page in a browser of its own, and everything that went wrong on it."""
+    """One page, and everything that went wrong on it."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
@@ -37,18 +37,27 @@ class Visit:
         self.faults: list[str] = []
         """Console errors, exceptions, breaches of the policy, requests to somewhere else."""
         page.set_default_timeout(SECONDS)
-        page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
-        page.on("console", lambda message: self._hear(message.type, message.text))
-        page.on("request", lambda request: self._see(request.url))
+        page.on("pageerror", self._break)
+        page.on("console", self._hear)
+        page.on("request", self._see)
 
-    def _hear(self, kind: str, text: str) -> None:
-        if kind in ("error", "warning"):
-            self.faults.append(f"console: {text}")
+    def leave(self) -> None:
+        """Stop listening: the page may be visited again."""
+        self.page.remove_listener("pageerror", self._break)
+        self.page.remove_listener("console", self._hear)
+        self.page.remove_listener("request", self._see)
 
-    def _see(self, url: str) -> None:
+    def _break(self, error: Error) -> None:
+        self.faults.append(f"exception: {error}")
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.faults.append(f"console: {message.text}")
+
+    def _see(self, request: Request) -> None:
         origin = "/".join(self.url.split("/")[:3])
-        if not url.startswith((f"{origin}/", "data:")):
-            self.faults.append(f"request: {url}")
+        if not request.url.startswith((f"{origin}/", "data:", "about:")):
+            self.faults.append(f"request: {request.url}")
 
     async def open(self, method: str = "", query: str = "") -> None:
         """Load the page, at a method of it."""
@@ -60,6 +69,7 @@ class Visit:
     async def go(self, method: str) -> None:
         """Choose a method on the page as it is."""
         await self.page.locator(f'#list [data-method="{method}"]').click()
+        await self.chose(method)
 
     def field(self, path: str) -> Locator:
         """The field of a parameter, or of something inside one: `book/title`."""
@@ -111,8 +121,15 @@ class Visit:
         """The methods in the list at the left."""
         return await self.page.locator("#list .list-name").all_inner_texts()
 
-    async def current(self) -> str:
-        return await self.page.locator("#list [aria-current=page] .list-name").inner_text()
+    async def shows(self, title: str) -> None:
+        """Wait until this is what the page is about."""
+        await expect(
+            self.page.locator("#method h1 > span, #method h1:not(:has(span))")
+        ).to_have_text(title)
+
+    async def chose(self, method: str) -> None:
+        """Wait until this method is the one that is marked in the list."""
+        await expect(self.page.locator("#list [aria-current=page] .list-name")).to_have_text(method)
 
 
 async def lines(shown: Locator) -> list[str]:
@@ -122,11 +139,19 @@ async def lines(shown: Locator) -> list[str]:
 
 @asynccontextmanager
 async def visiting(browser: Browser, url: str, **options: Any) -> AsyncIterator[Visit]:
-    """A visit with storage of its own; nothing may go wrong on it that `faults` is not rid of."""
+    """A visit with a browser window of its own."""
     context = await browser.new_context(**options)
-    visit = Visit(await context.new_page(), url)
     try:
-        yield visit
-        assert visit.faults == []
+        async with visiting_with(await context.new_page(), url) as visit:
+            yield visit
     finally:
         await context.close()
+
+
+@asynccontextmanager
+async def visiting_with(page: Page, url: str) -> AsyncIterator[Visit]:
+    """A visit on which nothing may go wrong that its `faults` are not rid of."""
+    visit = Visit(page, url)
+    yield visit
+    visit.leave()
+    assert visit.faults == []

@@ -42,15 +42,27 @@ export class App {
     this.list = new MethodList(byId("list"), /** @type {HTMLInputElement} */ (byId("search")), description);
     this.caller.changed = () => this._callerChanged();
     this.fillIn = this.fillIn.bind(this);
+    /** @type {string | null} */
+    this._routed = null;
     window.addEventListener("hashchange", () => this.route());
     this._showEndpoint();
+    this.route();
+  }
+
+  /**
+   * Goes to a place at once; the browser's own event would come later.
+   * @param {string} hash
+   */
+  go(hash) {
+    window.location.hash = hash;
     this.route();
   }
 
   /** Shows what the address says. */
   route() {
     const place = readPlace(window.location.hash);
-    if (place === null) return;
+    if (place === null || window.location.hash === this._routed) return;
+    this._routed = window.location.hash;
     const method = this.description.methods.find(({ name }) => name === place.method) ?? null;
     this.callView = method === null ? null : this._viewOf(method);
     this.list.select(method?.name ?? null);
@@ -64,7 +76,7 @@ export class App {
     main.scrollTop = 0;
     this.closeMenu();
     if (place.params !== null || place.notification) this.callView?.fillIn(place.params ?? undefined, place.notification, FROM_LINK);
-    this.show(method === null && this.tab === "call" ? "call" : this.tab === "history" || this.tab === "batch" ? this.tab : "call");
+    this.show(this.tab);
   }
 
   /**
@@ -74,8 +86,8 @@ export class App {
    */
   fillIn(method, params, notification = false) {
     this.tab = "call";
-    window.location.hash = hashOf(method);
-    this.route();
+    this.go(hashOf(method));
+    this.show("call");
     this.callView?.fillIn(params === undefined ? undefined : write(params), notification, "Filled in. Nothing was sent.");
     byId("side").scrollTop = 0;
   }

@@ -57,6 +57,15 @@ export function outside(address, ...children) {
 }
 
 /**
+ * A name that may be broken behind its dots, and not in the middle of a word.
+ * @param {string} name
+ * @returns {(Node | string)[]}
+ */
+export function breakable(name) {
+  return name.split(/(?<=[._/-])/).flatMap((part, index) => (index === 0 ? [part] : [h("wbr"), part]));
+}
+
+/**
  * A button that says what it does.
  * @param {string} label
  * @param {(event: MouseEvent) => void} act

@@ -338,7 +338,7 @@ function unionControl(form, of, shape, id) {
         form.changed();
       },
     },
-  }, h("option", { value: -1 }, of.required ? "Choose a form" : "Not sent"));
+  }, h("option", { value: -1 }, of.required ? "Choose" : "Not sent"));
   for (const [index, option] of options.entries()) select.append(h("option", { value: index }, label(form.references, option)));
   draw();
   return h("div", {}, select, body);

@@ -12,7 +12,7 @@ const MAX_SHOWN = 1_000_000;
  * @param {string} label
  */
 export function jsonView(text, label) {
-  const pre = h("pre", { class: "code", tabindex: 0, role: "region", "aria-label": label });
+  const pre = h("pre", { class: "code", tabindex: 0, role: "group", "aria-label": label });
   let laidOut = text;
   try {
     const pieces = layOut(tokenize(text), "  ");
@@ -32,7 +32,7 @@ export function jsonView(text, label) {
  * @param {string} label
  */
 export function codeView(text, label) {
-  const pre = h("pre", { class: "code", tabindex: 0, role: "region", "aria-label": label }, text);
+  const pre = h("pre", { class: "code", tabindex: 0, role: "group", "aria-label": label }, text);
   return h("div", { class: "code-box" }, copyButton(() => text, pre, label), pre);
 }
 

@@ -20,9 +20,9 @@ export function listenToKeys(app) {
       case "/":
         return act(event, () => { app.openMenu(); search.focus(); });
       case "j":
-        return act(event, () => app.list.beside(1)?.click());
+        return act(event, () => step(app, 1));
       case "k":
-        return act(event, () => app.list.beside(-1)?.click());
+        return act(event, () => step(app, -1));
       case "?":
         return act(event, () => sheet().showModal());
       case "Enter":
@@ -43,13 +43,19 @@ function sheet() {
 /** @param {App} app @param {KeyboardEvent} event */
 function inSearch(app, event) {
   const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-  if (by !== 0) act(event, () => { app.list.beside(by)?.click(); });
-  else if (event.key === "Enter") act(event, () => { (chosen(app) ?? app.list.links()[0])?.click(); byId("search").blur(); });
+  if (by !== 0) act(event, () => step(app, by));
+  else if (event.key === "Enter") {
+    act(event, () => {
+      step(app, 0);
+      byId("search").blur();
+    });
+  }
 }
 
-/** @param {App} app */
-function chosen(app) {
-  return app.list.links().find((link) => link.dataset.method === app.list.current);
+/** @param {App} app @param {number} by */
+function step(app, by) {
+  const link = app.list.beside(by);
+  if (link !== undefined) app.go(link.hash);
 }
 
 /** @param {App} app */

@@ -1,7 +1,7 @@
 // The methods at the left: in groups, or as they match what is searched for.
 // @ts-check
 
-import { chip, fill, h } from "./dom.js";
+import { breakable, chip, fill, h } from "./dom.js";
 import { hashOf } from "./route.js";
 import { places, search } from "./search.js";
 
@@ -42,7 +42,7 @@ export class MethodList {
     }
   }
 
-  /** The link that is so many further than the current one, or the first. @param {number} by */
+  /** The link that is so many further than the current one; the first where that is not listed. @param {number} by */
   beside(by) {
     const links = this.links();
     const at = links.findIndex((link) => link.dataset.method === this.current);
@@ -87,6 +87,6 @@ export class MethodList {
 /** @param {string} name @param {string[]} words @returns {(Node | string)[]} */
 function highlighted(name, words) {
   const marked = new Set(words.flatMap((word) => places(name, word)));
-  if (marked.size === 0) return [name];
+  if (marked.size === 0) return breakable(name);
   return [...name].map((letter, index) => (marked.has(index) ? h("mark", {}, letter) : letter));
 }

@@ -1,7 +1,7 @@
 // Reads like a page of documentation: what a method is for, takes, gives, and how it fails.
 // @ts-check
 
-import { button, chip, h, outside } from "./dom.js";
+import { breakable, button, chip, h, outside } from "./dom.js";
 import { write } from "./json.js";
 import { jsonView } from "./jsonview.js";
 import { markdown, markdownLine } from "./markdown.js";
@@ -21,7 +21,7 @@ export function methodView(app, method) {
   const { references } = app.description;
   return h("article", {},
     h("p", { class: "kind" }, ...method.tags.flatMap((tag) => [button(tag, () => app.searchFor(tag), { class: "link", title: `Search for ${tag}` }), " · "]), structure(method)),
-    h("h1", {}, method.name, method.deprecated && chip("warn", "deprecated"),
+    h("h1", {}, h("span", {}, ...breakable(method.name)), method.deprecated && chip("warn", "deprecated"),
       button("Fill in the call", () => app.focusCall(), { class: "button small narrow-only" })),
     method.summary !== "" && h("p", { class: "lead" }, ...markdownLine(method.summary)),
     method.description !== "" && markdown(method.description),
@@ -48,7 +48,7 @@ function section(title, ...children) {
 
 /** @param {Method} method */
 function errorTable(method) {
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Errors" }, h("table", {},
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Errors" }, h("table", {},
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Code"), h("th", { scope: "col" }, "Message"))),
     h("tbody", {}, ...method.errors.map(({ code, message, data }) => h("tr", {},
       h("td", { class: "mono" }, code === null ? "" : String(code)),
@@ -101,7 +101,7 @@ export function overview(description) {
       h("h2", {}, group.name),
       group.text !== "" && h("p", { class: "hint" }, group.text),
       h("div", { class: "rows" }, ...group.methods.map((method) => h("a", { class: "row index", href: hashOf(method.name) },
-        h("code", { class: method.deprecated ? "gone" : null }, method.name),
+        h("code", { class: method.deprecated ? "gone" : null }, ...breakable(method.name)),
         h("span", { class: "index-summary" }, method.summary, method.deprecated && " (deprecated)")))))));
 }
 

@@ -11,6 +11,7 @@ import { choices, itemSchema, label, limits, properties, shapeOf } from "./schem
 /** @typedef {{name: string, schema: Json, required?: boolean, deprecated?: boolean, description?: string}} Entry */
 
 const MAX_CHOICES = 40;
+const PLAIN = new Set(["string", "number", "boolean", "null", "any"]);
 
 /**
  * One row for each entry: name, type, what it means, and what is inside.
@@ -79,7 +80,7 @@ function inside(references, schema, open) {
   }
   if (shape.kind === "array") return insideArray(references, shape.schema, open);
   if (shape.kind === "object") {
-    const entries = members(shape.schema);
+    const entries = members(references, shape.schema);
     const what = entries.length === 1 ? "1 member" : `${entries.length} members`;
     return entries.length === 0 ? null : opening(what, open, () => schemaRows(references, entries));
   }
@@ -99,12 +100,13 @@ function insideArray(references, schema, open) {
   return inside(references, item, open);
 }
 
-/** @param {import("./json.js").JsonObject} schema @returns {Entry[]} */
-function members(schema) {
-  /** @type {Entry[]} */
+/** @param {References} references @param {import("./json.js").JsonObject} schema @returns {Entry[]} */
+function members(references, schema) {
   const entries = properties(schema);
-  if (isObject(schema.additionalProperties)) entries.push({ name: "any other name", schema: schema.additionalProperties });
-  return entries;
+  const { additionalProperties: rest } = schema;
+  // Of names that can be any, the type of the whole says already what a plain value is.
+  if (!isObject(rest) || (entries.length === 0 && PLAIN.has(shapeOf(references, rest).kind))) return entries;
+  return [...entries, { name: "any other name", schema: rest, required: false }];
 }
 
 /**
