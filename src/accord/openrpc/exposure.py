@@ -12,12 +12,14 @@ from accord.exposure.naming import Naming, name_routes
 from accord.exposure.selection import Selection, select
 from accord.jsonrpc.router import Router
 from accord.openrpc.api import Api, ApiOptions, NamedApiOptions
+from accord.openrpc.placing import check_path, put_into
 from accord.openrpc.web_info import web_info
 
 
 def expose(
     app: Any,
     *,
+    at: str | None = None,
     router: Router | None = None,
     include: Selection = (),
     exclude: Selection = (),
@@ -35,7 +37,10 @@ def expose(
 ) -> Api:
     """The routes of `app` as methods, called in process and described.
 
-        app.mount("/rpc", expose(app))
+        expose(app, at="/rpc")
+
+    Served `at` a path of `app` itself, where that is one of Starlette or FastAPI, or wherever
+    you put the result, which is an ASGI application.
 
     The routes are those that `app` has now. They are added to `router`, which may have other
     methods, or to a new one. `include` and `exclude` choose, `naming` and `prefix` name, with
@@ -64,4 +69,9 @@ def expose(
         options["title"] = title
     if version is not None:
         options["version"] = version
-    return Api(target, behind=in_process, **options)
+    if at is None:
+        return Api(target, behind=in_process, **options)
+    options["path"] = check_path(at)
+    served = Api(target, behind=in_process, **options)
+    put_into(app, served, options["path"])
+    return served
