@@ -67,6 +67,7 @@ from accord.mcp.protocol.results import (
     CallToolResult,
     Completion,
     GetPromptResult,
+    InputRequiredResult,
     PromptMessage,
     ReadResourceResult,
     Result,
@@ -206,6 +207,18 @@ def test_nothing_is_copied_where_nothing_changes() -> None:
     assert in_version("2025-11-25", result) is result
     assert result_in("2025-11-25", result) is result
     assert result_in("2026-07-28", result) is result
+
+
+def test_a_result_from_elsewhere_is_sent_like_one_of_our_own() -> None:
+    data = b'{"resultType":"complete","contents":[],"ttlMs":5,"cacheScope":"private"}'
+    read = msgspec.json.decode(data, type=ReadResourceResult)
+    for version in VERSIONS[:-1]:
+        assert msgspec.json.encode(result_in(version, read)) == b'{"contents":[]}'
+    assert msgspec.json.encode(result_in("2026-07-28", read)) == (
+        b'{"ttlMs":5,"cacheScope":"private","contents":[]}'
+    )
+    asked = InputRequiredResult(request_state="s")
+    assert result_in("2026-07-28", asked) is asked
 
 
 @pytest.mark.req("M-08")

@@ -3,7 +3,7 @@ sends one adds together with the server's name where the version wants them."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
@@ -20,12 +20,14 @@ from accord.mcp.protocol.meta import Meta
 
 CacheScope: TypeAlias = Literal["public", "private"]
 
+COMPLETE: Final = "complete"
+
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What every result may carry."""
 
     meta: Meta | None = field(name="_meta", default=None)
-    result_type: str = "complete"
+    result_type: str = COMPLETE
     """2026-07-28, overview: an absent one means `complete`."""
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from operator import is_
 from typing import Any, Final, TypeVar
 
-from msgspec import UNSET, Raw, Struct
+from msgspec import NODEFAULT, UNSET, Raw, Struct
 from msgspec.structs import fields, replace
 
 from accord.jsonrpc.codec import encode
@@ -48,7 +48,7 @@ from accord.mcp.protocol.definitions import (
     Tool,
 )
 from accord.mcp.protocol.params import CallToolParams, ProgressParams, PromptReference
-from accord.mcp.protocol.results import CallToolResult, Result
+from accord.mcp.protocol.results import COMPLETE, CacheableResult, CallToolResult, Result
 from accord.mcp.protocol.versions import (
     V2025_03_26,
     V2025_06_18,
@@ -68,6 +68,7 @@ _NAMED: Final = {"title": V2025_06_18, "meta": V2025_06_18, "icons": V2025_11_25
 SINCE: Final[dict[type[Struct], dict[str, str]]] = {
     Annotations: {"last_modified": V2025_06_18},
     AudioContent: _WITH_META,
+    CacheableResult: {"ttl_ms": V2026_07_28, "cache_scope": V2026_07_28},
     CallToolParams: {"task": V2025_11_25},
     CallToolResult: {"structured_content": V2025_06_18},
     ClientCapabilities: {
@@ -94,6 +95,7 @@ SINCE: Final[dict[type[Struct], dict[str, str]]] = {
     ResourceContents: _WITH_META,
     ResourceLink: {"icons": V2025_11_25},
     ResourceTemplate: _NAMED,
+    Result: {"result_type": V2026_07_28},
     Root: _WITH_META,
     Sampling: {"context": V2025_11_25, "tools": V2025_11_25},
     SamplingMessage: {"meta": V2025_11_25},
@@ -110,7 +112,8 @@ SINCE: Final[dict[type[Struct], dict[str, str]]] = {
     },
     TextContent: _WITH_META,
 }
-"""The first version that has a member; what is not listed has always been there."""
+"""The first version that has a member of a type and of those derived from it; what is not
+listed has always been there."""
 
 UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
     CallToolParams: {"task": V2025_11_25},
@@ -139,12 +142,18 @@ def in_version(version: str, value: S) -> S:
 
 
 def result_in(version: str, result: R) -> R:
-    """A result as a client of `version` can read it."""
+    """A result, made here or read from elsewhere, as a client of `version` can read it. That
+    it is complete is left for its sender to say."""
+    own = result.result_type is COMPLETE  # and will not be encoded; what was read would
     if version >= V2026_07_28:
-        return result
+        if own or result.result_type != COMPLETE:
+            return result
+        return replace(result, result_type=COMPLETE)
     if isinstance(result, CallToolResult) and result.structured_content is not UNSET:
         result = _with_structured(version, result)
-    return result if version >= V2025_11_25 else in_version(version, result)
+    if own and version >= V2025_11_25 and not isinstance(result, CacheableResult):
+        return result
+    return in_version(version, result)
 
 
 def _with_structured(version: str, result: Any) -> Any:
@@ -186,6 +195,8 @@ def _of_known_kind(version: str, value: Struct) -> Struct:
 @cache
 def _left_out(version: str, kind: type[Struct]) -> dict[str, Any]:
     """The members of a type that a version does not have, and what they are instead."""
-    names = {name for name, since in SINCE.get(kind, {}).items() if version < since}
-    names |= {name for name, until in UNTIL.get(kind, {}).items() if version > until}
-    return {it.name: it.default for it in fields(kind) if it.name in names}
+    kinds = kind.__mro__
+    names = {it for each in kinds for it, first in SINCE.get(each, {}).items() if version < first}
+    names |= {it for each in kinds for it, last in UNTIL.get(each, {}).items() if version > last}
+    known = {it.name: it.default for it in fields(kind) if it.default is not NODEFAULT}
+    return {name: known[name] for name in names & known.keys()}

@@ -28,9 +28,8 @@ class Replies:
 
     def finish(self, result: Result, incoming: Incoming) -> Any:
         """What is sent as the result of this request."""
-        if incoming.era is Era.HANDSHAKE:
-            return result_in(incoming.version, result)
-        return Raw(self.stateless(result))
+        result = result_in(incoming.version, result)
+        return result if incoming.era is Era.HANDSHAKE else Raw(self.stateless(result))
 
     def stateless(self, result: Result) -> bytes:
         """A result that tells its type and its server (2026-07-28, overview)."""
