@@ -57,7 +57,7 @@ from accord.mcp.protocol.versions import (
 )
 from accord.mcp.server.http.answers import Status, failed
 from accord.mcp.server.http.authentication import Authenticator, Refusal
-from accord.mcp.server.http.bodies import Mirrored, mirrored
+from accord.mcp.server.http.bodies import NOTHING_MIRRORED, Mirrored, mirrored
 from accord.mcp.server.http.event_stream import parse_event_id
 from accord.mcp.server.http.events import Event, EventStore, MemoryEvents
 from accord.mcp.server.http.gate import Gate, McpHead
@@ -243,6 +243,11 @@ class McpEndpoint:
                 self._refuse(head, exchange, 400, None, _bad_id())
                 return
             found = mirrored(what.params)
+            if found is NOTHING_MIRRORED and what.params is not UNSET:
+                message = sort(what)
+                if isinstance(message, Invalid):  # params that are neither object nor array
+                    self._refuse_invalid(head, message, exchange)
+                    return
             if _is_stateless(head, what.method, found):
                 self._stateless(head, principal, what, found, exchange)
             elif what.method == "initialize" and head.session_id is None:
@@ -261,8 +266,7 @@ class McpEndpoint:
             )
         else:
             assert isinstance(message, Invalid)
-            self.statistics.invalid_received += 1
-            self._refuse(head, exchange, 400, message.id, message.error)
+            self._refuse_invalid(head, message, exchange)
 
     # The stateless era
 
@@ -527,6 +531,10 @@ class McpEndpoint:
         self, head: McpHead, exchange: Exchange, status: int, id: Any, error: RpcError
     ) -> None:
         exchange.reply(failed(id, error), status=status, headers=head.json)
+
+    def _refuse_invalid(self, head: McpHead, message: Invalid, exchange: Exchange) -> None:
+        self.statistics.invalid_received += 1
+        self._refuse(head, exchange, 400, message.id, message.error)
 
     def _then(
         self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
