@@ -25,6 +25,7 @@ _HOMES = {
     "Roots": "accord.mcp.server.questions",
     "Sample": "accord.mcp.server.questions",
     "Server": "accord.mcp.server.server",
+    "TaskSettings": "accord.mcp.server.tasks.settings",
     "TextContent": "accord.mcp.protocol.content",
     "ToolAnnotations": "accord.mcp.protocol.definitions",
     "ToolError": "accord.mcp.server.tool",
@@ -65,4 +66,5 @@ if TYPE_CHECKING:
         Sample as Sample,
     )
     from accord.mcp.server.server import Server as Server
+    from accord.mcp.server.tasks.settings import TaskSettings as TaskSettings
     from accord.mcp.server.tool import ToolError as ToolError

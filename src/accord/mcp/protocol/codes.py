@@ -46,6 +46,9 @@ CASES: Final = {
     "insufficient_permissions": Case(-32055, -32603, -32055, status=403),
     "invalid_request_state": Case(-32602, -32602, -32602),
     "task_not_found": Case(-32602, -32602, -32081),
+    "task_cancelled": Case(-32603, -32603, -32084),
+    "max_concurrent_tasks": Case(-32603, -32603, -32087, status=429),
+    "task_already_completed": Case(-32602, -32602, -32090),
 }
 
 

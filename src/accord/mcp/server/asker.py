@@ -26,7 +26,7 @@ class Asker:
     ) -> None:
         self.elicitations = Elicitations()
         self.profile: Profile = profile
-        self._timeout = timeout
+        self.timeout = timeout
         self._seal = StateSeal(state_keys, seconds=state_seconds)
 
     def begin(self, incoming: Incoming, params: AnswerableParams) -> Asking:
@@ -36,6 +36,6 @@ class Asker:
         return Requests(
             incoming,
             profile=self.profile,
-            timeout=self._timeout,
+            timeout=self.timeout,
             elicitations=self.elicitations,
         )

@@ -53,15 +53,18 @@ class Core:
             prompts,
             resources,
             subscriptions,
+            tasks,
             tools,
         )
+        from accord.mcp.server.tasks.tasks import Tasks
 
         self.server = server
         self.admission = Admission(server.codes)
         self.replies = Replies(server.info)
         self.asker = server.asker
+        self.tasks = Tasks(self, server.task_settings)
         self.router = Router()
-        for feature in (lifecycle, tools, resources, prompts, completion, subscriptions):
+        for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
             for name, row in feature.methods(self).items():
                 self.router.put(raw_method(self._plan(row), name))
             for name, hear in feature.notifications(self).items():

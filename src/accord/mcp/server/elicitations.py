@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accord.mcp.server.link import Link
+from accord.mcp.server.session import Session
 
 MAX_OPEN: Final = 10_000
 """How many are remembered; of more, the oldest are forgotten."""
@@ -15,13 +16,16 @@ class Elicitations:
 
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
+        self._sessions: set[Session] = set()
 
     def __len__(self) -> int:
         return len(self._links)
 
     def remember(self, id: str, link: Link) -> None:
-        if id not in self._links:
-            link.at_end(lambda: self._forget(id, link))
+        session = link.session
+        if session is not None and session not in self._sessions:
+            self._sessions.add(session)
+            link.at_end(lambda: self._forget(session))
         self._links[id] = link
         if len(self._links) > MAX_OPEN:
             del self._links[next(iter(self._links))]
@@ -33,6 +37,7 @@ class Elicitations:
         if link is not None:
             link.announce("notifications/elicitation/complete", {"elicitationId": id})
 
-    def _forget(self, id: str, link: Link) -> None:
-        if self._links.get(id) is link:
+    def _forget(self, session: Session) -> None:
+        self._sessions.discard(session)
+        for id in [id for id, link in self._links.items() if link.session is session]:
             del self._links[id]

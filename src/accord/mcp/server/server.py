@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
 from msgspec.structs import replace
 
@@ -27,6 +27,8 @@ from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.params import SubscriptionFilter
 from accord.mcp.protocol.results import CacheScope
+from accord.mcp.protocol.tasks import EXTENSION
+from accord.mcp.protocol.versions import V2025_11_25, Era, era
 from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
@@ -44,12 +46,16 @@ from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.replies import Replies
 from accord.mcp.server.resource import ServedResource
+from accord.mcp.server.tasks.settings import TaskSettings
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.visibility import S, View
 
 if TYPE_CHECKING:
     from accord.mcp.server.serving import serve
     from accord.transports.web.asgi import WebAsgi
+
+TASKS: Final[dict[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+"""What a server of 2025-11-25 whose tools may run as tasks can do with them."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,6 +82,7 @@ class Server:
         ask_timeout: float | None = None,
         state_keys: Sequence[bytes] = (),
         state_seconds: float = 3600.0,
+        tasks: TaskSettings | None = None,
     ) -> None:
         self.info = Implementation(
             name=name,
@@ -105,8 +112,9 @@ class Server:
         )
         """How handlers ask their clients. `state_keys` seal what a client brings back with its
         answers: all workers that serve the same clients need the same."""
+        self.task_settings = TaskSettings() if tasks is None else tasks
         self.lifespan_value: Any = None
-        self._page_size = page_size
+        self.page_size = page_size
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
         self.resources.observers.append(lambda: self.listeners.tell(RESOURCES_CHANGED))
         self.prompts.observers.append(lambda: self.listeners.tell(PROMPTS_CHANGED))
@@ -202,7 +210,16 @@ class Server:
             prompts=ListFeature(list_changed=True) if len(self.prompts) else None,
             completions={} if len(self.completions) else None,
             logging={},
+            tasks=TASKS if self.has_task_tools and version == V2025_11_25 else None,
+            extensions={EXTENSION: {}}
+            if self.has_task_tools and era(version) is Era.STATELESS
+            else None,
         )
+
+    @property
+    def has_task_tools(self) -> bool:
+        """Whether calls of any tool may be tasks."""
+        return any(tool.task_support != "forbidden" for tool in self.tools)
 
     def supported(self, wanted: SubscriptionFilter) -> SubscriptionFilter:
         """The part of a subscription that this server honours."""
@@ -250,7 +267,7 @@ class Server:
     def ready_list(self, member: str, replies: Replies) -> ReadyList:
         return ReadyList(
             member,
-            page_size=self._page_size,
+            page_size=self.page_size,
             ttl_ms=self.ttl_ms,
             profile=self.codes,
             finish=replies.finish_list,

@@ -26,10 +26,20 @@ class Phase(Enum):
 class Session:
     """One client that shakes hands. Changed only by the methods of the lifecycle."""
 
-    __slots__ = ("capabilities", "client_info", "log_level", "phase", "subscriptions", "version")
+    __slots__ = (
+        "capabilities",
+        "client_info",
+        "key",
+        "log_level",
+        "phase",
+        "subscriptions",
+        "version",
+    )
 
     def __init__(self) -> None:
         self.phase = Phase.NEW
+        self.key = ""
+        """What is the session's own, such as its tasks, is found by; empty until needed."""
         self.version: str = LATEST_HANDSHAKE
         self.client_info: Implementation | None = None
         self.capabilities = ClientCapabilities()

@@ -34,7 +34,15 @@ class ToolError(Exception):
 class ServedTool:
     """One tool of a server."""
 
-    __slots__ = ("_handler", "definition", "input_schema", "output", "scopes", "task_support")
+    __slots__ = (
+        "_handler",
+        "definition",
+        "input_schema",
+        "output",
+        "scopes",
+        "starts_task",
+        "task_support",
+    )
 
     def __init__(
         self,
@@ -50,6 +58,7 @@ class ServedTool:
         timeout: float | None = None,
         scopes: tuple[str, ...] = (),
         task: TaskSupport = "forbidden",
+        starts_task: bool = False,
     ) -> None:
         name = getattr(function, "__name__", "") if name is None else name
         try:
@@ -71,6 +80,9 @@ class ServedTool:
         )
         self.scopes = frozenset(scopes)
         self.task_support: TaskSupport = task
+        """Whether calls of it may, or must, run as tasks."""
+        self.starts_task = starts_task
+        """Whether its function says itself when the task begins, by `context.start_task()`."""
 
     def call(
         self, arguments: Raw | UnsetType, context: Context, era: Era

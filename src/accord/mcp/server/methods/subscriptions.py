@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.meta import SUBSCRIPTION_ID
@@ -18,9 +20,15 @@ from accord.mcp.server.listeners import (
     Change,
     params_of,
 )
+from accord.mcp.server.tasks.record import TaskRecord
+from accord.mcp.server.tasks.tasks import check_extension
+from accord.mcp.server.tasks.wire import heard
 
 if TYPE_CHECKING:
     from accord.mcp.server.core import Core
+
+MAX_TASKS: Final = 1_000
+"""How many tasks one request can listen to."""
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -36,11 +44,12 @@ class _Subscriptions:
         self._core = core
 
     async def listen(self, params: ListenParams, incoming: Incoming) -> Any:
-        server = self._core.server
-        wanted = server.supported(params.notifications)
+        server, tasks = self._core.server, self._core.tasks
+        wanted = await self._with_tasks(server.supported(params.notifications), incoming)
         id = incoming.context.id
         listener = StreamListener(incoming.link, wanted, id)
         server.listeners.add(listener)
+        tasks.listen(wanted.task_ids, listener.hear_of_task)
         try:
             # 2026-07-28, subscriptions: the acknowledgment comes before everything else.
             incoming.link.notify(
@@ -50,7 +59,20 @@ class _Subscriptions:
             await server.closing.wait()
         finally:
             server.listeners.discard(listener)
+            tasks.stop_listening(wanted.task_ids, listener.hear_of_task)
         return self._core.replies.finish(Result(meta={SUBSCRIPTION_ID: id}), incoming)
+
+    async def _with_tasks(
+        self, wanted: SubscriptionFilter, incoming: Incoming
+    ) -> SubscriptionFilter:
+        """With those tasks alone that the client may know of. Raises RpcError for a client that
+        wants to hear of tasks and does not declare their extension."""
+        if not wanted.task_ids:
+            return wanted
+        check_extension(incoming)
+        ids = list(dict.fromkeys(wanted.task_ids))[:MAX_TASKS]
+        known = await self._core.tasks.among(ids, incoming)
+        return replace(wanted, task_ids=[record.id for record in known])
 
 
 class StreamListener:
@@ -73,3 +95,6 @@ class StreamListener:
         if change.uri in self._uris if change.uri else change in self._lists:
             params = {"_meta": {SUBSCRIPTION_ID: self._id}, **params_of(change)}
             self._link.notify(change.method, params)
+
+    def hear_of_task(self, record: TaskRecord) -> None:
+        self._link.notify("notifications/tasks", heard(record, self._id))

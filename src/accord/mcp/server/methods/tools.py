@@ -5,9 +5,12 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
+from accord.mcp.protocol.versions import Era
 from accord.mcp.server.core import Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.versions_seen import tool_in
@@ -56,6 +59,11 @@ class _Tools:
                 name=params.name[:100],
             )
         self._core.server.check_scopes(tool.scopes, incoming)
+        if tool.task_support != "forbidden" or params.task is not UNSET:
+            tasks = self._core.tasks
+            if tasks.wants(tool, params, incoming):
+                later = tool.starts_task and incoming.era is Era.STATELESS
+                return (tasks.start_when_told if later else tasks.start)(tool, params, incoming)
         context = self._core.context(incoming, params)
         result = tool.call(params.arguments, context, incoming.era)
         finish = self._core.replies.finish

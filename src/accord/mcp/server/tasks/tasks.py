@@ -1,0 +1,416 @@
+"""The tasks of one server: they are created, run, watched, cancelled and forgotten here.
+
+A task is run by the process that created it. What happens to it is written to the store and
+heard of from there, so that any process can tell its status, take answers and cancel it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from inspect import isawaitable
+from secrets import token_hex, token_urlsafe
+from typing import TYPE_CHECKING, Any
+
+from msgspec import UNSET, Raw
+from msgspec.structs import replace
+
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.failures import is_foreseen, to_wire
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.meta import RELATED_TASK
+from accord.mcp.protocol.params import CallToolParams
+from accord.mcp.protocol.results import CallToolResult
+from accord.mcp.protocol.tasks import EXTENSION, CreateTaskResult
+from accord.mcp.protocol.versions import V2025_11_25, Era
+from accord.mcp.server.context import Context
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.link import Link
+from accord.mcp.server.once import Once
+from accord.mcp.server.tasks.owners import ends_with_session, owner_of
+from accord.mcp.server.tasks.record import TaskRecord, task_error
+from accord.mcp.server.tasks.settings import MIN_TTL_MS, TaskSettings
+from accord.mcp.server.tasks.store import Hear, MemoryTaskStore, TaskStore
+from accord.mcp.server.tasks.task_asking import TaskAsking
+from accord.mcp.server.tasks.task_link import TaskLink
+from accord.mcp.server.tasks.wire import created, task, task_result
+from accord.mcp.server.tool import ServedTool
+
+if TYPE_CHECKING:
+    from accord.mcp.server.core import Core
+
+log = logging.getLogger("accord.mcp")
+
+MAX_MESSAGE = 200
+"""How much of a failure's text becomes the message of a status."""
+
+
+class Running:
+    """A task that this process runs."""
+
+    __slots__ = ("asking", "context", "incoming", "is_ending", "link", "work")
+
+    def __init__(
+        self, incoming: Incoming, link: Link, context: Context, asking: TaskAsking
+    ) -> None:
+        self.incoming = incoming
+        self.link = link
+        """The way to the client that created it."""
+        self.context = context
+        self.asking = asking
+        self.work: asyncio.Task[None] | None = None
+        self.is_ending = False
+
+
+class Tasks:
+    """All tasks that the clients of one server may ask for."""
+
+    def __init__(self, core: Core, settings: TaskSettings) -> None:
+        self._core = core
+        self._server = core.server
+        self._settings = settings
+        self.store: TaskStore = settings.store or MemoryTaskStore()
+        self._running: dict[str, Running] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._waiting: dict[str, set[asyncio.Future[None]]] = {}
+        self._listeners: dict[str, set[Hear]] = {}
+        self._sessions: set[str] = set()
+        self._chores: set[asyncio.Task[Any]] = set()
+        self._closer: asyncio.Task[None] | None = None
+        self.store.observe(self._changed)
+
+    @property
+    def running(self) -> int:
+        """How many tasks this process runs."""
+        return len(self._running)
+
+    # Whether a call becomes a task
+
+    def wants(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> bool:
+        """Whether this call is to be a task. Raises RpcError if it must be one and cannot, or
+        must not be one and is asked to."""
+        if incoming.era is Era.STATELESS:
+            return self._wants_by_extension(tool, incoming)
+        has_tasks = incoming.version == V2025_11_25 and self._server.has_task_tools
+        if params.task is UNSET or not has_tasks:
+            if tool.task_support == "required":
+                raise self._not_found("this tool can only be called as a task", incoming)
+            # 2025-11-25, tasks: who does not declare tasks ignores the wish for one
+            return False
+        if tool.task_support == "forbidden":
+            raise self._not_found("this tool cannot be called as a task", incoming)
+        return True
+
+    def _wants_by_extension(self, tool: ServedTool, incoming: Incoming) -> bool:
+        """Tasks extension: the server decides, for clients that declare the extension."""
+        if tool.task_support == "forbidden":
+            return False
+        if _has_extension(incoming):
+            return True
+        if tool.task_support == "required":
+            raise missing_extension(incoming)
+        return False
+
+    def _not_found(self, why: str, incoming: Incoming) -> RpcError:
+        # 2025-11-25, tasks, tool-level negotiation: -32601 in both cases
+        return failure(
+            "method_not_found",
+            f"Method not found: {why}",
+            era=incoming.era,
+            profile=self._server.codes,
+        )
+
+    # Running
+
+    async def start(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
+        """Run a call as a task; its handle is the result. Raises RpcError if there are too many."""
+        context = self._core.context(incoming, params)
+        record = await self._create(params, incoming)
+        self._adopt(
+            record,
+            context,
+            incoming,
+            lambda: tool.call(params.arguments, context, incoming.era),
+        )
+        return self._handle(record, incoming)
+
+    async def start_when_told(
+        self, tool: ServedTool, params: CallToolParams, incoming: Incoming
+    ) -> Any:
+        """Run a call that becomes a task when its handler says so. Until then it is like any
+        other: its result is the result, and its questions are asked in rounds.
+
+        Tasks extension, creation: what is asked before a task is created is asked in rounds.
+        """
+        context = self._core.context(incoming, params)
+        begun: asyncio.Future[TaskRecord] = asyncio.get_running_loop().create_future()
+        work = asyncio.ensure_future(
+            _result(lambda: tool.call(params.arguments, context, incoming.era))
+        )
+
+        async def begin() -> None:
+            record = await self._create(params, incoming)
+            self._adopt(record, context, incoming, lambda: work)
+            begun.set_result(record)
+
+        context.move(begin_task=begin)
+        try:
+            await asyncio.wait((work, begun), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not begun.done():
+                work.cancel()
+                context.end()
+            raise
+        if begun.done():
+            return self._handle(begun.result(), incoming)
+        finish = self._core.replies.finish
+        return await self._core.answer(work, context, incoming, lambda it: finish(it, incoming))
+
+    async def _create(self, params: CallToolParams, incoming: Incoming) -> TaskRecord:
+        settings, now = self._settings, time.time()
+        owner = owner_of(incoming)
+        record = TaskRecord(
+            id=token_urlsafe(24),
+            owner=owner,
+            created=now,
+            updated=now,
+            ttl_ms=self._ttl(params),
+            poll_ms=settings.poll_ms,
+        )
+        if not await self.store.add(
+            record, most=settings.max_tasks, most_of_owner=settings.max_tasks_per_owner
+        ):
+            raise failure(
+                "max_concurrent_tasks",
+                "There are too many tasks",
+                era=incoming.era,
+                profile=self._server.codes,
+            )
+        loop = asyncio.get_running_loop()
+        self._timers[record.id] = loop.call_later(
+            record.ttl_ms / 1000, lambda: self._spawn(self.forget(record.id))
+        )
+        if ends_with_session(owner) and owner not in self._sessions:
+            self._sessions.add(owner)
+            incoming.link.at_end(lambda: self._spawn(self._forget_owner(owner)))
+        return record
+
+    def _ttl(self, params: CallToolParams) -> int:
+        wanted = UNSET if params.task is UNSET else params.task.ttl
+        if wanted is UNSET:
+            return self._settings.ttl_ms
+        return min(max(wanted, MIN_TTL_MS), self._settings.max_ttl_ms)
+
+    def _adopt(
+        self,
+        record: TaskRecord,
+        context: Context,
+        incoming: Incoming,
+        call: Callable[[], Any],
+    ) -> None:
+        """Run `call` as the task of `record`."""
+        link = TaskLink(incoming.link, record.id, incoming.era)
+        moved = Incoming(incoming.context, link, incoming.meta, incoming.era, incoming.version)
+        once = Once() if context.asking is None else context.asking.once
+        asking = TaskAsking(record.id, moved, self.store, self._server.codes, once)
+        context.move(incoming=moved, asking=asking)
+        running = self._running[record.id] = Running(moved, incoming.link, context, asking)
+        running.work = asyncio.create_task(self._run(record.id, running, call))
+        if self._closer is None:
+            self._closer = asyncio.create_task(self._close_with_server())
+
+    async def _run(self, id: str, running: Running, call: Callable[[], Any]) -> None:
+        try:
+            await self._conclude(id, running, await _result(call))
+        except asyncio.CancelledError:
+            running.is_ending = True
+            await self._end(id, "cancelled", message="The task was cancelled.")
+        except Exception as error:
+            running.is_ending = True
+            told = self._told(id, error)
+            message = told.message[:MAX_MESSAGE]
+            await self._end(id, "failed", message=message, error=task_error(told))
+        finally:
+            running.context.end()
+            del self._running[id]
+            if not self._running and self._closer is not None:
+                self._closer.cancel()
+                self._closer = None
+
+    async def _conclude(self, id: str, running: Running, result: CallToolResult) -> None:
+        running.is_ending = True
+        incoming = running.incoming
+        if incoming.era is Era.STATELESS:
+            # Tasks extension, execution errors: a tool that reports an error has completed.
+            data = encode(self._core.replies.finish(result, incoming))
+            await self._end(id, "completed", result=Raw(data))
+            return
+        meta = {RELATED_TASK: {"taskId": id}, **(result.meta or {})}
+        data = encode(self._core.replies.finish(replace(result, meta=meta), incoming))
+        # 2025-11-25, tasks, execution errors: a tool that reports an error has failed.
+        status = "failed" if result.is_error else "completed"
+        message = _first_text(result) if result.is_error else ""
+        await self._end(id, status, message=message, result=Raw(data))
+
+    async def _end(self, id: str, status: Any, **outcome: Any) -> None:
+        await self.store.change(id, lambda record: record.ended(status, time.time(), **outcome))
+
+    def _told(self, id: str, error: Exception) -> RpcError:
+        correlation_id = token_hex(8)
+        if not is_foreseen(error):
+            log.error("task %s failed [%s]", id, correlation_id, exc_info=error)
+        return to_wire(error, correlation_id=correlation_id)
+
+    def _handle(self, record: TaskRecord, incoming: Incoming) -> Any:
+        if incoming.era is Era.STATELESS:
+            return self._core.replies.finish(created(record), incoming)
+        return CreateTaskResult(task=task(record))
+
+    # Asking for tasks
+
+    async def find(self, id: str, incoming: Incoming) -> TaskRecord:
+        """A task of whoever asks. Raises RpcError for one that is not there, or another's."""
+        record = await self.store.get(id)
+        if record is None or not _may_see(record, incoming):
+            raise failure(
+                "task_not_found",
+                "Task not found",
+                era=incoming.era,
+                profile=self._server.codes,
+            )
+        return record
+
+    async def owned(self, incoming: Incoming) -> list[TaskRecord]:
+        """The tasks of whoever asks, oldest first."""
+        now = time.time()
+        records = await self.store.of_owner(owner_of(incoming))
+        return [record for record in records if record.expires > now]
+
+    async def among(self, ids: Iterable[str], incoming: Incoming) -> list[TaskRecord]:
+        """Those of the tasks with these ids that whoever asks may know of."""
+        records = [await self.store.get(id) for id in ids]
+        return [it for it in records if it is not None and _may_see(it, incoming)]
+
+    async def cancel(self, id: str) -> TaskRecord | None:
+        """Cancel a task; None if it was over."""
+        return await self.store.change(
+            id,
+            lambda record: record.ended(
+                "cancelled", time.time(), message="The task was cancelled by request."
+            ),
+        )
+
+    def next_change(self, id: str) -> Awaitable[None]:
+        """Done when the task changes from what it is now, or is forgotten."""
+        waiting = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(id, set()).add(waiting)
+        waiting.add_done_callback(lambda done: self._stop_waiting(id, done))
+        return waiting
+
+    def listen(self, ids: Iterable[str], hear: Hear) -> None:
+        """Have `hear` called with the records of these tasks when they change."""
+        for id in ids:
+            self._listeners.setdefault(id, set()).add(hear)
+
+    def stop_listening(self, ids: Iterable[str], hear: Hear) -> None:
+        for id in ids:
+            hearing = self._listeners.get(id, set())
+            hearing.discard(hear)
+            if not hearing:
+                self._listeners.pop(id, None)
+
+    def wake(self, id: str) -> None:
+        """Let those who wait for a task look at it again."""
+        for waiting in tuple(self._waiting.get(id, ())):
+            if not waiting.done():
+                waiting.set_result(None)
+
+    def _stop_waiting(self, id: str, waiting: asyncio.Future[None]) -> None:
+        others = self._waiting.get(id, set())
+        others.discard(waiting)
+        if not others:
+            self._waiting.pop(id, None)
+
+    def _changed(self, record: TaskRecord) -> None:
+        """A task has changed, here or in another process."""
+        running = self._running.get(record.id)
+        if running is not None:
+            if record.status != "cancelled":
+                running.asking.hear(record)
+            elif running.work is not None and not running.is_ending:
+                running.work.cancel()
+            if running.incoming.era is Era.HANDSHAKE:
+                running.link.announce("notifications/tasks/status", task_result(record))
+        self.wake(record.id)
+        for hear in tuple(self._listeners.get(record.id, ())):
+            hear(record)
+
+    # The end
+
+    async def forget(self, id: str) -> None:
+        """A task whose time is over, or whom nobody can ask for: it is stopped and removed."""
+        timer = self._timers.pop(id, None)
+        if timer is not None:
+            timer.cancel()
+        await self.store.remove(id)
+        running = self._running.get(id)
+        if running is not None and running.work is not None:
+            running.work.cancel()
+        self.wake(id)
+
+    async def _forget_owner(self, owner: str) -> None:
+        self._sessions.discard(owner)
+        for record in await self.store.of_owner(owner):
+            await self.forget(record.id)
+
+    async def _close_with_server(self) -> None:
+        await self._server.closing.wait()
+        self._closer = None
+        for running in tuple(self._running.values()):
+            if running.work is not None:
+                running.work.cancel()
+
+    def _spawn(self, chore: Coroutine[Any, Any, Any]) -> None:
+        """Do something that nobody waits for, and let it be found until it is done."""
+        work = asyncio.ensure_future(chore)
+        self._chores.add(work)
+        work.add_done_callback(self._chores.discard)
+
+
+def missing_extension(incoming: Incoming) -> RpcError:
+    """The error for a client that needs the extension and does not declare it."""
+    return failure(
+        "capability_not_supported",
+        "Missing required client capability",
+        era=incoming.era,
+        requiredCapabilities={"extensions": {EXTENSION: {}}},
+    )
+
+
+def check_extension(incoming: Incoming) -> None:
+    """Raises RpcError unless the client declares the extension."""
+    if not _has_extension(incoming):
+        raise missing_extension(incoming)
+
+
+def _may_see(record: TaskRecord, incoming: Incoming) -> bool:
+    """Whether a client may know of a task. Another's is as good as none."""
+    return record.owner == owner_of(incoming) and record.expires > time.time()
+
+
+def _has_extension(incoming: Incoming) -> bool:
+    return EXTENSION in (incoming.capabilities.extensions or {})
+
+
+async def _result(call: Callable[[], Any]) -> Any:
+    result = call()
+    return await result if isawaitable(result) else result
+
+
+def _first_text(result: CallToolResult) -> str:
+    texts = [each.text for each in result.content if isinstance(each, TextContent)]
+    return texts[0][:MAX_MESSAGE] if texts else ""

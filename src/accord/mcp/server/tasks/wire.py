@@ -1,0 +1,98 @@
+"""Tasks as clients see them, in each form."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Raw, to_builtins
+
+from accord.mcp.protocol.meta import RELATED_TASK, SUBSCRIPTION_ID
+from accord.mcp.protocol.tasks import (
+    CancelledTask,
+    CompletedTask,
+    DetailedTask,
+    FailedTask,
+    InputRequiredTask,
+    Task,
+    TaskCreated,
+    TaskError,
+    TaskResult,
+    WorkingTask,
+)
+from accord.mcp.server.tasks.record import TaskRecord
+
+
+def task(record: TaskRecord) -> Task:
+    """A task of 2025-11-25."""
+    return Task(**_members(record))
+
+
+def task_result(record: TaskRecord) -> TaskResult:
+    """What 2025-11-25 answers `tasks/get` with."""
+    return TaskResult(**_members(record))
+
+
+def created(record: TaskRecord) -> TaskCreated:
+    """What 2026-07-28 answers a call with that became a task."""
+    return TaskCreated(status=record.status, **_extension_members(record))
+
+
+def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> DetailedTask:
+    """All that 2026-07-28 tells of a task."""
+    members = _extension_members(record)
+    if meta is not None:
+        members["meta"] = meta
+    match record.status:
+        case "working":
+            return WorkingTask(**members)
+        case "input_required":
+            return InputRequiredTask(**members, input_requests=record.questions)
+        case "completed":
+            return CompletedTask(**members, result=record.result or Raw(b"{}"))
+        case "failed":
+            error = record.error or TaskError(-32603, "Internal error")
+            return FailedTask(**members, error=error)
+        case "cancelled":
+            return CancelledTask(**members)
+
+
+def heard(record: TaskRecord, subscription: Any) -> DetailedTask:
+    """What a subscription of 2026-07-28 hears of a task."""
+    return detailed(record, {SUBSCRIPTION_ID: subscription})
+
+
+def related(params: Any, id: str) -> dict[str, Any]:
+    """Params with the task that they belong to (2025-11-25, tasks, related messages)."""
+    members: dict[str, Any] = {} if params is None else to_builtins(params)
+    meta = {**members.get("_meta", {}), RELATED_TASK: {"taskId": id}}
+    return {**members, "_meta": meta}
+
+
+def _members(record: TaskRecord) -> dict[str, Any]:
+    return {
+        "task_id": record.id,
+        "status": record.status,
+        "status_message": record.message,
+        "created_at": _time(record.created),
+        "last_updated_at": _time(record.updated),
+        "ttl": record.ttl_ms,
+        "poll_interval": record.poll_ms,
+    }
+
+
+def _extension_members(record: TaskRecord) -> dict[str, Any]:
+    return {
+        "task_id": record.id,
+        "status_message": record.message,
+        "created_at": _time(record.created),
+        "last_updated_at": _time(record.updated),
+        "ttl_ms": record.ttl_ms,
+        "poll_interval_ms": record.poll_ms,
+    }
+
+
+def _time(seconds: float) -> str:
+    """ISO 8601, in UTC."""
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
