@@ -11,9 +11,7 @@ from types import ModuleType
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import pytest
-from msgspec import Raw
 
 from accord import (
     CallTimeoutError,
@@ -26,26 +24,12 @@ from accord import (
 )
 from accord.openrpc import Api
 from tests.clients.documents import EVERYTHING, document, method, param, ref
+from tests.clients.echo import Echo
 from tests.clients.modules import python_client
 from tests.openrpc.zoo import zoo
 
 ZOO = python_client(Api(zoo(), title="Zoo", version="1").document(), "zoo_client")
 ALL = python_client(EVERYTHING, "everything_client")
-
-
-class Echo(Router):
-    """A router whose methods answer with the first of their params, and note what arrived."""
-
-    def __init__(self, *names: str) -> None:
-        super().__init__()
-        self.seen: list[Any] = []
-        for name in names:
-            self.add(self._answer, name)
-
-    def _answer(self, *args: Raw, **kwargs: Raw) -> Raw | None:
-        params: Any = kwargs or list(args)
-        self.seen.append(msgspec.json.decode(msgspec.json.encode(params)))
-        return next(iter(args or kwargs.values()), None)
 
 
 @asynccontextmanager
