@@ -210,6 +210,41 @@ def test_schemas_may_be_deep() -> None:
     assert parameter.path == ("a",) * 5_000
 
 
+KEYWORDS = ("x-mcp-header", "properties", "items", "anyOf", "oneOf", "type", "enum", "const", "a")
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["string", "integer", "null", "Region", "é", ""]),
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYWORDS), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYWORDS), VALUES, max_size=5))
+def test_no_schema_breaks_the_search_for_annotations(given: dict[str, Any]) -> None:
+    try:
+        found = parameter_headers(given)
+    except ValueError as error:
+        assert str(error).startswith("x-mcp-header ")  # noqa: PT017
+    else:
+        assert all(it.header.isascii() and it.path for it in found)
+
+
+@given(st.dictionaries(st.sampled_from(["region", "options"]), VALUES))
+def test_a_server_takes_the_headers_that_a_client_makes(arguments: dict[str, Any]) -> None:
+    params = {"name": "add", "arguments": arguments}
+    try:
+        headers = request_headers("tools/call", params, [REGION, PRIORITY])
+    except ValueError:
+        assert check(GOOD, params) is not None
+    else:
+        assert check(headers, params) is None
+
+
 # A client's headers
 
 

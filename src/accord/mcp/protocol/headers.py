@@ -180,7 +180,9 @@ def _compare(headers: Mapping[str, str], header: str, expected: str) -> str | No
     value = headers.get(header.lower())
     if value is None:
         return f"{header} header is missing"
-    return None if value.strip(" \t") == expected else _mismatch(header, value, expected)
+    if value == expected or value.strip(" \t") == expected:
+        return None
+    return _mismatch(header, value, expected)
 
 
 def _compare_encoded(headers: Mapping[str, str], header: str, expected: str) -> str | None:
