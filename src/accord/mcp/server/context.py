@@ -257,9 +257,9 @@ class Context:
             ),
         )
 
-    async def roots(self) -> list[Root]:
+    async def roots(self, *, key: str = "") -> list[Root]:
         """The places that the server may work in."""
-        return await self._ask("", Roots())
+        return await self._ask(key, Roots())
 
     async def ask(self, **questions: Question[Any]) -> dict[str, Any]:
         """Ask several questions together: `await context.ask(name=Elicit(…), tale=Sample(…))`.
