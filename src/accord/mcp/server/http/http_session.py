@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.calls import Calls
-from accord.jsonrpc.errors import ConnectionClosedError
+from accord.jsonrpc.errors import ConnectionClosedError, ConnectionLostError
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success, id_key
 from accord.jsonrpc.session import Session as Asked
 from accord.mcp.protocol.params import CancelledParams, RequestId
@@ -149,14 +150,19 @@ class HttpSession:
         call, data = self._asked.prepare(
             method, params, timeout=timeout, longest=None, idempotent=False, message=None
         )
-        send(data)
+        try:
+            send(data)
+        except ConnectionLostError:
+            call.cancel()
+            raise
         try:
             result: T = decode_result(await call.answer(), into, method)
         except (asyncio.CancelledError, TimeoutError):
             # 2025-11-25, cancellation: whoever gives a request up says so
             assert isinstance(call.id, int)
             given_up = CancelledParams(request_id=call.id, reason="nobody waits for it any more")
-            send(notification("notifications/cancelled", given_up))
+            with suppress(ConnectionLostError):
+                send(notification("notifications/cancelled", given_up))
             raise
         return result
 

@@ -10,6 +10,7 @@ from msgspec import UnsetType
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import ConnectionLostError
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
 from accord.mcp.protocol.headers import SESSION
@@ -45,8 +46,13 @@ class SessionLink:
         self._session.at_end(callback)
 
     async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
-        send = self._session.listen().send
-        return await self._session.ask(method, params, into=into, timeout=timeout, send=send)
+        return await self._session.ask(method, params, into=into, timeout=timeout, send=self._say)
+
+    def _say(self, data: bytes) -> None:
+        """Send a message that has no better place. Raises ConnectionLostError."""
+        if self._session.announcements is None:
+            raise ConnectionLostError("the client does not listen for requests of the server")
+        self._session.announcements.send(data)
 
     def cancel(self, id: RequestId) -> None:
         self._session.cancel(id)
@@ -138,10 +144,11 @@ class SessionCall(SessionLink):
         if not self._over:
             self._post.send(notification(method, params))
 
-    async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
-        session = self._session
-        send = self._post.send if self._post.can_send else session.listen().send
-        return await session.ask(method, params, into=into, timeout=timeout, send=send)
+    def _say(self, data: bytes) -> None:
+        if self._post.can_send:
+            self._post.send(data)
+        else:
+            super()._say(data)
 
     def close_stream(self) -> None:
         if not self._over:
