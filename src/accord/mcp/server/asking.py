@@ -25,6 +25,7 @@ from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.params import AnswerableParams
 from accord.mcp.protocol.results import InputRequiredResult
+from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.elicitations import Elicitations
 from accord.mcp.server.incoming import Incoming
@@ -110,7 +111,7 @@ class Requests:
             self._elicitations.remember(question.id, self._incoming.link)
         raw = await self._incoming.link.ask(
             question.method,
-            question.params(self._incoming.version),
+            params_of(question, self._incoming.version),
             into=Raw,
             timeout=self._timeout,
         )
@@ -264,10 +265,16 @@ def invalid_answer(key: str, problem: str, era: Era, profile: Profile = "standar
 
 def request_of(question: Question[Any], version: str) -> bytes:
     """A question as the stateless era sends it: a request without an id."""
-    params = question.params(version)
+    params = params_of(question, version)
     if params is UNSET:
         return encode({"method": question.method})
     return encode({"method": question.method, "params": params})
+
+
+def params_of(question: Question[Any], version: str) -> Any:
+    """The params of a question, without what `version` does not know; UNSET for none."""
+    params = question.params(version)
+    return params if params is UNSET else in_version(version, params)
 
 
 async def together(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:

@@ -49,7 +49,7 @@ class _Tasks:
         self._core = core
         self._server = core.server
         self._tasks = core.tasks
-        self._claimed: set[tuple[str, str]] = set()
+        self._streams: dict[str, ResultStream] = {}
 
     async def get(self, params: TaskParams, incoming: Incoming) -> Any:
         self._check(incoming)
@@ -78,13 +78,7 @@ class _Tasks:
     async def result(self, params: TaskParams, incoming: Incoming) -> Any:
         self._check(incoming)
         await self._tasks.find(params.task_id, incoming)
-        stream = ResultStream(
-            self._tasks,
-            incoming,
-            self._claimed,
-            self._core.asker.elicitations,
-            self._core.asker.timeout,
-        )
+        stream = ResultStream(self._tasks, self._core.asker, incoming, self._streams)
         return self._outcome(await stream.end_of(params.task_id), incoming)
 
     def _outcome(self, record: TaskRecord, incoming: Incoming) -> Any:

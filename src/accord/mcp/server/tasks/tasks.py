@@ -181,9 +181,14 @@ class Tasks:
             ttl_ms=self._ttl(params),
             poll_ms=settings.poll_ms,
         )
-        if not await self.store.add(
-            record, most=settings.max_tasks, most_of_owner=settings.max_tasks_per_owner
-        ):
+        try:
+            is_kept = await self.store.add(
+                record, most=settings.max_tasks, most_of_owner=settings.max_tasks_per_owner
+            )
+        except asyncio.CancelledError:
+            self._spawn(self.store.remove(record.id))  # nobody would ever run it
+            raise
+        if not is_kept:
             raise failure(
                 "max_concurrent_tasks",
                 "There are too many tasks",
