@@ -13,7 +13,7 @@ import pytest
 from accord import ConnectionLostError, RpcError, TransportError
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Client
-from accord.mcp.client.auth_hook import AuthRequest, StaticAuth
+from accord.mcp.client.auth_hook import AuthRequest
 from accord.mcp.client.listening import Change
 from accord.mcp.protocol.params import ProgressParams
 from tests.mcp.client.scripted import complete, text
@@ -583,7 +583,7 @@ async def test_a_server_that_refuses_all_credentials_is_given_up() -> None:
 async def test_a_fixed_token_is_sent_with_every_request() -> None:
     async with (
         web(sessions({})) as server,
-        Client(server.url, auth=StaticAuth.bearer("secret")),
+        Client(server.url, auth="secret"),
     ):
         pass
     assert {request.headers.get("authorization") for request in server.requests} == {

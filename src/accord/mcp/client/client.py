@@ -28,7 +28,7 @@ from accord.mcp.client.asked import (
     RootsHandler,
     SamplingHandler,
 )
-from accord.mcp.client.auth_hook import Auth
+from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.cache import Cache
 from accord.mcp.client.connecting import Connecting
 from accord.mcp.client.conversation import DEFAULT, Conversation, Options
@@ -82,7 +82,8 @@ class Client:
     `stdio:command`), a command as a list of strings, or a `Server` of this process.
 
     `mode` says which era to speak: "modern" (2026-07-28), "legacy" (up to 2025-11-25), or
-    "auto", which asks the server; `protocol_version` fixes the version itself. `sampling`,
+    "auto", which asks the server; `protocol_version` fixes the version itself. `auth` gives
+    the credentials of an HTTP client; a string is a bearer token. `sampling`,
     `elicitation` and `roots` answer what the server may ask for; `logging` and `progress` are
     told what it tells. A call has `timeout` seconds, and again as many whenever it makes
     progress, up to `longest` in all. A server that is silent for `probe_seconds` when its era
@@ -100,7 +101,7 @@ class Client:
         mode: Mode = "auto",
         protocol_version: str | None = None,
         headers: Mapping[str, str] | None = None,
-        auth: Auth | None = None,
+        auth: Auth | str | None = None,
         sampling: SamplingHandler | None = None,
         sampling_tools: bool = False,
         elicitation: ElicitationHandler | None = None,
@@ -136,7 +137,7 @@ class Client:
             mode=mode,
             version=protocol_version,
             headers=headers or {},
-            auth=auth,
+            auth=StaticAuth.bearer(auth) if isinstance(auth, str) else auth,
             timeout=timeout,
             longest=longest,
             probe_seconds=probe_seconds,

@@ -86,21 +86,19 @@ class Conversation:
     ) -> None:
         self.wire = wire
         self.agreement = agreement
+        self.stateless = agreement.era is Era.STATELESS
         self.identity = identity
         self.inbox = inbox
         self._asked = asked
         self._timeout = timeout
         self._longest = longest
         self._renew = renew
+        self._follows_progress = inbox.follows_progress
         self._sessions = 0
         self._renewing: asyncio.Task[None] | None = None
         self.renewed: list[Callable[[], Awaitable[None]]] = []
         """What is done again when there is a new session."""
         self._set_meta()
-
-    @property
-    def stateless(self) -> bool:
-        return self.agreement.era is Era.STATELESS
 
     @property
     def longest(self) -> float | None:
@@ -133,7 +131,13 @@ class Conversation:
         """Send a request; its result as raw JSON. `params` is taken over."""
         sessions = self._sessions
         try:
-            return await self._ask_once(method, params, options, headers)
+            if options is not DEFAULT or self._follows_progress:
+                return await self._ask_once(method, params, options, headers)
+            # The common case, written out: `_ask_once` would do the same.
+            if self._ready is not None:
+                params["_meta"] = self._ready
+            call = self.wire.begin(method, params, timeout=self._timeout, headers=headers)
+            return await call.answer()
         except SessionGoneError:
             await self._new_session(sessions)
             return await self._ask_once(method, params, options, headers)
@@ -146,12 +150,7 @@ class Conversation:
         headers: Mapping[str, str] | None,
     ) -> Any:
         timeout = self._timeout if options.timeout is UNSET else options.timeout
-        token = None
-        if options is DEFAULT and not self.inbox.follows_progress:
-            if self._ready is not None:
-                params["_meta"] = self._ready
-        else:
-            token = self._put_meta(params, options)
+        token = self._put_meta(params, options)
         if token is None:
             return await self.wire.begin(method, params, timeout=timeout, headers=headers).answer()
         longest = self._longest if options.longest is UNSET else options.longest
@@ -169,7 +168,7 @@ class Conversation:
         if (
             options.progress is not None
             or isinstance(options.longest, int | float)
-            or self.inbox.follows_progress
+            or self._follows_progress
         ):
             token = meta["progressToken"] = self.inbox.track(options.progress)
         if meta:
@@ -196,6 +195,17 @@ class Conversation:
     ) -> Answered:
         """`ask`, and again with answers as long as the result asks for some."""
         raw = await self.ask(method, params, options, headers)
+        return await self.settle(method, params, raw, options, headers)
+
+    async def settle(
+        self,
+        method: str,
+        params: dict[str, Any],
+        raw: Any,
+        options: Options = DEFAULT,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answered:
+        """What a result comes to: it may ask for input, and the request is repeated then."""
         if not self.stateless:
             return Answered(raw, "complete")
         for round in range(MAX_ROUNDS):

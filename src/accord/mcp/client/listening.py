@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct, to_builtins
 
-from accord.jsonrpc.call import Call, decode_result
+from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.errors import ConnectionClosedError, TransportError, own_error
 from accord.mcp.client.conversation import Conversation
 from accord.mcp.client.inbox import News
@@ -145,6 +145,8 @@ class Listening:
         self._changes = Changes()
         self._task: asyncio.Task[None] | None = None
         self._id: Any = None
+        self._early: list[tuple[str, News]] = []
+        """What came before the id of the request was known."""
         self._acknowledged: asyncio.Future[None] | None = None
 
     async def __aenter__(self) -> Changes:
@@ -170,8 +172,10 @@ class Listening:
         self._conversation.inbox.discard(self)
         self._changes.end()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+            tasks = (self._task, self._answer)
+            for task in tasks:
+                task.cancel()  # both: a task that has not begun cancels nothing itself
+            await asyncio.wait(tasks)
         elif self._resubscribe in self._conversation.renewed:
             self._conversation.renewed.remove(self._resubscribe)
             await self._unsubscribe()
@@ -180,7 +184,10 @@ class Listening:
         """Take news from the inbox, if they are for this subscription."""
         if self._conversation.stateless:
             # 2026-07-28, subscriptions: on a shared channel the id tells whose they are.
-            if self._id is None or news.meta.subscription != self._id:
+            if self._id is None:
+                self._early.append((method, news))
+                return
+            if news.meta.subscription != self._id:
                 return
             if method == _ACKNOWLEDGED:
                 if self._acknowledged is not None and not self._acknowledged.done():
@@ -196,16 +203,20 @@ class Listening:
     # The stateless era: a request that stays open
 
     async def _listen(self) -> None:
-        call = await self._open()
-        self._task = asyncio.get_running_loop().create_task(self._stay(call))
+        self._answer = await self._open()
+        self._task = asyncio.get_running_loop().create_task(self._stay())
 
-    async def _open(self) -> Call:
-        """Begin to listen, and wait until the server says that it tells."""
+    async def _open(self) -> asyncio.Task[Any]:
+        """Begin to listen, and wait until the server says that it tells; its last word."""
         acknowledged = self._acknowledged = asyncio.get_running_loop().create_future()
         params = {"notifications": self._wanted.filter()}
+        self._id = None
         call = self._conversation.begin("subscriptions/listen", params)
         self._id = call.id
-        answer = asyncio.ensure_future(call.answer())
+        early, self._early = self._early, []
+        for method, news in early:
+            self.read(method, news)
+        answer = asyncio.get_running_loop().create_task(call.answer())
         try:
             done, _ = await asyncio.wait(
                 (answer, acknowledged),
@@ -220,10 +231,9 @@ class Listening:
         except BaseException:
             answer.cancel()
             raise
-        self._answer = answer
-        return call
+        return answer
 
-    async def _stay(self, call: Call) -> None:
+    async def _stay(self) -> None:
         """Listen until the server ends it, anew when the connection is lost."""
         try:
             while True:
@@ -237,9 +247,6 @@ class Listening:
                     decode_result(raw, Result, "subscriptions/listen")
                     self._changes.end()
                     return
-        except asyncio.CancelledError:
-            self._answer.cancel()
-            raise
         except Exception as error:
             self._changes.end(error)
 
@@ -249,7 +256,7 @@ class Listening:
                 break
             await asyncio.sleep(FIRST_DELAY * 2**attempt * random.uniform(0.5, 1))
             try:
-                await self._open()
+                self._answer = await self._open()
             except TransportError as again:
                 error = again
             else:

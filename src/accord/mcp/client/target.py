@@ -10,9 +10,9 @@ from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.router import Router
+from accord.mcp.client.direct import direct_pair
 from accord.mcp.client.wire import DuplexWire
 from accord.transports.connect import open_channel
-from accord.transports.memory import memory_pair
 from accord.transports.options import Options
 from accord.transports.urls import scheme_of
 
@@ -71,7 +71,7 @@ class _InMemory(DuplexWire):
     """Both ends in this process: what a test wants, and a program with its own server."""
 
     def __init__(self, server: Served, router: Router, limits: Limits) -> None:
-        ours, theirs = memory_pair(limits=limits)
+        ours, theirs = direct_pair(limits)
         self._served = Peer(theirs, server.router, limits=limits)
         super().__init__(Peer(ours, router, limits=limits))
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.errors import InvalidResultError, RpcError
 from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.mcp.client.agreement import lacking
 from accord.mcp.client.conversation import Answered, Conversation, Options
 from accord.mcp.client.json_schema import JsonSchema, TooComplexError
@@ -36,6 +37,9 @@ _METHOD: Final = "tools/call"
 
 class _Result(CallToolResult, frozen=True, kw_only=True, rename="camel"):
     structured_content: Raw | UnsetType = UNSET
+
+
+_decode = msgspec.json.Decoder(_Result).decode
 
 
 class _Wrapped(msgspec.Struct, forbid_unknown_fields=True):
@@ -84,7 +88,16 @@ class Tools:
 
     async def call(self, name: str, arguments: Any, into: Any, options: Options) -> ToolResult[Any]:
         """Call a tool and wait for its result, also where the server makes a task of it."""
-        answered = await self._ask(name, _params(name, arguments), options)
+        params = _params(name, arguments)
+        conversation = self._conversation()
+        if conversation.wire.mirrors:
+            answered = await self._ask(name, params, options)
+        else:
+            raw = await conversation.ask(_METHOD, params, options)
+            result = _complete(raw)
+            if result is not None:  # the common case
+                return self._finish(name, result, into)
+            answered = await conversation.settle(_METHOD, params, raw, options)
         if answered.kind == "task":
             return await self._task_in(name, answered, into).wait()
         return self._result(name, answered, into)
@@ -153,7 +166,9 @@ class Tools:
         return self._read(name, answered.raw, into)
 
     def _read(self, name: str, raw: Any, into: Any) -> ToolResult[Any]:
-        result: _Result = decode_result(raw, _Result, _METHOD)
+        return self._finish(name, decode_result(raw, _Result, _METHOD), into)
+
+    def _finish(self, name: str, result: _Result, into: Any) -> ToolResult[Any]:
         known = self._known.get(name)
         structured: Any = result.structured_content
         if not result.is_error and known is not None and known.output is not None:
@@ -175,6 +190,15 @@ class Tools:
                 return decode_result(decode_result(raw, _Wrapped, what).result, into, what)
             except InvalidResultError:
                 raise error from None
+
+
+def _complete(raw: Any) -> _Result | None:
+    """A result that is what it should be; None for one of another type, or malformed."""
+    try:
+        result = _decode(raw)
+    except REFUSALS:
+        return None
+    return result if result.result_type == "complete" else None
 
 
 def _params(name: str, arguments: Any) -> dict[str, Any]:
