@@ -191,6 +191,14 @@ EVERYTHING = document(
                 {"type": "null"},
             ]
         },
+        "Jungle": {
+            "description": "Trees and trees.",
+            "anyOf": [
+                {"type": "object", "additionalProperties": ref("Jungle")},
+                *({"type": "array", "items": {"anyOf": [ref("Jungle"), ref(name)]}} for name in ("Cup", "Lamp", "Colour", "Range")),
+            ],
+        },
+        "Loop": {"type": "array", "items": {"type": "array", "items": ref("Loop")}},
         "Pair": {
             "type": "array",
             "items": [ref("Colour"), {"type": "string", "format": "byte"}],

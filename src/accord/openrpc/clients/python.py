@@ -6,7 +6,6 @@ identifier made by `names`; nothing else of it does, whatever it says.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from keyword import iskeyword
 from typing import Final
@@ -24,6 +23,8 @@ from accord.openrpc.clients.model import (
 )
 from accord.openrpc.clients.names import Scope, pascal, snake
 from accord.openrpc.clients.prose import line
+from accord.openrpc.clients.python_aliases import alias_lines
+from accord.openrpc.clients.python_imports import IMPORTED, MODULES, imports
 from accord.openrpc.clients.python_text import (
     STEP,
     WIDTH,
@@ -33,49 +34,10 @@ from accord.openrpc.clients.python_text import (
     paragraph,
     string,
 )
-from accord.openrpc.clients.python_types import Alias, PythonTypes, is_dictionary
+from accord.openrpc.clients.python_types import PythonTypes, is_dictionary
 from accord.openrpc.clients.tree import Place, grow
 
-_MODULES: Final = {
-    "builtins": "import builtins",
-    "dt": "import datetime as dt",
-    "msgspec": "import msgspec",
-}
-_STANDARD: Final = {
-    "decimal": ("Decimal",),
-    "typing": (
-        "TYPE_CHECKING",
-        "Any",
-        "ClassVar",
-        "Literal",
-        "NotRequired",
-        "TypeAlias",
-        "TypedDict",
-    ),
-    "uuid": ("UUID",),
-}
-_INSTALLED: Final = {
-    "accord": ("RpcError",),
-    "accord.openrpc.clients.stub": (
-        "AsyncClient",
-        "BlockingClient",
-        "BlockingMethods",
-        "Call",
-        "Errors",
-        "Methods",
-        "Returns",
-        "either",
-        "given",
-        "open_record",
-        "placed",
-    ),
-    "accord.sync": ("connect",),
-    "msgspec": ("UNSET", "UnsetType"),
-}
-_IMPORTED: Final = frozenset(
-    name for home in (_STANDARD, _INSTALLED) for names in home.values() for name in names
-)
-_HIDDEN: Final = frozenset({*_MODULES, *_IMPORTED, "self"})
+_HIDDEN: Final = frozenset({*MODULES, *IMPORTED, "self"})
 """What no field, parameter or method may be called: the source around it means something else."""
 _OWN: Final = ("batch", "close", "connect", "peer", "using")
 """What a client has beside the methods of the API."""
@@ -94,20 +56,20 @@ class _Writer:
     def __init__(self, api: Api, *, flat: bool, blocking: bool) -> None:
         self._api = api
         self._blocking = blocking
-        self._scope = Scope({"Client", "None", "True", "False", *_IMPORTED}, between="")
+        self._scope = Scope({"Client", "None", "True", "False", *IMPORTED}, between="")
         self._types = PythonTypes(api.declarations.values(), self._scope)
         self._errors = self._name_errors()
         self._root = grow(api.methods, flat=flat, identifier=_attribute, taken=_OWN)
 
     def write(self, command: str) -> str:
         methods = [*self._place(self._root, "Client")]
-        records = [block for each in self._types.records() for block in self._record(*each)]
-        aliases = [line for each in self._types.aliases for line in ("", *_alias(each))][1:]
+        records = [self._record(*each) for each in self._types.records()]
+        aliases = [row for each in self._types.aliases for row in ("", *alias_lines(each))][1:]
         errors = [*self._error_classes()]
         blocks = [*records, *([aliases] if aliases else []), *errors, *methods]
         body = "\n\n\n".join("\n".join(each) for each in blocks) + "\n"
         gap = ["", ""] if body.startswith("class") else [""]
-        return "\n".join([*self._head(command), *_imports(body), *gap, body])
+        return "\n".join([*self._head(command), *imports(body), *gap, body])
 
     def _head(self, command: str) -> Block:
         called = f"{line(self._api.title)} {line(self._api.version)}".strip()
@@ -123,10 +85,9 @@ class _Writer:
 
     # Types
 
-    def _record(self, name: str, declared: Declaration, record: Record) -> Iterator[Block]:
+    def _record(self, name: str, declared: Declaration, record: Record) -> Block:
         if is_dictionary(record):
-            yield self._open_record(name, declared, record)
-            return
+            return self._open_record(name, declared, record)
         scope = Scope()
         names = [scope.claim(_attribute(field.name, "field")) for field in record.fields]
         block = [f"class {name}(msgspec.Struct, kw_only=True):"]
@@ -135,7 +96,7 @@ class _Writer:
             block.append("")
         for each, field in zip(names, record.fields, strict=True):
             block += self._field(each, field, (*declared.hint, field.name), names)
-        yield block
+        return block
 
     def _field(self, name: str, field: Field, hint: tuple[str, ...], names: list[str]) -> Block:
         default = _default(field)
@@ -403,102 +364,5 @@ def _listed(method: Method, names: dict[str, str]) -> list[str]:
     ]
 
 
-def _alias(alias: Alias) -> Block:
-    doc = docstring([paragraph(alias.doc, "")], "")
-    if not alias.deferred:
-        return [*_alias_lines(alias, ""), *doc]
-    members = [str(piece) for piece in alias.members]
-    before = f'{alias.name} = either("{alias.name}", lambda: ('
-    one = bracketed(STEP, before, members, "))", lonely_comma=True)
-    if len(one) > 1:
-        comma = "" if len(members) > 1 else ","
-        within = f"lambda: ({', '.join(members)}{comma}),"
-        one = [
-            f"{STEP}{alias.name} = either(",
-            f'{STEP * 2}"{alias.name}",',
-            *(
-                [f"{STEP * 2}{within}"]
-                if len(within) + 8 <= WIDTH
-                else [
-                    f"{STEP * 2}lambda: (",
-                    *(f"{STEP * 3}{member}," for member in members),
-                    f"{STEP * 2}),",
-                ]
-            ),
-            f"{STEP})",
-        ]
-    return ["if TYPE_CHECKING:", *_alias_lines(alias, STEP), "else:", *one, *doc]
-
-
-def _alias_lines(alias: Alias, indent: str) -> Block:
-    """What type checkers see of an alias."""
-    before = f"{indent}{alias.name}: TypeAlias = "
-    members = [str(piece) for piece in alias.members]
-    text = " | ".join(members)
-    if alias.recursive:
-        return _quoted(before, members, indent)
-    if len(before) + len(text) <= WIDTH:
-        return [before + text]
-    if len(members) == 1:
-        piece = alias.members[0]
-        many = len(piece.arguments) > 1
-        arguments = [f"{indent}{STEP}{each}{',' if many else ''}" for each in piece.arguments]
-        return [f"{before}{piece.head}[", *arguments, f"{indent}]"]
-    if len(indent) + len(STEP) + len(text) <= WIDTH:
-        return [f"{before}(", f"{indent}{STEP}{text}", f"{indent})"]
-    first, *others = members
-    rows = [f"{indent}{STEP}{first}", *(f"{indent}{STEP}| {each}" for each in others)]
-    return [f"{before}(", *rows, f"{indent})"]
-
-
-def _quoted(before: str, members: list[str], indent: str) -> Block:
-    """A type that refers to itself, or to what follows, is written as a string."""
-    one = before + string(" | ".join(members))
-    if len(one) <= WIDTH:
-        return [one]
-    rows = [f"{indent}{STEP}{string(each)}" for each in _joined(members)]
-    return [f"{before}(", *rows, f"{indent})"]
-
-
-def _joined(members: list[str]) -> list[str]:
-    return [*(f"{each} | " for each in members[:-1]), members[-1]]
-
-
 def _first_of(place: Place) -> str:
     return f"The methods of `{'.'.join(place.path)}`."
-
-
-def _imports(body: str) -> Block:
-    """The imports of what the body uses, sorted as `ruff check` wants them."""
-    used = _names_in(ast.parse(body))
-    modules = [line for name, line in _MODULES.items() if name in used and name != "msgspec"]
-    standard = [*modules, *_from_imports(_STANDARD, used)]
-    installed = ["import msgspec"] if "msgspec" in used else []
-    installed += _from_imports(_INSTALLED, used)
-    return [*standard, *([""] if standard else []), *installed]
-
-
-def _from_imports(homes: dict[str, tuple[str, ...]], used: set[str]) -> Iterator[str]:
-    for home, names in homes.items():
-        found = [name for name in names if name in used]
-        one = f"from {home} import {', '.join(found)}"
-        if found and len(one) <= WIDTH:
-            yield one
-        elif found:
-            yield from (f"from {home} import (", *(f"{STEP}{name}," for name in found), ")")
-
-
-def _names_in(tree: ast.AST) -> set[str]:
-    """The names that source refers to, those in quoted types among them."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(name):
-                found.add(name)
-            case ast.AnnAssign(annotation=ast.Name("TypeAlias"), value=ast.Constant(str(quoted))):
-                found |= _names_in(ast.parse(quoted))
-            case ast.Call(func=ast.Name("TypedDict"), args=[_, ast.Dict(values=types)]):
-                for each in types:
-                    if isinstance(each, ast.Constant):
-                        found |= _names_in(ast.parse(str(each.value)))
-    return found

@@ -104,9 +104,6 @@ class PythonTypes:
         """In the order in which they have to stand."""
         self._declare()
 
-    def name(self, key: str) -> str:
-        return self._names[key]
-
     def records(self) -> Iterator[tuple[str, Declaration, Record]]:
         """Those that are declared, each with its name."""
         for key, declaration in self._declared.items():
