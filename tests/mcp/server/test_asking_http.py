@@ -112,5 +112,5 @@ async def test_tasks_end_when_the_server_over_http_does(mode: Mode) -> None:
         await client.call_tool("wait", task=True)
         await demo.begun.wait()
     await demo.stopped.wait()
-    while demo.server.core.tasks.running:
-        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert demo.server.core.tasks.running == 0

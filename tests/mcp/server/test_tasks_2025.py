@@ -190,24 +190,25 @@ async def test_a_task_asks_through_the_request_for_its_result() -> None:
 
 
 async def test_of_several_who_wait_for_a_result_the_newest_is_asked() -> None:
-    asked: asyncio.Queue[int] = asyncio.Queue()
+    first_asked = asyncio.Event()
     router = Router()
+    calls: list[int] = []
 
     @router.method("elicitation/create")
     async def elicit(**params: Any) -> Any:
-        asked.put_nowait(1)
-        if asked.qsize() == 2:
-            return {"action": "decline"}
-        await asyncio.Event().wait()
+        calls.append(1)
+        if len(calls) == 1:
+            first_asked.set()
+            await asyncio.Event().wait()
+        return {"action": "decline"}
 
     async with client(Demo(), "handshake", router) as tasks:
         id = (await tasks.start("ask"))["taskId"]
         first = asyncio.create_task(tasks.request("tasks/result", {"taskId": id}))
-        while asked.empty():
-            await asyncio.sleep(0)
+        await first_asked.wait()
         second = await tasks.request("tasks/result", {"taskId": id})
         assert text_of(second) == text_of(await first) == "decline"
-    assert asked.qsize() == 2
+    assert len(calls) == 2
 
 
 async def test_a_client_that_cannot_answer_fails_the_task() -> None:
