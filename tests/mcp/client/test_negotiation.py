@@ -75,6 +75,21 @@ async def test_a_stateless_server_of_other_versions_that_also_shakes_hands() -> 
         assert client.protocol_version == "2025-11-25"
 
 
+async def test_a_version_that_the_server_offers_is_asked_for_again() -> None:
+    answers = iter([True, False])
+    found = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
+
+    def discover(params: dict[str, Any]) -> Any:
+        if next(answers):
+            raise RpcError("no", code=-32022, data={"supported": ["2026-07-28"]})
+        return found
+
+    server = Scripted({"server/discover": discover})
+    async with Client(server) as client:
+        assert client.protocol_version == "2026-07-28"
+    assert server.methods() == ["server/discover"] * 2
+
+
 @pytest.mark.parametrize("data", [None, [], {"supported": 5}, {"supported": ["1999-01-01"]}])
 async def test_no_version_in_common(data: Any) -> None:
     server = Scripted({"server/discover": refuse(-32022, data=data)})

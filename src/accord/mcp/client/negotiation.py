@@ -59,7 +59,7 @@ async def discover(
         try:
             return agreement_of(await begin_discover(wire, identity, version, timeout).answer())
         except RpcError as error:
-            version = version_after(error, version)
+            version = version_after(error)
     raise HandshakeOnlyError
 
 
@@ -85,7 +85,7 @@ def agreement_of(raw: Any) -> Agreement:
     )
 
 
-def version_after(error: RpcError, tried: str) -> str:
+def version_after(error: RpcError) -> str:
     """What to ask for after the probe failed. Raises HandshakeOnlyError where a handshake is
     the way, and `error` where nothing is."""
     if isinstance(error, TransportError) and not _is_refusal(error):
@@ -95,7 +95,7 @@ def version_after(error: RpcError, tried: str) -> str:
             raise error  # 2026-07-28, versioning: it is stateless, and does not want this
         raise HandshakeOnlyError from error
     for version in STATELESS_VERSIONS[::-1]:
-        if version != tried and version in _supported_in(error):
+        if version in _supported_in(error):
             return version
     raise HandshakeOnlyError from error
 
