@@ -88,6 +88,7 @@ class HttpSession:
     def discard(self, call: SessionCall) -> None:
         if self.calls is not None:
             self.calls.pop(id_key(call.id), None)
+            self.calls = self.calls or None
 
     def serves(self, id: Id) -> bool:
         """Whether a request with this id is being served."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable
+from collections import OrderedDict
+from collections.abc import Awaitable, Iterable
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -65,8 +66,9 @@ class MemorySessions:
 
     def __init__(self, limits: SessionLimits | None = None) -> None:
         self._limits = SessionLimits() if limits is None else limits
-        self._sessions: dict[str, HttpSession] = {}
-        self._owned: dict[tuple[str, str], dict[str, None]] = {}
+        # A plain dict is slow to find its first item once many before it have gone.
+        self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        self._owned: dict[tuple[str, str], OrderedDict[str, None]] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -74,8 +76,8 @@ class MemorySessions:
     def has_room(self, principal: Principal | None) -> bool:
         owner = owner_of(principal)
         if owner is not None:
-            own = self._owned.get(owner, {})
-            if len(own) >= self._limits.max_per_principal and not self._make_room(list(own)):
+            own = self._owned.get(owner, ())
+            if len(own) >= self._limits.max_per_principal and not self._make_room(own):
                 return False
         if len(self._sessions) < self._limits.max_sessions:
             return True
@@ -85,15 +87,14 @@ class MemorySessions:
         self._sessions[session.id] = session
         owner = owner_of(session.owner)
         if owner is not None:
-            self._owned.setdefault(owner, {})[session.id] = None
+            self._owned.setdefault(owner, OrderedDict())[session.id] = None
 
     def find(self, id: str, principal: Principal | None) -> HttpSession | None:
         session = self._sessions.get(id)
         if session is None or owner_of(session.owner) != owner_of(principal):
             return None
         session.touch()
-        del self._sessions[id]
-        self._sessions[id] = session
+        self._sessions.move_to_end(id)
         return session
 
     def end(self, session: HttpSession) -> None:
@@ -120,7 +121,7 @@ class MemorySessions:
         for session in tuple(self._sessions.values()):
             self.end(session)
 
-    def _make_room(self, among: dict[str, HttpSession] | list[str]) -> bool:
+    def _make_room(self, among: Iterable[str]) -> bool:
         """End the session that was unused for longest, one that never began first."""
         idle: HttpSession | None = None
         for looked, id in enumerate(among):
