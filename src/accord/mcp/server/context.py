@@ -21,6 +21,7 @@ from accord.mcp.protocol.definitions import Implementation, Tool
 from accord.mcp.protocol.params import AnswerableParams, LogLevel, LogParams, ProgressParams
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.asking import Asking, Unanswered
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.log_levels import is_wanted
 from accord.mcp.server.principal import Principal
@@ -28,7 +29,6 @@ from accord.mcp.server.questions import Answer, Elicit, ElicitUrl, Question, Roo
 
 if TYPE_CHECKING:
     from accord.mcp.server.asker import Asker
-    from accord.mcp.server.asking import Asking
 
 T = TypeVar("T")
 
@@ -111,7 +111,8 @@ class Context:
     def in_thread(self, function: Callable[[], Any]) -> Awaitable[Any]:
         """Run what blocks: `await context.in_thread(partial(read, path))`."""
         self._loop = asyncio.get_running_loop()
-        return self._incoming.context.in_thread(function)
+        job = self._incoming.context.in_thread
+        return job(function) if self._params is None else _asking_job(job(partial(_run, function)))
 
     def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
         """Wait in a thread for what is done on the loop: for handlers that are plain functions,
@@ -318,6 +319,21 @@ class Context:
             self._incoming = incoming
         if asking is not None:
             self.asking = asking
+
+
+def _run(function: Callable[[], Any]) -> Any:
+    """What a function gives in a thread, which only exceptions that are `Exception`s leave."""
+    try:
+        return function()
+    except Unanswered as unanswered:
+        return unanswered
+
+
+async def _asking_job(job: Awaitable[Any]) -> Any:
+    result = await job
+    if isinstance(result, Unanswered):
+        raise result
+    return result
 
 
 def _is_running(loop: asyncio.AbstractEventLoop) -> bool:
