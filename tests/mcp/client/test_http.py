@@ -563,7 +563,12 @@ async def test_credentials_are_renewed_when_they_are_refused() -> None:
     auth = Renewing()
     async with web(handle) as server, Client(server.url, auth=auth) as client:
         assert client.protocol_version == "2026-07-28"
-    asked = AuthRequest(method="POST", url=server.url, headers={"Authorization": "Bearer old"})
+    asked = AuthRequest(
+        method="POST",
+        url=server.url,
+        server=server.url,
+        headers={"Authorization": "Bearer old"},
+    )
     assert auth.challenges == [(asked, 401, "Bearer")]
 
 

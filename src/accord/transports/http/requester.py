@@ -182,6 +182,7 @@ class Response:
     def close(self) -> None:
         """Read no more. A response that is not whole ends its connection, which tells the
         server that nobody waits for the rest."""
+        self._chunks.clear()
         if not self._complete and self._error is None:
             self._connection.give_up()
             self.failed(ConnectionLostError("the response was closed before its end"))
