@@ -18,6 +18,8 @@ class AuthRequest(Struct, frozen=True, kw_only=True):
     method: str
     url: str
     """The whole URL, with its query."""
+    server: str
+    """The URL of the server that is being talked to, of whose host `url` is too."""
     attempt: int = 0
     """How often the same request has been challenged already."""
     headers: Mapping[str, str] = {}

@@ -57,7 +57,7 @@ class Endpoint:
         Raises TransportError. A 401 or 403 that nobody answers is a response like any other.
         """
         address = self.address if address is None else address
-        asked = AuthRequest(method=method, url=_url(address))
+        asked = AuthRequest(method=method, url=_url(address), server=_url(self.address))
         while True:
             credentials = {} if self._auth is None else await self._auth.headers(asked)
             fields = {**self._headers, **headers, **credentials}

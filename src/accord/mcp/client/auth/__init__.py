@@ -1,0 +1,58 @@
+"""Tokens for clients: OAuth for users, for programs, and for what others vouch for.
+
+The names that applications need. Modules are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "AuthorizationError": "accord.mcp.client.auth.errors",
+    "ClientCredentials": "accord.mcp.client.auth.client_credentials",
+    "DiscoveryError": "accord.mcp.client.auth.errors",
+    "EnterpriseManaged": "accord.mcp.client.auth.assertions",
+    "FileStorage": "accord.mcp.client.auth.storage",
+    "InsufficientScopeError": "accord.mcp.client.auth.errors",
+    "MemoryStorage": "accord.mcp.client.auth.storage",
+    "OAuth": "accord.mcp.client.auth.oauth",
+    "OAuthError": "accord.mcp.client.auth.errors",
+    "PrivateKey": "accord.mcp.client.auth.keys",
+    "Storage": "accord.mcp.client.auth.storage",
+    "UntrustedError": "accord.mcp.client.auth.errors",
+    "WorkloadIdentity": "accord.mcp.client.auth.assertions",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord.mcp.client.auth' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+if TYPE_CHECKING:
+    from accord.mcp.client.auth.assertions import (
+        EnterpriseManaged as EnterpriseManaged,
+        WorkloadIdentity as WorkloadIdentity,
+    )
+    from accord.mcp.client.auth.client_credentials import ClientCredentials as ClientCredentials
+    from accord.mcp.client.auth.errors import (
+        AuthorizationError as AuthorizationError,
+        DiscoveryError as DiscoveryError,
+        InsufficientScopeError as InsufficientScopeError,
+        OAuthError as OAuthError,
+        UntrustedError as UntrustedError,
+    )
+    from accord.mcp.client.auth.keys import PrivateKey as PrivateKey
+    from accord.mcp.client.auth.oauth import OAuth as OAuth
+    from accord.mcp.client.auth.storage import (
+        FileStorage as FileStorage,
+        MemoryStorage as MemoryStorage,
+        Storage as Storage,
+    )

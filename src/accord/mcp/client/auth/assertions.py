@@ -1,0 +1,168 @@
+"""`WorkloadIdentity` and `EnterpriseManaged`: tokens for what somebody else vouches for.
+
+Both present a JWT as a grant (RFC 7523, section 2.1). A workload has it from the platform it
+runs on; for a user it comes from the enterprise's identity provider, which decides who may use
+what (the extension for enterprise-managed authorization).
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias
+
+from accord.mcp.client.auth.attempt import Attempt
+from accord.mcp.client.auth.authorizer import Authorizer, Credentials
+from accord.mcp.client.auth.discovery import authority_of
+from accord.mcp.client.auth.errors import AuthorizationError
+from accord.mcp.client.auth.keys import PrivateKey
+from accord.mcp.client.auth.registrations import Method, Registration, prove
+from accord.mcp.client.auth.storage import Storage
+from accord.mcp.client.auth.tokens import Token, read_response
+from accord.mcp.client.auth.trust import trusted
+
+JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
+ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
+ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
+
+Assertion: TypeAlias = str | Callable[[str], Awaitable[str]]
+"""A JWT, or what gives one for an audience: the issuer of the authorization server."""
+IdToken: TypeAlias = str | Callable[[], Awaitable[str]]
+"""What the identity provider gave when the user logged in, or what gives a fresh one."""
+
+
+class WorkloadIdentity(Authorizer):
+    """Tokens for a workload whose platform gives it JWTs (workload identity federation).
+
+    `assertion` is such a JWT, or is called with the audience that it has to have, whenever a
+    token is needed. A refusal is raised and not tried again.
+    """
+
+    def __init__(
+        self,
+        assertion: Assertion,
+        *,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        issuer: str | None = None,
+        scopes: Sequence[str] = (),
+        storage: Storage | None = None,
+        dpop: bool = False,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        client = Registration(client_id=client_id or "", client_secret=client_secret)
+        super().__init__(
+            _JwtBearer(client, _Given(assertion)),
+            scopes=scopes,
+            credentials=Credentials(client.client_id, issuer),
+            storage=storage,
+            dpop=dpop,
+            tls=tls,
+        )
+
+
+class EnterpriseManaged(Authorizer):
+    """Tokens for a user who is logged in with an enterprise's identity provider, which says what
+    they may use; nobody is asked.
+
+    `idp` is the provider's issuer, to which this client is known as `idp_client_id`, and
+    `id_token` what it gave at the login, of which `id_token_type` is the type. To the
+    authorization server `issuer` the client is known as `client_id`.
+    """
+
+    def __init__(
+        self,
+        *,
+        idp: str,
+        idp_client_id: str,
+        id_token: IdToken,
+        client_id: str,
+        client_secret: str | None = None,
+        private_key: PrivateKey | None = None,
+        auth_method: Method | None = None,
+        idp_client_secret: str | None = None,
+        id_token_type: str = ID_TOKEN,
+        issuer: str | None = None,
+        scopes: Sequence[str] = (),
+        storage: Storage | None = None,
+        dpop: bool = False,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        client = Registration(
+            client_id=client_id, client_secret=client_secret, key=private_key, method=auth_method
+        )
+        provider = Registration(client_id=idp_client_id, client_secret=idp_client_secret)
+        super().__init__(
+            _JwtBearer(client, _Exchanged(idp, provider, id_token, id_token_type)),
+            scopes=scopes,
+            credentials=Credentials(client_id, issuer),
+            storage=storage,
+            dpop=dpop,
+            tls=tls,
+        )
+
+
+class _Given:
+    """The assertion that the application has."""
+
+    def __init__(self, assertion: Assertion) -> None:
+        self._assertion = assertion
+
+    async def assertion(self, attempt: Attempt, scopes: tuple[str, ...]) -> str:
+        if isinstance(self._assertion, str):
+            return self._assertion
+        return await self._assertion(attempt.realm.issuer)
+
+
+class _Exchanged:
+    """An assertion that the identity provider gives for the user's identity (RFC 8693)."""
+
+    def __init__(self, idp: str, client: Registration, id_token: IdToken, kind: str) -> None:
+        self._idp = idp
+        self._client = client
+        self._id_token = id_token
+        self._kind = kind
+
+    async def assertion(self, attempt: Attempt, scopes: tuple[str, ...]) -> str:
+        provider = await authority_of(attempt.web, self._idp, local=True)
+        address = trusted(provider.token_endpoint, "the token endpoint", local=True)
+        proof = prove(self._client, provider.issuer, provider.token_endpoint_auth_methods_supported)
+        token = self._id_token
+        form = {
+            "grant_type": TOKEN_EXCHANGE,
+            "requested_token_type": ID_JAG,
+            "audience": attempt.realm.issuer,
+            "resource": attempt.realm.resource,
+            "subject_token": token if isinstance(token, str) else await token(),
+            "subject_token_type": self._kind,
+            **proof.form,
+        }
+        if scopes:
+            form["scope"] = " ".join(scopes)
+        reply = await attempt.web.post_form(address, form, proof.headers)
+        response = read_response(reply, f"the identity provider {address}")
+        # Enterprise-managed authorization, section 4.2: this, and nothing else, was asked for.
+        if response.issued_token_type != ID_JAG:
+            raise AuthorizationError("the identity provider gave another kind of token")
+        return response.access_token
+
+
+class _JwtBearer:
+    """Implements `Grant` for whoever has an assertion."""
+
+    interactive = False
+
+    def __init__(self, client: Registration, source: _Given | _Exchanged) -> None:
+        self._client = client
+        self._source = source
+
+    async def obtain(self, attempt: Attempt, scopes: tuple[str, ...]) -> Token:
+        assertion = await self._source.assertion(attempt, scopes)
+        form = {"grant_type": JWT_BEARER, "assertion": assertion}
+        if scopes:
+            form["scope"] = " ".join(scopes)
+        return await attempt.token(form, self._client, requested=scopes)
+
+    async def renew(self, attempt: Attempt, token: Token) -> Token | None:
+        return await self.obtain(attempt, token.requested)

@@ -1,0 +1,276 @@
+"""Gives the requests of clients their tokens, and gets new ones when servers want others.
+
+    headers ──▶ the token of the server, renewed before it ends
+    401 ──▶ renewed, or obtained anew after asking the server where
+    403 insufficient_scope ──▶ obtained anew, with the further scopes
+
+A token is sent to the server that it is for and to nobody else, however many servers one
+authorizer is used for. At any time one request per server is out for a token; the others wait
+for what it gets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from accord.mcp.client.auth.attempt import NONCE, Attempt, Grant
+from accord.mcp.client.auth.challenges import Challenge, challenge_in
+from accord.mcp.client.auth.discovery import Realm, authority_of, discover
+from accord.mcp.client.auth.dpop import Proofs
+from accord.mcp.client.auth.errors import (
+    AuthorizationError,
+    InsufficientScopeError,
+    OAuthError,
+)
+from accord.mcp.client.auth.keys import new_key
+from accord.mcp.client.auth.records import Records
+from accord.mcp.client.auth.scopes import union, wanted
+from accord.mcp.client.auth.storage import MemoryStorage, Storage
+from accord.mcp.client.auth.tokens import Token
+from accord.mcp.client.auth.trust import is_local, origin_of
+from accord.mcp.client.auth.web import Web
+from accord.mcp.client.auth_hook import AuthRequest
+from accord.transports.web_address import parse
+
+log = logging.getLogger("accord.mcp.auth")
+
+MAX_TOKENS: Final = 2
+"""How many new tokens one request is worth."""
+
+
+class Credentials(Struct, frozen=True):
+    """A client that was registered beforehand, and with whom."""
+
+    client_id: str
+    issuer: str | None
+
+
+class Authorizer:
+    """Implements `Auth` with the tokens of a grant."""
+
+    def __init__(
+        self,
+        grant: Grant,
+        *,
+        scopes: Sequence[str],
+        credentials: Credentials | None = None,
+        storage: Storage | None,
+        dpop: bool,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._grant = grant
+        self._scopes = tuple(scopes)
+        self._credentials = credentials
+        self._records = Records(MemoryStorage() if storage is None else storage)
+        self._dpop = dpop
+        self._proofs: Proofs | None = None
+        self._one_key = asyncio.Lock()
+        self._tls = tls
+        self._accesses: dict[str, _Access] = {}
+
+    async def headers(self, request: AuthRequest) -> Mapping[str, str]:
+        """The headers with the token, if there is one."""
+        access = self._access(request)
+        if access is None:
+            return {}
+        if not access.loaded or (access.token is not None and access.token.is_stale(time.time())):
+            async with access.lock:
+                await self._prepare(access)
+        return await self._present(access.token, request)
+
+    async def challenged(
+        self, request: AuthRequest, status: int, headers: Mapping[str, str]
+    ) -> bool:
+        """Get another token, where that helps. Raises AuthorizationError."""
+        access = self._access(request)
+        if access is None:
+            return False
+        challenge = challenge_in(headers.get("www-authenticate", ""))
+        learned = self._proofs is not None and self._proofs.learn(parse(request.url), headers)
+        if learned and challenge.error == NONCE and request.attempt < MAX_TOKENS:
+            # RFC 9449, section 9: the same token, with a proof that has the server's nonce.
+            return True
+        async with access.lock:
+            if access.token is not None and _sent(request) != access.token.authorization:
+                return True  # somebody got another one in the meantime
+            if status == 401:
+                return await self._after_401(access, request, challenge)
+            if challenge.error == "insufficient_scope" and challenge.scopes:
+                return await self._step_up(access, request, challenge)
+        return False
+
+    # One server
+
+    def _access(self, request: AuthRequest) -> _Access | None:
+        """What there is for the server of a request; None for a request to another host."""
+        if origin_of(parse(request.server)) != origin_of(parse(request.url)):
+            return None
+        return self._accesses.setdefault(request.server, _Access(request.server))
+
+    async def _prepare(self, access: _Access) -> None:
+        """Load the token that was kept, and renew one that ends."""
+        if not access.loaded:
+            access.loaded = True
+            access.token = await self._kept(access.server)
+        if access.token is not None and access.token.is_stale(time.time()):
+            await self._renew(access, access.token)
+
+    async def _kept(self, server: str) -> Token | None:
+        token = await self._records.token_for(server)
+        if token is None or (token.scheme == "DPoP") is not self._dpop:
+            return None
+        return token if await self._issuer() in (None, token.issuer) else None
+
+    async def _renew(self, access: _Access, token: Token) -> None:
+        """Replace a token without the user, or drop it where that is refused."""
+        try:
+            async with Web(self._tls) as web:
+                realm = await self._realm(access, token, web)
+                renewed = await self._grant.renew(await self._attempt(web, realm), token)
+        except OAuthError:
+            raise
+        except AuthorizationError as error:
+            log.info("the token for %s could not be renewed: %s", access.server, error)
+            return  # the server decides whether the old one is good enough
+        if renewed is None:
+            await self._records.forget(token)
+            access.token = None
+        else:
+            await self._keep(access, renewed)
+
+    async def _realm(self, access: _Access, token: Token, web: Web) -> Realm:
+        if access.realm is None:
+            local = is_local(parse(access.server))
+            access.realm = Realm(
+                server=access.server,
+                resource=token.resource,
+                authority=await authority_of(web, token.issuer, local=local),
+                local=local,
+            )
+        return access.realm
+
+    # Challenges
+
+    async def _after_401(self, access: _Access, request: AuthRequest, challenge: Challenge) -> bool:
+        if request.attempt >= MAX_TOKENS:
+            raise AuthorizationError(f"{access.server} refuses every token that it gets")
+        refused = access.token
+        async with Web(self._tls) as web:
+            realm = await self._discover(web, access, challenge)
+            attempt = await self._attempt(web, realm)
+            if refused is not None and request.attempt == 0 and _is_of(refused, realm):
+                renewed = await self._grant.renew(attempt, refused)
+                if renewed is not None:
+                    await self._keep(access, renewed)
+                    return True
+            if not self._may_ask(request):
+                return False
+            scopes = wanted(
+                challenged=challenge.scopes,
+                supported=realm.scopes_supported,
+                before=() if refused is None else refused.requested,
+                configured=self._scopes,
+            )
+            await self._keep(access, await self._grant.obtain(attempt, scopes))
+        return True
+
+    async def _step_up(self, access: _Access, request: AuthRequest, challenge: Challenge) -> bool:
+        token = access.token
+        granted = () if token is None else token.granted
+        missing = tuple(scope for scope in challenge.scopes if scope not in granted)
+        # 2026-07-28, step-up: no more than a few times, and not again for what was not given.
+        if not missing or request.attempt >= MAX_TOKENS or access.withheld.issuperset(missing):
+            raise InsufficientScopeError(missing or challenge.scopes)
+        if not self._may_ask(request):
+            return False
+        before = self._scopes if token is None else token.requested
+        async with Web(self._tls) as web:
+            realm = access.realm or await self._discover(web, access, challenge)
+            attempt = await self._attempt(web, realm)
+            obtained = await self._grant.obtain(attempt, union(before, challenge.scopes))
+        access.withheld.update(scope for scope in missing if scope not in obtained.granted)
+        await self._keep(access, obtained)
+        return True
+
+    def _may_ask(self, request: AuthRequest) -> bool:
+        """Only what the application does brings up a browser: not a stream that is opened again
+        in the background, nor the end of a session."""
+        return not self._grant.interactive or request.method == "POST"
+
+    async def _discover(self, web: Web, access: _Access, challenge: Challenge) -> Realm:
+        realm = await discover(web, access.server, challenge, await self._issuer())
+        if realm.dpop_required and not self._dpop:
+            raise AuthorizationError(
+                f"{access.server} takes no tokens but those bound to a key",
+                advice="Ask for such tokens with dpop=True.",
+            )
+        access.realm = realm
+        return realm
+
+    async def _issuer(self) -> str | None:
+        """Whom the client's credentials are for: whoever took them first, unless it was said."""
+        if self._credentials is None:
+            return None
+        known = await self._records.issuer_of(self._credentials.client_id)
+        return self._credentials.issuer or known
+
+    async def _attempt(self, web: Web, realm: Realm) -> Attempt:
+        return Attempt(web, realm, self._records, await self._proofs_of_possession())
+
+    async def _keep(self, access: _Access, token: Token) -> None:
+        access.token = token
+        await self._records.keep(access.server, token)
+        if self._credentials is not None:
+            await self._records.keep_issuer(self._credentials.client_id, token.issuer)
+
+    # What requests carry
+
+    async def _present(self, token: Token | None, request: AuthRequest) -> dict[str, str]:
+        if token is None:
+            return {}
+        headers = {"authorization": token.authorization}
+        proofs = await self._proofs_of_possession()
+        if proofs is not None:
+            address = parse(request.url)
+            headers["dpop"] = proofs.proof(request.method, address, token.access_token)
+        return headers
+
+    async def _proofs_of_possession(self) -> Proofs | None:
+        if not self._dpop:
+            return None
+        async with self._one_key:
+            if self._proofs is None:
+                key = await self._records.key()
+                if key is None:
+                    key = new_key()
+                    await self._records.keep_key(key)
+                self._proofs = Proofs(key)
+        return self._proofs
+
+
+class _Access:
+    """What an authorizer has for one server."""
+
+    def __init__(self, server: str) -> None:
+        self.server = server
+        self.lock = asyncio.Lock()
+        self.loaded = False
+        self.token: Token | None = None
+        self.realm: Realm | None = None
+        self.withheld: set[str] = set()
+        """Scopes that were asked for and not given."""
+
+
+def _sent(request: AuthRequest) -> str:
+    return request.headers.get("authorization", "")
+
+
+def _is_of(token: Token, realm: Realm) -> bool:
+    return (token.issuer, token.resource) == (realm.issuer, realm.resource)

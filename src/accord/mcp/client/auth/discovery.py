@@ -1,0 +1,164 @@
+"""Finding out who gives tokens for a server.
+
+    401 ─▶ resource_metadata of the challenge, else the well-known places ─▶ authorization servers
+              │ nowhere                                                          │
+              ▼                                                                  ▼
+           2025-03-26: the server's own host                   RFC 8414, OpenID Connect Discovery
+
+Every document is held against what led to it, so that no server can speak for another.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from msgspec import Struct
+
+from accord.mcp.client.auth.challenges import Challenge
+from accord.mcp.client.auth.errors import DiscoveryError, UntrustedError, shown
+from accord.mcp.client.auth.metadata import (
+    ResourceMetadata,
+    ServerMetadata,
+    default_server,
+    resource_metadata_urls,
+    server_metadata_urls,
+)
+from accord.mcp.client.auth.trust import base_of, covers, is_local, trusted
+from accord.mcp.client.auth.web import Web
+from accord.transports.web_address import parse
+
+T = TypeVar("T")
+
+
+class Realm(Struct, frozen=True, kw_only=True):
+    """Where tokens for a server come from, and what they are for."""
+
+    server: str
+    """The URL of the MCP server."""
+    resource: str
+    """What its tokens are for, exactly as its metadata says it (RFC 8707)."""
+    scopes_supported: tuple[str, ...] = ()
+    authority: ServerMetadata
+    """The authorization server."""
+    local: bool
+    """Whether the server is on this machine, and so may be what belongs to it."""
+    dpop_required: bool = False
+
+    @property
+    def issuer(self) -> str:
+        return self.authority.issuer
+
+
+async def discover(web: Web, server: str, challenge: Challenge, issuer: str | None) -> Realm:
+    """Who gives tokens for `server`; where several do, `issuer`, or the first.
+
+    Raises DiscoveryError and UntrustedError.
+    """
+    address = trusted(server, "a server that wants a token", local=True)
+    local = is_local(address)
+    found = await _resource_metadata(web, server, challenge, local=local)
+    if found is None:
+        return await _without_metadata(web, server, issuer)
+    if not covers(found.resource, server):
+        # 2026-07-28, discovery, and RFC 9728, section 3.3: such metadata is not used.
+        raise UntrustedError(
+            f"the metadata of {server} is for another resource, {shown(found.resource)!r}"
+        )
+    return Realm(
+        server=server,
+        resource=found.resource,
+        scopes_supported=tuple(found.scopes_supported or ()),
+        authority=await authority_of(web, _choose(found, issuer), local=local),
+        local=local,
+        dpop_required=found.dpop_bound_access_tokens_required,
+    )
+
+
+async def authority_of(web: Web, issuer: str, *, local: bool) -> ServerMetadata:
+    """The metadata of an authorization server. Raises DiscoveryError and UntrustedError."""
+    address = trusted(issuer, "an authorization server's identifier", local=local)
+    other = ""
+    for url in server_metadata_urls(address):
+        found = await _document(web, url, ServerMetadata, local=local)
+        if found is None:
+            continue
+        # RFC 8414, section 3.3: the issuer is identical to the one the URL was made from.
+        if found.issuer == issuer:
+            return _checked(found, local=local)
+        other = found.issuer
+    if other:
+        raise UntrustedError(f"{issuer} has metadata that is of another issuer, {shown(other)!r}")
+    raise DiscoveryError(f"the authorization server {issuer} has no metadata")
+
+
+async def _resource_metadata(
+    web: Web, server: str, challenge: Challenge, *, local: bool
+) -> ResourceMetadata | None:
+    if challenge.resource_metadata:
+        # 2026-07-28, discovery: the challenge's URL is used where there is one.
+        url = challenge.resource_metadata
+        found = await _document(web, url, ResourceMetadata, local=local)
+        if found is None:
+            raise DiscoveryError(f"there is no metadata where the server says: {shown(url)!r}")
+        return found
+    for url in resource_metadata_urls(parse(server)):
+        found = await _document(web, url, ResourceMetadata, local=local)
+        if found is not None:
+            return found
+    return None
+
+
+async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
+    """2025-03-26: the server's own host gives the tokens, at default places if it has no
+    metadata for that either."""
+    address = parse(server)
+    local, base = is_local(address), base_of(address)
+    found: ServerMetadata | None = None
+    for url in server_metadata_urls(parse(base)):
+        found = await _document(web, url, ServerMetadata, local=local)
+        if found is not None:
+            break
+    # Both spellings of the host's identifier lead to the same URL.
+    if found is not None and found.issuer not in (base, f"{base}/"):
+        raise UntrustedError(
+            f"{base} has metadata that is of another issuer, {shown(found.issuer)!r}"
+        )
+    authority = default_server(address) if found is None else _checked(found, local=local)
+    if issuer is not None and issuer.rstrip("/") != base:
+        raise _another_issuer(issuer)
+    path = "" if address.path == "/" else address.path
+    return Realm(server=server, resource=f"{base}{path}", authority=authority, local=local)
+
+
+def _choose(found: ResourceMetadata, issuer: str | None) -> str:
+    if not found.authorization_servers:
+        raise DiscoveryError(f"the metadata of {found.resource} names no authorization server")
+    if issuer is None:
+        return found.authorization_servers[0]
+    if issuer not in found.authorization_servers:
+        raise _another_issuer(issuer)
+    return issuer
+
+
+def _another_issuer(issuer: str) -> UntrustedError:
+    # 2026-07-28, client registration: credentials are for the server that issued them.
+    return UntrustedError(
+        f"the server's tokens no longer come from {shown(issuer)!r}, where this client is known",
+        advice="Register the client with the new authorization server, and give its credentials.",
+    )
+
+
+def _checked(found: ServerMetadata, *, local: bool) -> ServerMetadata:
+    for url in (found.token_endpoint, found.authorization_endpoint, found.registration_endpoint):
+        if url is not None:
+            trusted(url, "an endpoint of the authorization server", local=local)
+    return found
+
+
+async def _document(web: Web, url: str, kind: type[T], *, local: bool) -> T | None:
+    """A document; None where there is none. Raises DiscoveryError when that is not known."""
+    reply = await web.get(trusted(url, "the place of a server's metadata", local=local))
+    if reply.status >= 500:
+        raise DiscoveryError(f"{url} answered HTTP {reply.status}", recoverable=True)
+    # Some answer 200 to everything, with a page.
+    return reply.read(kind) if reply.status == 200 else None

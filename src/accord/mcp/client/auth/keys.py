@@ -1,0 +1,73 @@
+"""Signing with a private key: JWTs, and what tells others which key it was.
+
+PyJWT and cryptography are needed for this alone, and loaded when it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+
+class PrivateKey(Struct, frozen=True):
+    """A private key in PEM, for the signatures of `algorithm`."""
+
+    pem: str
+    algorithm: str = "ES256"
+    id: str | None = None
+    """What those who have the public key call it (`kid`)."""
+
+    def __repr__(self) -> str:
+        return f"PrivateKey(…, algorithm={self.algorithm!r}, id={self.id!r})"
+
+    def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
+        """A JWT. Raises ValueError for a key that is none, or none for the algorithm."""
+        jwt = _load()
+        named = header if self.id is None else {**header, "kid": self.id}
+        try:
+            return str(jwt.encode(dict(claims), self.pem, algorithm=self.algorithm, headers=named))
+        except (jwt.PyJWTError, NotImplementedError, TypeError) as error:
+            raise ValueError(f"the private key cannot sign with {self.algorithm}") from error
+
+
+def new_key() -> PrivateKey:
+    """A key of its own for a client that needs one."""
+    _load()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    made = ec.generate_private_key(ec.SECP256R1())
+    pem = made.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return PrivateKey(pem.decode("ascii"))
+
+
+def public_jwk(key: PrivateKey) -> dict[str, str]:
+    """The public half of a key that `new_key` made, as RFC 7638 wants it: the required members,
+    in order."""
+    _load()
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+    from jwt.algorithms import ECAlgorithm
+
+    private: EllipticCurvePrivateKey = load_pem_private_key(key.pem.encode("ascii"), None)  # type: ignore[assignment]
+    members: dict[str, str] = msgspec.json.decode(ECAlgorithm.to_jwk(private.public_key()))
+    return {name: members[name] for name in ("crv", "kty", "x", "y")}
+
+
+def _load() -> Any:
+    try:
+        import_module("cryptography")
+        import jwt
+    except ImportError as error:
+        raise ImportError("signing needs PyJWT and cryptography: install accord[auth]") from error
+    return jwt

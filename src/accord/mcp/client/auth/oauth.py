@@ -1,0 +1,108 @@
+"""`OAuth`: the user allows a client to act for them, in a browser.
+
+async with Client("https://example.org/mcp", auth=OAuth(client_name="Notes")) as client:
+    …
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from typing import Final
+
+from accord.mcp.client.auth.authorization_code import AuthorizationCode
+from accord.mcp.client.auth.authorizer import Authorizer, Credentials
+from accord.mcp.client.auth.keys import PrivateKey
+from accord.mcp.client.auth.redirects import Opener, RedirectHandler, loopback
+from accord.mcp.client.auth.registering import Identity
+from accord.mcp.client.auth.registrations import Method, Registration
+from accord.mcp.client.auth.storage import Storage
+from accord.transports.web_address import parse
+
+REDIRECT: Final = "http://127.0.0.1:0/callback"
+
+
+class OAuth(Authorizer):
+    """Tokens that a user gives in a browser (OAuth 2.1, the authorization code grant with PKCE).
+
+    Who the client is: `client_id`, with its `client_secret` or `private_key`, where it was
+    registered beforehand, with the authorization server `issuer`; or `client_metadata_url`, the
+    https URL of its client id metadata document; otherwise it registers itself as `client_name`.
+
+    `redirect` is where the browser brings the answer: a page of this program on the loopback
+    interface, port 0 for any that is free. `open_browser` shows a URL to the user in place of the
+    system's browser; `redirect_handler` does all of it, and returns the URL to which the
+    authorization server sent the user. The user has `wait_seconds`.
+
+    `scopes` are asked for besides those that the server wants. `storage` keeps tokens and
+    registrations, in memory unless it says otherwise. With `dpop` tokens are bound to a key of
+    this client, and others not taken. One object may serve several clients and servers.
+    """
+
+    def __init__(
+        self,
+        *,
+        client_name: str = "accord",
+        client_uri: str | None = None,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        private_key: PrivateKey | None = None,
+        auth_method: Method | None = None,
+        issuer: str | None = None,
+        client_metadata_url: str | None = None,
+        redirect: str = REDIRECT,
+        open_browser: Opener | None = None,
+        redirect_handler: RedirectHandler | None = None,
+        wait_seconds: float = 300.0,
+        scopes: Sequence[str] = (),
+        storage: Storage | None = None,
+        dpop: bool = False,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        _check_redirect(redirect, redirect_handler)
+        _check_metadata_url(client_metadata_url)
+        registered = None
+        if client_id is not None:
+            registered = Registration(
+                client_id=client_id,
+                client_secret=client_secret,
+                key=private_key,
+                method=auth_method,
+            )
+        elif client_secret is not None or issuer is not None:
+            raise ValueError("client_secret and issuer belong to a client_id")
+        identity = Identity(
+            client_name=client_name,
+            client_uri=client_uri,
+            registered=registered,
+            metadata_url=client_metadata_url,
+            key=private_key,
+        )
+        grant = AuthorizationCode(
+            identity,
+            redirect=redirect,
+            opener=open_browser,
+            handler=redirect_handler,
+            seconds=wait_seconds,
+        )
+        super().__init__(
+            grant,
+            scopes=scopes,
+            credentials=None if client_id is None else Credentials(client_id, issuer),
+            storage=storage,
+            dpop=dpop,
+            tls=tls,
+        )
+
+
+def _check_redirect(redirect: str, handler: RedirectHandler | None) -> None:
+    if handler is None:
+        loopback(redirect)
+    elif parse(redirect).port == 0:
+        raise ValueError("a redirect_handler needs the redirect that the client is registered with")
+
+
+def _check_metadata_url(url: str | None) -> None:
+    # 2026-07-28, client id metadata documents: https, and a path.
+    if url is not None and not (url.startswith("https://") and parse(url).path != "/"):
+        raise ValueError(f"a client_metadata_url is an https URL with a path, not {url!r}")
