@@ -1,6 +1,7 @@
 """Serves the requests of the protocol for one server: the table of its methods.
 
-    bytes ─▶ dispatcher ─▶ plan: params decoded, request admitted ─▶ method ─▶ component
+    bytes ─▶ dispatcher ─▶ plan: params decoded, request admitted
+          ─▶ middleware, where there is any ─▶ method ─▶ component
 
 A method gets typed params and an `Incoming`; it gives its result, or a coroutine of it. Which
 transport carries them is not known here.
@@ -10,19 +11,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context as RpcContext
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.params import AnswerableParams, Params
+from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.access import Access
 from accord.mcp.server.context import Context
+from accord.mcp.server.deadlines import Deadlines
 from accord.mcp.server.incoming import Admission, Incoming
+from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
 
 if TYPE_CHECKING:
@@ -41,6 +47,8 @@ class Row(Struct, frozen=True):
     kind: type[Params]
     serve: Callable[[Any, Incoming], Any]
     eras: frozenset[Era] = BOTH
+    result: type[Result] = Result
+    """What ready bytes are, for middleware that looks at them."""
 
 
 class Core:
@@ -60,7 +68,11 @@ class Core:
 
         self.server = server
         self.admission = Admission(server.codes)
-        self.replies = Replies(server.info)
+        self.replies = Replies(
+            server.info, max_bytes=server.limits.max_result_bytes, profile=server.codes
+        )
+        self.deadlines = Deadlines()
+        self.access = Access(self)
         self.asker = server.asker
         self.tasks = Tasks(self, server.task_settings)
         self.router = Router()
@@ -73,6 +85,9 @@ class Core:
     def context(self, incoming: Incoming, params: AnswerableParams | None = None) -> Context:
         """What a handler gets; with `params`, one that may ask the client. Raises RpcError for
         params with answers that belong to another request."""
+        if incoming.shared is not None:
+            shared: Context = incoming.shared
+            return shared
         return Context(incoming, self.server.lifespan_value, self.asker, params)
 
     async def answer(
@@ -103,13 +118,47 @@ class Core:
     def _plan(self, row: Row) -> Plan:
         decode = msgspec.json.Decoder(row.kind).decode
         read, kind, serve, eras = self.admission.read, row.kind, row.serve, row.eras
+        has_middleware = self.server.middlewares
 
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
             found, incoming = read(decode, kind, params, context, eras)
+            if has_middleware:
+                return self._serve_through(row, found, incoming)
             return serve(found, incoming)
 
         return plan
+
+    async def _serve_through(self, row: Row, params: Params, incoming: Incoming) -> Any:
+        """Serve a request through the middleware of the server."""
+        answerable = params if isinstance(params, AnswerableParams) else None
+        context = incoming.shared = self.context(incoming, answerable)
+        incoming.unfinished = True
+        ready: dict[int, tuple[Any, Raw]] = {}
+
+        async def serve(params: Params) -> Any:
+            result = row.serve(params, incoming)
+            if isawaitable(result):
+                result = await result
+            if not isinstance(result, Raw) or row.result is Result:
+                return result
+            seen = msgspec.json.decode(result, type=row.result)
+            ready[id(seen)] = seen, result
+            return seen
+
+        async def proceed() -> Any:
+            try:
+                request = Request(incoming.method, params, context)
+                return await through(tuple(self.server.middlewares), request, serve)
+            finally:
+                incoming.unfinished = False
+
+        def make(result: Any) -> Any:
+            if id(result) in ready:
+                return ready[id(result)][1]
+            return self.replies.finish(result, incoming) if isinstance(result, Result) else result
+
+        return await self.answer(proceed(), context, incoming, make)
 
 
 def _must_leave(error: BaseException) -> bool:

@@ -11,70 +11,144 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any
+from inspect import isawaitable
+from math import isfinite
+from typing import Any, cast
 
-from msgspec import Raw
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.call_plan import Planner
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.jsonrpc.interceptors import Mode, is_async
-from accord.jsonrpc.parameters import Parameter, Signature, read_signature
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.parameters import ContextPlace, Parameter, Signature, read_signature
 from accord.mcp.server.context import Context
 from accord.mcp.server.injection import Injection
 
+_decode_object = msgspec.json.Decoder(dict[str, Any]).decode
+
 
 class Handler:
-    """One function as it is served."""
+    """One function as it is served. With `whole` it takes all arguments as one dict.
 
-    __slots__ = ("_bind", "_injection", "function", "mode", "parameters", "returns", "timeout")
+    Raises RegistrationError for a function that cannot be served so.
+    """
+
+    __slots__ = (
+        "_bind",
+        "_injection",
+        "_is_direct",
+        "function",
+        "mode",
+        "parameters",
+        "returns",
+        "timeout",
+    )
 
     def __init__(
-        self, function: Callable[..., Any], *, inline: bool = False, timeout: float | None = None
+        self,
+        function: Callable[..., Any],
+        *,
+        inline: bool = False,
+        timeout: float | None | UnsetType = UNSET,
+        whole: bool = False,
     ) -> None:
         self.function = function
         self.mode: Mode = "async" if is_async(function) else "inline" if inline else "thread"
-        if inline and self.mode == "async":
-            raise RegistrationError("it is async, and inline=True is for plain functions")
+        self.timeout = None if timeout is UNSET else timeout
+        self._check_mode(inline)
         signature = read_signature(function)
         self._injection = Injection(signature)
         self.parameters = tuple(map(_by_name, self._injection.visible))
         """What callers give, each by name."""
         self.returns = signature.returns
-        self.timeout = timeout
-        visible = Signature(self.parameters, None, signature.returns, self._injection.names)
-        self._bind = Planner(visible).plan(partial(partial, function))
+        self._is_direct = self.mode == "async" and not self._injection.has_dependencies
+        """Whether binding gives the coroutine of the call itself."""
+        call = function if self._is_direct else partial(partial, function)
+        self._bind = self._whole(call) if whole else self._planned(call)
 
-    def bind(self, arguments: bytes | Raw) -> partial[Any]:
-        """The call with these arguments, an object. Raises `InvalidParamsError`."""
-        bound: partial[Any] = self._bind(arguments, None)
-        return bound
+    @property
+    def is_quick(self) -> bool:
+        """Whether `begin` gives the result itself."""
+        return self.mode == "inline" and not self._injection.has_dependencies
 
-    def begin(self, bound: partial[Any], context: Context) -> Any:
+    def bind(self, arguments: bytes | Raw, context: Context) -> Any:
+        """The call with these arguments, an object, for `begin`, which must follow. Raises
+        `InvalidParamsError`."""
+        return self._bind(arguments, context)
+
+    def begin(self, bound: Any, context: Context) -> Any:
         """The result of a quick function, or else a coroutine that gives the result."""
+        if self._is_direct:
+            return bound if self.timeout is None else self._in_time(bound)
         if self._injection.has_dependencies:
-            return self._run_with_dependencies(bound, context)
-        injected = self._injection.contexts(context)
-        if injected:
-            bound = partial(bound, **injected)
+            return self._in_time(self._run_with_dependencies(bound, context))
         if self.mode == "inline":
             return bound()
-        return self._run(bound, context)
+        return self._in_time(self._run(bound, context))
 
-    def _start(self, bound: Callable[[], Any], context: Context) -> Awaitable[Any]:
-        return bound() if self.mode == "async" else context.in_thread(bound)
+    def _in_time(self, work: Awaitable[Any]) -> Awaitable[Any]:
+        return work if self.timeout is None else _within(self.timeout, work)
 
     async def _run(self, bound: Callable[[], Any], context: Context) -> Any:
-        if self.timeout is None:
-            return await self._start(bound, context)
-        async with asyncio.timeout(self.timeout):
-            return await self._start(bound, context)
+        if self.mode == "inline":
+            return bound()
+        if self.mode == "async":
+            return await bound()
+        value = await context.in_thread(bound)
+        return await value if isawaitable(value) else value
 
     async def _run_with_dependencies(self, bound: partial[Any], context: Context) -> Any:
         async with AsyncExitStack() as stack:
             values = await self._injection.resolve(context, stack, {})
-            bound = partial(bound, **values)
-            return bound() if self.mode == "inline" else await self._run(bound, context)
+            return await self._run(partial(bound, **values), context)
+
+    def _planned(self, call: Callable[..., Any]) -> Callable[[Any, Context], Any]:
+        name = self._injection.context
+        place = None if name is None else ContextPlace(name, None)
+        signature = Signature(self.parameters, place, self.returns, self._injection.names)
+        # A plan only passes the context on, and does not mind which one it is.
+        return cast("Callable[[Any, Context], Any]", _retyped(Planner(signature).plan(call)))
+
+    def _whole(self, call: Callable[..., Any]) -> Callable[[Any, Context], Any]:
+        if len(self.parameters) != 1 or self.parameters[0].kind == "var_keyword":
+            raise RegistrationError(
+                "with a schema of its own it takes one parameter, a dict of all arguments"
+            )
+        name, wants = self.parameters[0].name, self._injection.context
+
+        def bind(arguments: Any, context: Context) -> Any:
+            try:
+                given = {name: _decode_object(arguments)}
+            except REFUSALS:
+                raise InvalidParamsError("arguments: expected an object") from None
+            if wants is not None:
+                given[wants] = context  # type: ignore[assignment]
+            return call(**given)
+
+        return bind
+
+    def _check_mode(self, inline: bool) -> None:
+        if inline and self.mode == "async":
+            raise RegistrationError("it is async, and inline=True is for plain functions")
+        if self.timeout is None:
+            return
+        if not isfinite(self.timeout) or self.timeout <= 0:
+            raise RegistrationError(f"its timeout of {self.timeout} s is not a number above 0")
+        if inline:
+            raise RegistrationError("it runs inline, where nothing can stop it at a timeout")
+
+
+def _retyped(plan: Callable[[Any, RpcContext | None], Any]) -> Any:
+    return plan
+
+
+async def _within(seconds: float, work: Awaitable[Any]) -> Any:
+    async with asyncio.timeout(seconds):
+        return await work
 
 
 def _by_name(parameter: Parameter) -> Parameter:

@@ -50,7 +50,16 @@ _decode_meta = msgspec.json.Decoder(_OnlyMeta).decode
 class Incoming:
     """One request or notification of a client."""
 
-    __slots__ = ("context", "era", "link", "meta", "method", "version")
+    __slots__ = (
+        "context",
+        "era",
+        "link",
+        "meta",
+        "method",
+        "shared",
+        "unfinished",
+        "version",
+    )
 
     def __init__(
         self, context: Context, link: Link, meta: RequestMeta, era: Era, version: str
@@ -61,6 +70,10 @@ class Incoming:
         self.meta = meta
         self.era = era
         self.version = version
+        self.shared: Any = None
+        """The context of handlers, where it was made before a handler is known."""
+        self.unfinished = False
+        """Whether results are still to be looked at as they are, before they are finished."""
 
     @property
     def capabilities(self) -> ClientCapabilities:

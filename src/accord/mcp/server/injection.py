@@ -42,15 +42,23 @@ class Injection:
                 "it asks for the context of a JSON-RPC method: annotate with accord.mcp.Context"
             )
         self.visible: list[Parameter] = []
-        self._contexts: list[str] = []
+        self.context: str | None = None
+        """The parameter that is the context itself, if there is one."""
         self._dependencies: dict[str, _Dependency] = {}
         for parameter in signature.parameters:
             self._sort(parameter)
 
     def _sort(self, parameter: Parameter) -> None:
         depends = _depends(parameter.annotation)
-        if _is_context(parameter.annotation):
-            self._contexts.append(parameter.name)
+        is_context = _is_context(parameter.annotation)
+        if (is_context or depends is not None) and not parameter.by_name:
+            raise RegistrationError(f"parameter '{parameter.name}' is injected by name")
+        if is_context and self.context is not None:
+            raise RegistrationError(
+                f"parameters '{self.context}' and '{parameter.name}' both ask for the context"
+            )
+        if is_context:
+            self.context = parameter.name
         elif depends is not None:
             self._dependencies[parameter.name] = _Dependency(depends.provide)
         else:
@@ -58,21 +66,18 @@ class Injection:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset((*self._contexts, *self._dependencies))
+        context = () if self.context is None else (self.context,)
+        return frozenset((*context, *self._dependencies))
 
     @property
     def has_dependencies(self) -> bool:
         return bool(self._dependencies)
 
-    def contexts(self, context: Context) -> dict[str, Any]:
-        """The arguments that are the context itself."""
-        return dict.fromkeys(self._contexts, context)
-
     async def resolve(
         self, context: Context, stack: AsyncExitStack, made: dict[Any, Any]
     ) -> dict[str, Any]:
         """All injected arguments. What is to be cleaned up is put on `stack`."""
-        values = self.contexts(context)
+        values: dict[str, Any] = {} if self.context is None else {self.context: context}
         for name, dependency in self._dependencies.items():
             values[name] = await dependency.get(context, stack, made)
         return values

@@ -1,11 +1,14 @@
 """Who hears of changes: sessions that subscribed, and requests that listen.
 
 One place knows everybody who is to be told, whatever the era and transport. Listeners come
-when a session is ready or a client begins to listen, and go with it.
+when a session is ready or a client begins to listen, and go with it. What changes several
+times in one turn of the loop is told once.
 """
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -37,23 +40,43 @@ class Listener(Protocol):
 
 
 class Listeners:
-    """All that are to be told of the changes of one server, in this process."""
+    """All that are to be told of the changes of one server, in this process.
+
+    Each is told on the loop that it was added on; `tell` may be called from any thread.
+    """
 
     def __init__(self) -> None:
-        self._listeners: dict[Listener, None] = {}
+        self._listeners: dict[Listener, asyncio.AbstractEventLoop] = {}
+        self._waiting: dict[asyncio.AbstractEventLoop, dict[Change, None]] = {}
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._listeners)
 
     def add(self, listener: Listener) -> None:
-        self._listeners[listener] = None
+        self._listeners[listener] = asyncio.get_running_loop()
 
     def discard(self, listener: Listener) -> None:
         self._listeners.pop(listener, None)
 
     def tell(self, change: Change) -> None:
-        for listener in tuple(self._listeners):
-            listener.hear(change)
+        """Let all who listen hear of `change`, each on its loop, in a turn that comes."""
+        with self._lock:
+            for loop in set(self._listeners.values()):
+                waiting = self._waiting.get(loop)
+                if waiting is not None:
+                    waiting[change] = None
+                elif not loop.is_closed():
+                    self._waiting[loop] = {change: None}
+                    loop.call_soon_threadsafe(self._flush, loop)
+
+    def _flush(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            changes = self._waiting.pop(loop)
+        for listener, at in tuple(self._listeners.items()):
+            if at is loop:
+                for change in changes:
+                    listener.hear(change)
 
 
 def params_of(change: Change) -> dict[str, Any]:

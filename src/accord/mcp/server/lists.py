@@ -1,13 +1,16 @@
 """Lists as ready bytes: encoded once per change, not once per request.
 
 A list is kept for each version that sees it differently, for each page, and for each set of
-components that a client may see.
+components that a client may see. A page begins after the last component of the one before,
+which is known by its number: what is added or removed meanwhile moves no page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -21,6 +24,9 @@ from accord.mcp.server.incoming import Incoming
 MAX_KEPT: Final = 256
 """How many different pages of one list are kept."""
 
+Numbered: TypeAlias = Sequence[tuple[int, Any]]
+"""Components with their numbers, which grow."""
+
 
 class ReadyList:
     """One list of a server, such as that of its tools."""
@@ -33,12 +39,15 @@ class ReadyList:
         ttl_ms: int,
         profile: Profile,
         finish: Callable[[bytes], bytes],
+        define: Callable[[str, Any], Any],
     ) -> None:
         self._member = member.encode()
         self._page_size = page_size
         self._ttl_ms = ttl_ms
         self._profile: Profile = profile
         self._finish = finish
+        self._define = define
+        """Gives the definition of a component in a version."""
         self._kept: dict[Any, Raw] = {}
         self._version = -1
 
@@ -48,47 +57,49 @@ class ReadyList:
         cursor: str | UnsetType,
         *,
         version: int,
+        last: int,
         seen_as: Any,
         scope: CacheScope,
-        items: Callable[[], Iterable[Any]],
+        items: Callable[[], Numbered],
     ) -> Raw:
-        """The result of the list request. `seen_as` tells the views of the list apart, `items`
-        makes one. Raises RpcError for a cursor that is none of ours."""
+        """The result of the list request. `version` and `last` are those of the registry,
+        `seen_as` tells the views of it apart, `items` gives one. Raises RpcError for a cursor
+        that is none of ours."""
         if version != self._version:
             self._version = version
             self._kept.clear()
         key = (incoming.version, cursor, seen_as, scope)
         found = self._kept.get(key)
         if found is None:
-            found = self._make(incoming, cursor, scope, list(items()))
+            after = self._after(incoming, cursor, last)
+            found = self._make(incoming, scope, items(), after)
             if len(self._kept) >= MAX_KEPT:
                 self._kept.clear()
             self._kept[key] = found
         return found
 
-    def _make(
-        self, incoming: Incoming, cursor: str | UnsetType, scope: CacheScope, items: Sequence[Any]
-    ) -> Raw:
-        start = self._start(incoming, cursor, len(items))
+    def _make(self, incoming: Incoming, scope: CacheScope, items: Numbered, after: int) -> Raw:
+        start = bisect_right(items, after, key=itemgetter(0))
         end = start + self._page_size
-        parts = [b'{"%b":%b' % (self._member, encode(items[start:end]))]
+        page = [self._define(incoming.version, each) for _, each in items[start:end]]
+        parts = [b'{"%b":%b' % (self._member, encode(page))]
         if end < len(items):
-            parts.append(b',"nextCursor":"%b"' % encode_cursor(end).encode())
+            parts.append(b',"nextCursor":"%b"' % encode_cursor(items[end - 1][0]).encode())
         if incoming.era is Era.STATELESS:
             parts.append(b',"ttlMs":%d,"cacheScope":"%b"' % (self._ttl_ms, scope.encode()))
         parts.append(b"}")
         body = b"".join(parts)
         return Raw(self._finish(body) if incoming.era is Era.STATELESS else body)
 
-    def _start(self, incoming: Incoming, cursor: str | UnsetType, length: int) -> int:
+    def _after(self, incoming: Incoming, cursor: str | UnsetType, last: int) -> int:
         if cursor is UNSET:
             return 0
-        start = decode_cursor(cursor)
-        if start is None or not 0 < start < length:
+        after = decode_cursor(cursor)
+        if after is None or not 0 < after <= last:
             raise failure(
                 "invalid_cursor",
-                "Invalid params: the cursor is none that this list gave, or the list has changed",
+                "Invalid params: the cursor is none that this list gave",
                 era=incoming.era,
                 profile=self._profile,
             )
-        return start
+        return after

@@ -1,63 +1,63 @@
-"""A prompt as a server has it: its definition, and how it is filled in."""
+"""A prompt as a server has it, whoever fills it in."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from inspect import getdoc, isawaitable
-from typing import Any
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypedDict
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import Parameter, innermost
-from accord.mcp.protocol.content import Icon, TextContent
-from accord.mcp.protocol.definitions import Prompt, PromptArgument
+from msgspec import UNSET, UnsetType
+
+from accord.mcp.protocol.content import Icon
+from accord.mcp.protocol.definitions import Prompt
 from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.params import CompleteParams
 from accord.mcp.protocol.results import GetPromptResult, PromptMessage
+from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
-from accord.mcp.server.handler import Handler
-from accord.mcp.server.text_arguments import TextArguments
-from accord.mcp.server.tool_results import BLOCKS
-from accord.schema.types import accepts
+from accord.mcp.server.registry import Enabled
+from accord.mcp.server.tool_results import block_of
+
+
+class PromptOptions(TypedDict, total=False):
+    """What can be said about a prompt beside its function."""
+
+    title: str
+    """Its name for people."""
+    description: str | None
+    """What it is for; the docstring by default."""
+    icons: tuple[Icon, ...]
+    meta: Meta | None
+    """`_meta` of its definition."""
+    inline: bool
+    """For plain functions that are quick: run on the loop and not in a thread."""
+    timeout: float | None
+    """Seconds that it may take, None for as long as it likes; else the server's limit."""
+    scopes: tuple[str, ...]
+    """What the principal of a client needs to see and to get it."""
+    enabled: Enabled | None
+    """Decides for each request whether its client sees it."""
 
 
 class ServedPrompt:
-    """One prompt of a server."""
+    """One prompt of a server. Subclasses say how it is filled in."""
 
-    __slots__ = ("_arguments", "_handler", "definition", "scopes")
+    __slots__ = ("choices", "definition", "enabled", "scopes", "timeout")
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        definition: Prompt,
         *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        icons: tuple[Icon, ...] = (),
-        meta: Meta | None = None,
-        inline: bool = False,
-        timeout: float | None = None,
-        scopes: tuple[str, ...] = (),
+        scopes: tuple[str, ...] | frozenset[str] = (),
+        enabled: Enabled | None = None,
+        timeout: float | None | UnsetType = UNSET,
+        choices: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        name = getattr(function, "__name__", "") if name is None else name
-        try:
-            self._handler = Handler(function, inline=inline, timeout=timeout)
-        except RegistrationError as error:
-            raise RegistrationError(f"prompt '{name}' ({where(function)}): {error}") from error
-        self._arguments = TextArguments(self._handler.parameters)
-        if description is None:
-            description = getdoc(innermost(function)) or ""
-        self.definition = Prompt(
-            name=name,
-            title=title,
-            description=description,
-            arguments=tuple(
-                _argument(each) for each in self._handler.parameters if each.kind != "var_keyword"
-            ),
-            icons=icons,
-            meta=meta,
-        )
+        self.definition = definition
         self.scopes = frozenset(scopes)
+        self.enabled = enabled
+        self.timeout = timeout
+        self.choices: Mapping[str, Sequence[str]] = choices or {}
+        """What arguments can be, where that is known without asking anybody."""
 
     def missing(self, arguments: Mapping[str, str]) -> list[str]:
         """The required arguments that are not given."""
@@ -70,34 +70,19 @@ class ServedPrompt:
     def get(
         self, arguments: Mapping[str, str], context: Context
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
-        """The messages, or a coroutine that gives them. Raises what the function raises, and
-        `InvalidParamsError` for arguments that are not of their parameters' types."""
-        bound = self._handler.bind(self._arguments.encode(arguments))
-        value = self._handler.begin(bound, context)
-        return self._finish(value) if isawaitable(value) else self._result(value)
+        """The messages, or a coroutine that gives them. Raises what whoever gives them raises."""
+        raise NotImplementedError
 
-    async def _finish(self, value: Awaitable[Any]) -> GetPromptResult:
-        return self._result(await value)
-
-    def _result(self, value: Any) -> GetPromptResult:
-        if isinstance(value, GetPromptResult):
-            return value
-        values = value if isinstance(value, list | tuple) else [value]
-        return GetPromptResult(
-            description=self.definition.description, messages=list(map(_message, values))
-        )
+    def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
+        """What an argument could be, or a coroutine of it."""
+        return by.complete(params, context, self.choices)
 
 
-def _message(value: Any) -> PromptMessage:
-    if isinstance(value, PromptMessage):
-        return value
-    if isinstance(value, BLOCKS):
-        return PromptMessage("user", value)
-    text = value if isinstance(value, str) else encode(value).decode()
-    return PromptMessage("user", TextContent(text=text))
+def user_message(content: Any) -> PromptMessage:
+    """What the user says: a text, content, or a value that is told as JSON."""
+    return PromptMessage("user", block_of(content))
 
 
-def _argument(parameter: Parameter) -> PromptArgument:
-    schema = accepts(parameter.annotation).value
-    description = schema.get("description", "") if isinstance(schema, dict) else ""
-    return PromptArgument(name=parameter.name, description=description, required=parameter.required)
+def assistant_message(content: Any) -> PromptMessage:
+    """What the assistant says."""
+    return PromptMessage("assistant", block_of(content))

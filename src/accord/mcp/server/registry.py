@@ -1,13 +1,39 @@
-"""Things by name that can be added and removed while they are served."""
+"""Things by name that can be added and removed while they are served.
+
+A registry may be included in others: what is added here is added there as well, under the
+name that the other one's rule gives it. Knows nothing about what the things are, but that some
+are not for every client.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from accord.jsonrpc.errors import RegistrationError
+from accord.mcp.server.context import Context
 
-T = TypeVar("T")
+Enabled: TypeAlias = Callable[[Context], bool]
+"""Decides for each request whether its client sees a component. It is called often and must be
+quick."""
+
+
+class Component(Protocol):
+    """What a registry holds."""
+
+    @property
+    def scopes(self) -> frozenset[str]:
+        """What a principal needs."""
+
+    @property
+    def enabled(self) -> Enabled | None:
+        """Who else decides; None where nobody does."""
+
+
+T = TypeVar("T", bound=Component)
+
+Place: TypeAlias = Callable[[str, T], tuple[str, T]]
+"""What something is called, and what it becomes, in a registry that includes this one."""
 
 
 class Registry(Generic[T]):
@@ -16,10 +42,15 @@ class Registry(Generic[T]):
     def __init__(self, noun: str) -> None:
         self._noun = noun
         self._things: dict[str, T] = {}
+        self._numbers: dict[str, int] = {}
+        self._last = 0
+        self._above: list[tuple[Registry[T], Place[T]]] = []
         self.get = self._things.get
         self.version = 0
         """Grows with every change."""
         self.observers: list[Callable[[], None]] = []
+        self._conditional: tuple[T, ...] = ()
+        self._conditional_at = 0
 
     def __len__(self) -> int:
         return len(self._things)
@@ -27,22 +58,88 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         return iter(tuple(self._things.values()))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._things
+
     def names(self) -> list[str]:
         return list(self._things)
 
+    def numbered(self) -> list[tuple[int, T]]:
+        """Each with a number of its own, which grows with the order and is never used again."""
+        return [(self._numbers[name], thing) for name, thing in self._things.items()]
+
+    @property
+    def last_number(self) -> int:
+        """The highest number that was given."""
+        return self._last
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there is anything, or was before."""
+        return self._last > 0
+
+    @property
+    def conditional(self) -> tuple[T, ...]:
+        """Those that not every client sees."""
+        if self._conditional_at != self.version:
+            self._conditional = tuple(
+                each for each in self._things.values() if each.scopes or each.enabled is not None
+            )
+            self._conditional_at = self.version
+        return self._conditional
+
     def add(self, name: str, thing: T) -> None:
-        """Raises `RegistrationError` if the name is taken."""
-        if name in self._things:
-            raise RegistrationError(f"there is a {self._noun} '{name}' already")
-        self._things[name] = thing
-        self._changed()
+        """Raises `RegistrationError` if the name is taken, here or where this is included."""
+        self._check(name, thing)
+        self._put(name, thing)
 
     def remove(self, name: str) -> None:
         """Raises `RegistrationError` if there is no such thing."""
-        if name not in self._things:
+        thing = self._things.get(name)
+        if thing is None:
             raise RegistrationError(f"there is no {self._noun} '{name}'")
-        del self._things[name]
+        self._drop(name, thing)
+
+    def replace(self, name: str, thing: T) -> None:
+        """Put `thing` in the place of what is called `name`, or add it."""
+        old = self._things.get(name)
+        if old is None:
+            self.add(name, thing)
+            return
+        self._things[name] = thing
         self._changed()
+        for registry, place in self._above:
+            registry.replace(*place(name, thing))
+
+    def included_in(self, other: Registry[T], place: Place[T]) -> None:
+        """From now on `other` has everything that this one has, as `place` says. Raises
+        `RegistrationError` if a name is taken there; nothing has changed then."""
+        placed = [place(name, thing) for name, thing in self._things.items()]
+        for each in placed:
+            other._check(*each)
+        self._above.append((other, place))
+        for each in placed:
+            other._put(*each)
+
+    def _check(self, name: str, thing: T) -> None:
+        if name in self._things:
+            raise RegistrationError(f"there is a {self._noun} '{name}' already")
+        for registry, place in self._above:
+            registry._check(*place(name, thing))
+
+    def _put(self, name: str, thing: T) -> None:
+        self._things[name] = thing
+        self._last += 1
+        self._numbers[name] = self._last
+        self._changed()
+        for registry, place in self._above:
+            registry._put(*place(name, thing))
+
+    def _drop(self, name: str, thing: T) -> None:
+        del self._things[name], self._numbers[name]
+        self._changed()
+        for registry, place in self._above:
+            registry._drop(*place(name, thing))
 
     def _changed(self) -> None:
         self.version += 1

@@ -8,12 +8,14 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from accord.jsonrpc.codec import encode
+from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.meta import SERVER_INFO
 from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.versioned import result_in
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.result_size import bounded
 
 _COMPLETE: Final = b'"resultType":"complete",'
 
@@ -21,13 +23,25 @@ _COMPLETE: Final = b'"resultType":"complete",'
 class Replies:
     """Finishes the results of one server."""
 
-    def __init__(self, info: Implementation) -> None:
+    def __init__(
+        self,
+        info: Implementation,
+        *,
+        max_bytes: int | None = None,
+        profile: Profile = "standard",
+    ) -> None:
         self._info = info
+        self._max_bytes = max_bytes
+        self._profile: Profile = profile
         self._meta = b'"_meta":{"%b":%b}' % (SERVER_INFO.encode(), encode(info))
         self._start = b"{" + _COMPLETE + self._meta
 
     def finish(self, result: Result, incoming: Incoming) -> Any:
-        """What is sent as the result of this request."""
+        """What is sent as the result of this request. Raises RpcError if it is too large."""
+        if incoming.unfinished:
+            return result
+        if self._max_bytes is not None:
+            result = bounded(result, self._max_bytes, incoming, self._profile)
         result = result_in(incoming.version, result)
         return result if incoming.era is Era.HANDSHAKE else Raw(self.stateless(result))
 

@@ -1,131 +1,97 @@
-"""A resource, or a template for many, as a server has it."""
+"""A resource, or a template for many, as a server has it, whoever reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from inspect import getdoc, isawaitable
-from typing import Any
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypedDict
 
-from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import innermost
+from msgspec import UNSET, UnsetType
+
 from accord.mcp.protocol.content import Annotations, Icon, ResourceContents
 from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.protocol.meta import Meta
+from accord.mcp.protocol.params import CompleteParams
 from accord.mcp.protocol.uri_template import UriTemplate
+from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
-from accord.mcp.server.handler import Handler
-from accord.mcp.server.text_arguments import TextArguments
+from accord.mcp.server.registry import Enabled
+
+
+class ResourceNotFoundError(Exception):
+    """What a handler raises where a template stands for nothing at this URI."""
+
+
+class ResourceOptions(TypedDict, total=False):
+    """What can be said about a resource beside its function."""
+
+    name: str | None
+    """Its name; that of the function by default."""
+    title: str
+    """Its name for people."""
+    description: str | None
+    """What it is; the docstring by default."""
+    mime_type: str
+    """What its contents are; else text/plain, application/json or application/octet-stream, by
+    what the function returns."""
+    size: int | None
+    """Bytes, where it is known; not for templates."""
+    annotations: Annotations | None
+    icons: tuple[Icon, ...]
+    meta: Meta | None
+    """`_meta` of its definition."""
+    inline: bool
+    """For plain functions that are quick: run on the loop and not in a thread."""
+    timeout: float | None
+    """Seconds that reading may take, None for as long as it likes; else the server's limit."""
+    scopes: tuple[str, ...]
+    """What the principal of a client needs to see and to read it."""
+    enabled: Enabled | None
+    """Decides for each request whether its client sees it."""
+    ttl_ms: int
+    """How long clients may keep what they read."""
 
 
 class ServedResource:
-    """A resource at one URI, or all that a template stands for."""
+    """A resource at one URI, or all that a template stands for. Subclasses say how it is read."""
 
-    __slots__ = (
-        "_arguments",
-        "_handler",
-        "definition",
-        "mime_type",
-        "scopes",
-        "template",
-        "ttl_ms",
-    )
+    __slots__ = ("choices", "definition", "enabled", "scopes", "template", "timeout", "ttl_ms")
 
     def __init__(
         self,
-        uri: str,
-        function: Callable[..., Any],
+        definition: Resource | ResourceTemplate,
         *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        mime_type: str = "",
-        size: int | None = None,
-        annotations: Annotations | None = None,
-        icons: tuple[Icon, ...] = (),
-        meta: Meta | None = None,
-        inline: bool = False,
-        timeout: float | None = None,
-        scopes: tuple[str, ...] = (),
+        scopes: tuple[str, ...] | frozenset[str] = (),
+        enabled: Enabled | None = None,
+        timeout: float | None | UnsetType = UNSET,
         ttl_ms: int = 0,
+        choices: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        name = getattr(function, "__name__", "") if name is None else name
-        if description is None:
-            description = getdoc(innermost(function)) or ""
-        try:
-            template = UriTemplate(uri)
-            self._handler = Handler(function, inline=inline, timeout=timeout)
-            _check(template, self._handler)
-        except (RegistrationError, ValueError) as error:
-            raise RegistrationError(f"resource '{uri}' ({where(function)}): {error}") from error
-        self._arguments = TextArguments(self._handler.parameters)
-        self.template = template if template.variables else None
-        self.mime_type = mime_type
+        self.definition = definition
+        self.template: UriTemplate | None = None
+        if isinstance(definition, ResourceTemplate):
+            self.template = UriTemplate(definition.uri_template)
         self.scopes = frozenset(scopes)
+        self.enabled = enabled
+        self.timeout = timeout
         self.ttl_ms = ttl_ms
-        self.definition: Resource | ResourceTemplate
-        if self.template is not None:
-            self.definition = ResourceTemplate(
-                uri_template=uri,
-                name=name,
-                title=title,
-                description=description,
-                mime_type=mime_type,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-            )
-        else:
-            self.definition = Resource(
-                uri=uri,
-                name=name,
-                title=title,
-                description=description,
-                mime_type=mime_type,
-                size=size,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-            )
+        self.choices: Mapping[str, Sequence[str]] = choices or {}
+        """What variables can be, where that is known without asking anybody."""
 
-    def match(self, uri: str) -> dict[str, Any] | None:
-        """The variables of a URI that belongs to the template; None for any other."""
-        return None if self.template is None else self.template.match(uri)
+    @property
+    def address(self) -> str:
+        """Its URI, or its template as it was written."""
+        return address_of(self.definition)
 
     def read(
         self, uri: str, variables: dict[str, Any], context: Context
     ) -> list[ResourceContents] | Awaitable[list[ResourceContents]]:
-        """The contents, or a coroutine that gives them. Raises what the function raises, and
-        `InvalidParamsError` for variables that are not of their parameters' types."""
-        bound = self._handler.bind(self._arguments.encode(variables))
-        value = self._handler.begin(bound, context)
-        return self._finish(uri, value) if isawaitable(value) else self._contents(uri, value)
+        """The contents, or a coroutine that gives them. Raises what whoever reads raises."""
+        raise NotImplementedError
 
-    async def _finish(self, uri: str, value: Awaitable[Any]) -> list[ResourceContents]:
-        return self._contents(uri, await value)
-
-    def _contents(self, uri: str, value: Any) -> list[ResourceContents]:
-        if isinstance(value, ResourceContents):
-            return [value]
-        if isinstance(value, list) and value and isinstance(value[0], ResourceContents):
-            return value
-        if isinstance(value, str):
-            return [ResourceContents.of(uri, value, self.mime_type or "text/plain")]
-        if isinstance(value, bytes | bytearray):
-            return [ResourceContents.of(uri, bytes(value), self.mime_type)]
-        text = encode(value).decode()
-        return [ResourceContents.of(uri, text, self.mime_type or "application/json")]
+    def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
+        """What a variable of the template could be, or a coroutine of it."""
+        return by.complete(params, context, self.choices)
 
 
-def _check(template: UriTemplate, handler: Handler) -> None:
-    """Every variable must have its parameter, and every required parameter its variable."""
-    parameters = handler.parameters
-    takes_any = any(each.kind == "var_keyword" for each in parameters)
-    names = {each.name for each in parameters if each.kind != "var_keyword"}
-    missing = [name for name in template.variables if name not in names and not takes_any]
-    if missing:
-        raise RegistrationError(f"nothing takes '{missing[0]}' of the template")
-    extra = [it.name for it in parameters if it.required and it.name not in template.variables]
-    if extra:
-        raise RegistrationError(f"the template does not give parameter '{extra[0]}'")
+def address_of(definition: Resource | ResourceTemplate) -> str:
+    return definition.uri if isinstance(definition, Resource) else definition.uri_template

@@ -10,11 +10,11 @@ Knows its components and who listens for their changes. Does not know transports
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
-
-from msgspec.structs import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cached_property, partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Unpack, overload
 
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.capabilities import (
@@ -22,18 +22,21 @@ from accord.mcp.protocol.capabilities import (
     ResourcesFeature,
     ServerCapabilities,
 )
-from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.protocol.params import SubscriptionFilter
-from accord.mcp.protocol.results import CacheScope
 from accord.mcp.protocol.tasks import EXTENSION
 from accord.mcp.protocol.versions import V2025_11_25, Era, era
 from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.core import Core
-from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.files import file_resource, fixed_resource, folder_resource
+from accord.mcp.server.function_prompt import FunctionPrompt
+from accord.mcp.server.function_resource import FunctionResource
+from accord.mcp.server.function_tool import FunctionTool
+from accord.mcp.server.lifespan import Lifespan
+from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.listeners import (
     PROMPTS_CHANGED,
     RESOURCES_CHANGED,
@@ -41,14 +44,12 @@ from accord.mcp.server.listeners import (
     Listeners,
     updated,
 )
-from accord.mcp.server.lists import ReadyList
-from accord.mcp.server.prompt import ServedPrompt
+from accord.mcp.server.middleware import Middleware, check_middleware
+from accord.mcp.server.prompt import PromptOptions, ServedPrompt
 from accord.mcp.server.registry import Registry
-from accord.mcp.server.replies import Replies
-from accord.mcp.server.resource import ServedResource
+from accord.mcp.server.resource import ResourceOptions, ServedResource
 from accord.mcp.server.tasks.settings import TaskSettings
-from accord.mcp.server.tool import ServedTool
-from accord.mcp.server.visibility import S, View
+from accord.mcp.server.tool import ServedTool, ToolOptions
 
 if TYPE_CHECKING:
     from accord.mcp.server.serving import serve
@@ -58,6 +59,7 @@ TASKS: Final[dict[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": 
 """What a server of 2025-11-25 whose tools may run as tasks can do with them."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=Middleware)
 
 Instructions: TypeAlias = str | Callable[[], str | Awaitable[str]]
 
@@ -75,6 +77,8 @@ class Server:
         website_url: str = "",
         icons: tuple[Icon, ...] = (),
         instructions: Instructions = "",
+        lifespan: Callable[[Server], AbstractAsyncContextManager[Any]] | None = None,
+        limits: McpLimits | None = None,
         page_size: int = 100,
         ttl_ms: int = 0,
         codes: Profile = "standard",
@@ -113,8 +117,13 @@ class Server:
         """How handlers ask their clients. `state_keys` seal what a client brings back with its
         answers: all workers that serve the same clients need the same."""
         self.task_settings = TaskSettings() if tasks is None else tasks
-        self.lifespan_value: Any = None
+        self._has_task_tools, self._task_tools_at = False, 0
+        self.limits = McpLimits() if limits is None else limits
         self.page_size = page_size
+        self.middlewares: list[Middleware] = []
+        """What stands around every request, the outermost first."""
+        self._lifespan = Lifespan(partial(self._live, lifespan))
+        self._mounted: list[Server] = []
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
         self.resources.observers.append(lambda: self.listeners.tell(RESOURCES_CHANGED))
         self.prompts.observers.append(lambda: self.listeners.tell(PROMPTS_CHANGED))
@@ -124,53 +133,118 @@ class Server:
     @overload
     def tool(self, function: F, /) -> F: ...
     @overload
-    def tool(self, name: str | None = None, /, **options: Any) -> Callable[[F], F]: ...
+    def tool(self, name: str | None = None, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 
-    def tool(self, name: Any = None, /, **options: Any) -> Any:
-        """Declare a function as a tool; a decorator, bare or with the options of `ServedTool`."""
+    def tool(self, name: Any = None, **options: Unpack[ToolOptions]) -> Any:
+        """Declare a function as a tool; a decorator, bare or with a name and options.
+
+        Types and descriptions of its parameters come from their annotations, its description
+        from its docstring. A plain function runs in a thread unless it is `inline`. Raises
+        `RegistrationError` for what cannot be served, or when the name is taken.
+        """
         if callable(name):
             self.add_tool(name)
             return name
 
         def decorate(function: F) -> F:
-            self.add_tool(function, name=name, **options)
+            self.add_tool(function, name, **options)
             return function
 
         return decorate
 
-    def add_tool(self, function: Callable[..., Any], **options: Any) -> ServedTool:
-        tool = ServedTool(function, **options)
+    def add_tool(
+        self,
+        function: Callable[..., Any] | ServedTool,
+        name: str | None = None,
+        **options: Unpack[ToolOptions],
+    ) -> ServedTool:
+        """Declare a function, or a tool that was made elsewhere. `server.tools.remove(name)`
+        takes it away again; clients are told of both."""
+        if isinstance(function, ServedTool):
+            tool = function
+        else:
+            tool = FunctionTool(function, name, **options)
         self.tools.add(tool.definition.name, tool)
         return tool
 
-    def resource(self, uri: str, /, **options: Any) -> Callable[[F], F]:
-        """Declare a function as the resource at `uri`, or at all URIs of a template."""
+    def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
+        """Declare a function as the resource at `uri`, or at all URIs of a template, whose
+        variables are its parameters."""
 
         def decorate(function: F) -> F:
-            self.resources.add(uri, ServedResource(uri, function, **options))
+            self.add_resource(uri, function, **options)
             return function
 
         return decorate
+
+    def add_resource(
+        self,
+        uri: str,
+        contents: Callable[..., Any] | str | bytes,
+        /,
+        **options: Unpack[ResourceOptions],
+    ) -> ServedResource:
+        """Declare a resource by the function that gives its contents, or by the contents."""
+        if callable(contents):
+            resource = FunctionResource(uri, contents, **options)
+        else:
+            resource = fixed_resource(uri, contents, **options)
+        self.resources.add(uri, resource)
+        return resource
+
+    def add_file(
+        self,
+        path: str | PathLike[str],
+        /,
+        uri: str | None = None,
+        **options: Unpack[ResourceOptions],
+    ) -> ServedResource:
+        """Offer a file, at its `file://` URI unless another is given; it is read each time."""
+        resource = file_resource(path, uri, **options)
+        self.resources.add(resource.address, resource)
+        return resource
+
+    def add_folder(
+        self, uri: str, path: str | PathLike[str], /, **options: Unpack[ResourceOptions]
+    ) -> ServedResource:
+        """Offer all files below a folder, by a template with one variable that takes slashes:
+        `server.add_folder("docs:///{+path}", "docs")`. Nothing outside can be reached."""
+        resource = folder_resource(uri, path, **options)
+        self.resources.add(uri, resource)
+        return resource
 
     @overload
     def prompt(self, function: F, /) -> F: ...
     @overload
-    def prompt(self, name: str | None = None, /, **options: Any) -> Callable[[F], F]: ...
+    def prompt(
+        self, name: str | None = None, **options: Unpack[PromptOptions]
+    ) -> Callable[[F], F]: ...
 
-    def prompt(self, name: Any = None, /, **options: Any) -> Any:
-        """Declare a function as a prompt; a decorator, bare or with the options of
-        `ServedPrompt`."""
+    def prompt(self, name: Any = None, **options: Unpack[PromptOptions]) -> Any:
+        """Declare a function as a prompt; a decorator, bare or with a name and options.
+
+        It returns a text, content, messages (`user_message`, `assistant_message`) or a list of
+        them.
+        """
         if callable(name):
-            prompt = ServedPrompt(name)
-            self.prompts.add(prompt.definition.name, prompt)
+            self.add_prompt(name)
             return name
 
         def decorate(function: F) -> F:
-            prompt = ServedPrompt(function, name=name, **options)
-            self.prompts.add(prompt.definition.name, prompt)
+            self.add_prompt(function, name, **options)
             return function
 
         return decorate
+
+    def add_prompt(
+        self,
+        function: Callable[..., Any],
+        name: str | None = None,
+        **options: Unpack[PromptOptions],
+    ) -> ServedPrompt:
+        prompt = FunctionPrompt(function, name, **options)
+        self.prompts.add(prompt.definition.name, prompt)
+        return prompt
 
     @overload
     def completion(self, function: F, /) -> F: ...
@@ -178,7 +252,11 @@ class Server:
     def completion(self, of: str = "", argument: str = "") -> Callable[[F], F]: ...
 
     def completion(self, of: Any = "", argument: str = "") -> Any:
-        """Declare a function that completes arguments: all, or one of a prompt or template."""
+        """Declare a function that completes arguments: all, or one of a prompt or template.
+
+        It takes `value`, what is typed so far, and if it likes `arguments`, `of` and `argument`.
+        Arguments whose annotations list what they can be need none.
+        """
         if callable(of):
             self.completions.add(of)
             return of
@@ -188,6 +266,13 @@ class Server:
             return function
 
         return decorate
+
+    def middleware(self, function: M) -> M:
+        """Put `async def function(request, proceed)` around every request; a decorator. The one
+        that was put there first is outermost."""
+        check_middleware(function)
+        self.middlewares.append(function)
+        return function
 
     # What clients are told
 
@@ -203,12 +288,12 @@ class Server:
     def capabilities(self, version: str) -> ServerCapabilities:
         """What this server can do, in the words of `version`."""
         return ServerCapabilities(
-            tools=ListFeature(list_changed=True) if len(self.tools) else None,
+            tools=ListFeature(list_changed=True) if self.tools.is_used else None,
             resources=ResourcesFeature(subscribe=True, list_changed=True)
-            if len(self.resources)
+            if self.resources.is_used
             else None,
-            prompts=ListFeature(list_changed=True) if len(self.prompts) else None,
-            completions={} if len(self.completions) else None,
+            prompts=ListFeature(list_changed=True) if self.prompts.is_used else None,
+            completions={} if self._completes else None,
             logging={},
             tasks=TASKS if self.has_task_tools and version == V2025_11_25 else None,
             extensions={EXTENSION: {}}
@@ -217,18 +302,18 @@ class Server:
         )
 
     @property
+    def _completes(self) -> bool:
+        return bool(len(self.completions)) or any(
+            each.choices for each in (*self.prompts, *self.resources)
+        )
+
+    @property
     def has_task_tools(self) -> bool:
         """Whether calls of any tool may be tasks."""
-        return any(tool.task_support != "forbidden" for tool in self.tools)
-
-    def supported(self, wanted: SubscriptionFilter) -> SubscriptionFilter:
-        """The part of a subscription that this server honours."""
-        return replace(
-            wanted,
-            tools_list_changed=wanted.tools_list_changed and bool(len(self.tools)),
-            prompts_list_changed=wanted.prompts_list_changed and bool(len(self.prompts)),
-            resources_list_changed=wanted.resources_list_changed and bool(len(self.resources)),
-        )
+        if self._task_tools_at != self.tools.version:
+            self._task_tools_at = self.tools.version
+            self._has_task_tools = any(it.task_support != "forbidden" for it in self.tools)
+        return self._has_task_tools
 
     # Serving
 
@@ -253,6 +338,25 @@ class Server:
         limits = options.pop("limits", HTTP_LIMITS)
         return WebAsgi(McpEndpoint(self, limits=limits, **options), path=path, limits=limits)
 
+    def running(self) -> AbstractAsyncContextManager[Any]:
+        """Keeps the lifespan of this server, and of those mounted in it, while it is used:
+        whoever serves the server does so inside. Entered once however often it is used."""
+        return self._lifespan.running()
+
+    @property
+    def lifespan_value(self) -> Any:
+        """What the lifespan gave; handlers have it as `context.lifespan`."""
+        return self._lifespan.value
+
+    @asynccontextmanager
+    async def _live(
+        self, lifespan: Callable[[Server], AbstractAsyncContextManager[Any]] | None
+    ) -> AsyncIterator[Any]:
+        async with AsyncExitStack() as stack:
+            for server in self._mounted:
+                await stack.enter_async_context(server.running())
+            yield None if lifespan is None else await stack.enter_async_context(lifespan(self))
+
     # For the methods of the protocol
 
     @cached_property
@@ -263,35 +367,3 @@ class Server:
     def router(self) -> Router:
         """The methods of the protocol: `accord.serve(server.router, url)` serves them."""
         return self.core.router
-
-    def ready_list(self, member: str, replies: Replies) -> ReadyList:
-        return ReadyList(
-            member,
-            page_size=self.page_size,
-            ttl_ms=self.ttl_ms,
-            profile=self.codes,
-            finish=replies.finish_list,
-        )
-
-    def view(self, registry: Registry[S], incoming: Incoming) -> View[S]:
-        """The components that the client of a request sees."""
-        return View(registry, incoming.link.principal)
-
-    def check_scopes(self, scopes: frozenset[str], incoming: Incoming) -> None:
-        """Raises RpcError if the principal of a request lacks one of `scopes`."""
-        if not scopes:
-            return
-        principal = incoming.link.principal
-        missing = scopes - (principal.scopes if principal is not None else frozenset())
-        if missing:
-            raise failure(
-                "insufficient_permissions",
-                "This needs permissions that the caller does not have",
-                era=incoming.era,
-                profile=self.codes,
-                scopes=sorted(scopes),
-            )
-
-    def cache_scope(self) -> CacheScope:
-        """Who may share what was cached: nobody, once anything depends on the caller."""
-        return "public"

@@ -32,6 +32,7 @@ class Session:
         "key",
         "log_level",
         "phase",
+        "running",
         "subscriptions",
         "version",
     )
@@ -45,5 +46,7 @@ class Session:
         self.capabilities = ClientCapabilities()
         self.log_level: LogLevel | None = None
         """The least severe level that the client wants; None until it says so."""
+        self.running = 0
+        """How many calls of tools are being served."""
         self.subscriptions: set[str] = set()
         """URIs of resources whose changes the client wants to hear of."""

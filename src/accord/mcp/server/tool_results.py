@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import NoneType
-from typing import Any, Final, TypeAlias, get_args, get_origin
+from typing import Any, Final, TypeAlias, get_args
 
+import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.codec import encode
+from accord.mcp.client.json_schema import JsonSchema, TooComplexError
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,
@@ -24,10 +26,14 @@ from accord.mcp.protocol.content import (
 )
 from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.media import Audio, File, Image, content_of
 from accord.schema.schema import Schema
 from accord.schema.types import returns as schema_of_results
 
 BLOCKS: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
+
+MEDIA: Final = (Image, Audio, File)
+"""What stands for a block until it is sent."""
 
 Convert: TypeAlias = Callable[[Any, Era], CallToolResult]
 
@@ -38,6 +44,8 @@ class Output(Struct, frozen=True):
     convert: Convert
     schema: Schema | None = None
     """What structured content is like; None where there is none to describe."""
+    written: dict[str, Any] | None = None
+    """The same as it was written by hand."""
 
     @property
     def is_object(self) -> bool:
@@ -46,9 +54,13 @@ class Output(Struct, frozen=True):
         return self.schema is not None and is_object(self.schema)
 
 
-def output_of(annotation: Any) -> Output:
-    """How values of `annotation` are sent."""
-    if annotation is str or annotation is NoneType or annotation is None or _is_blocks(annotation):
+class OutputRefusedError(Exception):
+    """A result is not what the tool's output schema says."""
+
+
+def output_of(annotation: Any, *, structured: bool = True) -> Output:
+    """How values of `annotation` are sent; without `structured`, as content alone."""
+    if not structured or annotation in (str, bytes, NoneType, None) or _is_blocks(annotation):
         return Output(lambda value, era: content_result(value))
     if annotation is Any:
         return Output(_convert_any)
@@ -56,6 +68,31 @@ def output_of(annotation: Any) -> Output:
     if is_object(schema):
         return Output(_convert_object, schema)
     return Output(_convert_value, schema)
+
+
+def structured_by(schema: dict[str, Any]) -> Output:
+    """How values are sent that a hand-written schema describes, once they are checked."""
+    parts = {name: value for name, value in schema.items() if name != "$defs"}
+    described = Schema(parts, schema.get("$defs", {}))
+    convert = _convert_object if is_object(described) else _convert_value
+    check = JsonSchema(schema)
+
+    def checked(value: Any, era: Era) -> CallToolResult:
+        if isinstance(value, CallToolResult) and value.structured_content is UNSET:
+            if not value.is_error:
+                raise OutputRefusedError("there is no structured content")
+            return value
+        plain = value.structured_content if isinstance(value, CallToolResult) else value
+        try:
+            # 2025-06-18, tools: structured results must be as the output schema says.
+            problem = check.problem(msgspec.json.decode(encode(plain)))
+        except TooComplexError:
+            problem = "it takes too much work to check"
+        if problem is not None:
+            raise OutputRefusedError(problem)
+        return convert(value, era)
+
+    return Output(checked, described, schema)
 
 
 def is_object(schema: Schema) -> bool:
@@ -105,24 +142,29 @@ def _convert_any(value: Any, era: Era) -> CallToolResult:
 def _blocks(value: Any) -> list[Content]:
     if value is None or value is UNSET:
         return []
-    if isinstance(value, list | tuple) and any(isinstance(it, BLOCKS) for it in value):
-        return [_block(it) for it in value]
-    return [_block(value)]
+    if isinstance(value, list | tuple) and any(isinstance(it, (*BLOCKS, *MEDIA)) for it in value):
+        return [block_of(it) for it in value]
+    return [block_of(value)]
 
 
-def _block(value: Any) -> Content:
+def block_of(value: Any) -> Content:
+    """One value as content: what is none already becomes text, but for bytes."""
+    if isinstance(value, str):
+        return TextContent(text=value)
     if isinstance(value, BLOCKS):
         return value
-    return TextContent(text=value if isinstance(value, str) else encode(value).decode())
+    if isinstance(value, MEDIA):
+        return value.content()
+    if isinstance(value, bytes | bytearray | memoryview):
+        return content_of(bytes(value))
+    return TextContent(text=encode(value).decode())
 
 
 def _is_blocks(annotation: Any) -> bool:
     """Whether an annotation is about content: a block, several, or a ready result."""
     if isinstance(annotation, type) and not get_args(annotation):
-        return issubclass(annotation, (*BLOCKS, CallToolResult))
+        return issubclass(annotation, (*BLOCKS, *MEDIA, CallToolResult))
     inner = [it for it in get_args(annotation) if it is not Ellipsis]
-    if get_origin(annotation) in (list, tuple):
-        return bool(inner) and all(map(_is_blocks_or_text, inner)) and any(map(_is_blocks, inner))
     return bool(inner) and all(map(_is_blocks_or_text, inner)) and any(map(_is_blocks, inner))
 
 

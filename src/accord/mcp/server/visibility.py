@@ -1,31 +1,42 @@
-"""Which components a client sees: those whose scopes its principal has."""
+"""Which components a client sees: those whose scopes its principal has, and that are enabled.
+
+What is the same for everybody costs nothing: only components with a condition are looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic
 
-from accord.mcp.server.principal import Principal
-from accord.mcp.server.registry import Registry
-
-
-class Scoped(Protocol):
-    @property
-    def scopes(self) -> frozenset[str]: ...
+from accord.mcp.server.context import Context
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.registry import Component, Registry, T
 
 
-S = TypeVar("S", bound=Scoped)
+class View(Generic[T]):
+    """The part of a registry that the client of one request sees."""
 
+    __slots__ = ("_hidden", "_registry", "key")
 
-class View(Generic[S]):
-    """The part of a registry that one client sees."""
-
-    def __init__(self, registry: Registry[S], principal: Principal | None) -> None:
+    def __init__(self, registry: Registry[T], incoming: Incoming, context: Context | None) -> None:
         self._registry = registry
-        self._has = principal.scopes if principal is not None else frozenset[str]()
-        scopes = frozenset[str]().union(*(each.scopes for each in registry))
-        self.key = scopes & self._has
-        """Equal for clients that see the same."""
+        hidden = [each for each in registry.conditional if not is_visible(each, incoming, context)]
+        self._hidden = hidden
+        self.key: Any = tuple(map(id, hidden))
+        """Equal for clients that see the same, as long as the registry stays as it is."""
 
-    def components(self) -> Iterable[S]:
-        return [each for each in self._registry if each.scopes <= self._has]
+    def numbered(self) -> list[tuple[int, T]]:
+        """What is seen, with the numbers of the registry."""
+        every = self._registry.numbered()
+        if not self._hidden:
+            return every
+        hidden = set(self.key)
+        return [(number, each) for number, each in every if id(each) not in hidden]
+
+
+def is_visible(component: Component, incoming: Incoming, context: Context | None) -> bool:
+    """Whether the client of a request sees a component."""
+    if component.scopes:
+        principal = incoming.link.principal
+        if principal is None or not component.scopes <= principal.scopes:
+            return False
+    return component.enabled is None or context is None or component.enabled(context)

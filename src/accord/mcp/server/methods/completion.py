@@ -6,10 +6,13 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
 
 from accord.jsonrpc.call_plan import Plan
-from accord.mcp.protocol.params import CompleteParams
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.params import CompleteParams, PromptReference
 from accord.mcp.protocol.results import CompleteResult, Completion
 from accord.mcp.server.core import Row
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.prompt import ServedPrompt
+from accord.mcp.server.resource import ServedResource
 
 if TYPE_CHECKING:
     from accord.mcp.server.core import Core
@@ -29,20 +32,45 @@ def notifications(core: Core) -> dict[str, Plan]:
 class _Completion:
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._server = core.server
+        self._access = core.access
 
-    def complete(self, params: CompleteParams, incoming: Incoming) -> Any:
-        found = self._core.server.completions.complete(params, self._core.context(incoming))
-        if isawaitable(found):
-            return self._later(found, incoming)
-        return self._result(found, incoming)
+    async def complete(self, params: CompleteParams, incoming: Incoming) -> Any:
+        component = self._find(params, incoming)
+        context = self._core.context(incoming)
+        try:
+            found = component.complete(params, context, self._server.completions)
+            if isawaitable(found):
+                late = self._access.too_late("the completion", incoming)
+                seconds = self._server.limits.call_seconds
+                found = await self._core.deadlines.keep(found, seconds, late)
+        finally:
+            context.end()
+        return self._core.replies.finish(CompleteResult(completion=_completion(found)), incoming)
 
-    async def _later(self, found: Any, incoming: Incoming) -> Any:
-        return self._result(await found, incoming)
-
-    def _result(self, found: Any, incoming: Incoming) -> Any:
-        if not isinstance(found, Completion):
-            values = list(found or ())
-            found = Completion(
-                values=values[:MAX_VALUES], total=len(values), has_more=len(values) > MAX_VALUES
+    def _find(self, params: CompleteParams, incoming: Incoming) -> ServedPrompt | ServedResource:
+        """What has the argument. Raises RpcError (2025-11-25, completion: -32602 for a prompt or
+        a resource that is not there)."""
+        component: ServedPrompt | ServedResource | None
+        if isinstance(params.ref, PromptReference):
+            component, name = self._server.prompts.get(params.ref.name), params.ref.name
+        else:
+            component, name = self._server.resources.get(params.ref.uri), params.ref.uri
+        if component is None or not self._access.is_enabled(component, incoming):
+            raise failure(
+                "completion_invalid_reference",
+                f"Invalid params: there is nothing to complete at '{name[:200]}'",
+                era=incoming.era,
+                profile=self._server.codes,
             )
-        return self._core.replies.finish(CompleteResult(completion=found), incoming)
+        self._access.check_scopes(component.scopes, incoming)
+        return component
+
+
+def _completion(found: Any) -> Completion:
+    if isinstance(found, Completion):
+        return found
+    values = list(found or ())
+    return Completion(
+        values=values[:MAX_VALUES], total=len(values), has_more=len(values) > MAX_VALUES
+    )

@@ -118,7 +118,7 @@ class _Lifecycle:
                     capabilities=self._server.capabilities(incoming.version),
                     instructions=instructions,
                     ttl_ms=self._server.ttl_ms,
-                    cache_scope=self._server.cache_scope(),
+                    cache_scope=self._core.access.cache_scope(incoming),
                 ),
                 incoming,
             )

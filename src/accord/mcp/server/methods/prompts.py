@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,11 @@ from msgspec import UNSET
 from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import GetPromptParams, ListParams
+from accord.mcp.protocol.results import GetPromptResult, ListPromptsResult
+from accord.mcp.server.context import Context
 from accord.mcp.server.core import Row
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.versions_seen import definition_in
 
 if TYPE_CHECKING:
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 def methods(core: Core) -> dict[str, Row]:
     prompts = _Prompts(core)
     return {
-        "prompts/list": Row(ListParams, prompts.list),
+        "prompts/list": Row(ListParams, prompts.list, result=ListPromptsResult),
         "prompts/get": Row(GetPromptParams, prompts.get),
     }
 
@@ -34,25 +38,38 @@ class _Prompts:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._server = core.server
+        self._access = core.access
         self._prompts = core.server.prompts
-        self._list = core.server.ready_list("prompts", core.replies)
+        self._list = core.access.ready_list("prompts", definition_in)
 
     def list(self, params: ListParams, incoming: Incoming) -> Any:
-        view = self._server.view(self._prompts, incoming)
-        return self._list.page(
+        return self._access.page(self._list, self._prompts, params, incoming)
+
+    async def get(self, params: GetPromptParams, incoming: Incoming) -> Any:
+        prompt = self._find(params, incoming)
+        context = self._core.context(incoming, params)
+        return await self._core.answer(
+            self._messages(prompt, params, context, incoming),
+            context,
             incoming,
-            params.cursor,
-            version=self._prompts.version,
-            seen_as=view.key,
-            scope=self._server.cache_scope(),
-            items=lambda: [
-                definition_in(incoming.version, it.definition) for it in view.components()
-            ],
+            lambda result: self._core.replies.finish(result, incoming),
         )
 
-    def get(self, params: GetPromptParams, incoming: Incoming) -> Any:
+    async def _messages(
+        self, prompt: ServedPrompt, params: GetPromptParams, context: Context, incoming: Incoming
+    ) -> GetPromptResult:
+        arguments = {} if params.arguments is UNSET else params.arguments
+        result = prompt.get(arguments, context)
+        if not isawaitable(result):
+            return result
+        late = self._access.too_late(f"prompt '{params.name}'", incoming)
+        seconds = self._access.seconds_for(prompt.timeout)
+        return await self._core.deadlines.keep(result, seconds, late)
+
+    def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
+        """The prompt that is asked for. Raises RpcError."""
         prompt = self._prompts.get(params.name)
-        if prompt is None:
+        if prompt is None or not self._access.is_enabled(prompt, incoming):
             raise failure(
                 "prompt_not_found",
                 f"Unknown prompt: {params.name[:100]}",
@@ -60,8 +77,8 @@ class _Prompts:
                 profile=self._server.codes,
                 name=params.name[:100],
             )
-        self._server.check_scopes(prompt.scopes, incoming)
-        arguments = {} if params.arguments is UNSET else params.arguments
+        self._access.check_scopes(prompt.scopes, incoming)
+        arguments: Mapping[str, str] = {} if params.arguments is UNSET else params.arguments
         missing = prompt.missing(arguments)
         if missing:
             raise failure(
@@ -71,9 +88,4 @@ class _Prompts:
                 profile=self._server.codes,
                 argument=missing[0],
             )
-        context = self._core.context(incoming, params)
-        result = prompt.get(arguments, context)
-        finish = self._core.replies.finish
-        if isawaitable(result):
-            return self._core.answer(result, context, incoming, lambda it: finish(it, incoming))
-        return finish(result, incoming)
+        return prompt

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 from msgspec import UNSET
 
 from accord.jsonrpc.call_plan import Plan
-from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.content import ResourceContents
-from accord.mcp.protocol.definitions import Resource, ResourceTemplate
 from accord.mcp.protocol.params import ListParams, ReadResourceParams, ResourceParams
-from accord.mcp.protocol.results import ReadResourceResult, Result
+from accord.mcp.protocol.results import (
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ReadResourceResult,
+    Result,
+)
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.context import Context
 from accord.mcp.server.core import HANDSHAKE, Row
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.resource import ServedResource
+from accord.mcp.server.resource import ResourceNotFoundError, ServedResource
 from accord.mcp.server.versions_seen import definition_in
 
 if TYPE_CHECKING:
@@ -27,8 +31,10 @@ if TYPE_CHECKING:
 def methods(core: Core) -> dict[str, Row]:
     resources = _Resources(core)
     return {
-        "resources/list": Row(ListParams, resources.list_resources),
-        "resources/templates/list": Row(ListParams, resources.list_templates),
+        "resources/list": Row(ListParams, resources.list_resources, result=ListResourcesResult),
+        "resources/templates/list": Row(
+            ListParams, resources.list_templates, result=ListResourceTemplatesResult
+        ),
         "resources/read": Row(ReadResourceParams, resources.read),
         "resources/subscribe": Row(ResourceParams, resources.subscribe, HANDSHAKE),
         "resources/unsubscribe": Row(ResourceParams, resources.unsubscribe, HANDSHAKE),
@@ -43,88 +49,84 @@ class _Resources:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._server = core.server
+        self._access = core.access
         self._resources = core.server.resources
-        self._list = core.server.ready_list("resources", core.replies)
-        self._templates = core.server.ready_list("resourceTemplates", core.replies)
+        self._list = core.access.ready_list("resources", definition_in)
+        self._templates = core.access.ready_list("resourceTemplates", definition_in)
 
     def list_resources(self, params: ListParams, incoming: Incoming) -> Any:
-        view = self._server.view(self._resources, incoming)
-        return self._list.page(
-            incoming,
-            params.cursor,
-            version=self._resources.version,
-            seen_as=view.key,
-            scope=self._server.cache_scope(),
-            items=lambda: [
-                definition_in(incoming.version, it.definition)
-                for it in view.components()
-                if isinstance(it.definition, Resource)
-            ],
-        )
+        return self._access.page(self._list, self._resources, params, incoming, where=_is_one)
 
     def list_templates(self, params: ListParams, incoming: Incoming) -> Any:
-        view = self._server.view(self._resources, incoming)
-        return self._templates.page(
-            incoming,
-            params.cursor,
-            version=self._resources.version,
-            seen_as=view.key,
-            scope=self._server.cache_scope(),
-            items=lambda: [
-                definition_in(incoming.version, it.definition)
-                for it in view.components()
-                if isinstance(it.definition, ResourceTemplate)
-            ],
+        return self._access.page(
+            self._templates, self._resources, params, incoming, where=_is_template
         )
 
-    def read(self, params: ReadResourceParams, incoming: Incoming) -> Any:
-        resource, variables = self._find(params.uri, incoming)
-        self._server.check_scopes(resource.scopes, incoming)
+    async def read(self, params: ReadResourceParams, incoming: Incoming) -> Any:
+        resource, variables = self._access.find_resource(params.uri, incoming)
         context = self._core.context(incoming, params)
-        contents = resource.read(params.uri, variables, context)
-        if isawaitable(contents):
-            return self._core.answer(
-                contents, context, incoming, lambda it: self._result(it, resource, incoming)
-            )
-        return self._result(contents, resource, incoming)
+        return await self._core.answer(
+            self._contents(resource, params.uri, variables, context, incoming),
+            context,
+            incoming,
+            lambda contents: self._result(contents, resource, incoming),
+        )
+
+    async def _contents(
+        self,
+        resource: ServedResource,
+        uri: str,
+        variables: dict[str, Any],
+        context: Context,
+        incoming: Incoming,
+    ) -> list[ResourceContents]:
+        try:
+            contents = resource.read(uri, variables, context)
+            if not isawaitable(contents):
+                return contents
+            late = self._access.too_late("the resource", incoming)
+            seconds = self._access.seconds_for(resource.timeout)
+            return await self._core.deadlines.keep(contents, seconds, late)
+        except ResourceNotFoundError:
+            raise self._access.resource_not_found(uri, incoming) from None
 
     def _result(
         self, contents: list[ResourceContents], resource: ServedResource, incoming: Incoming
     ) -> Any:
         stateless = incoming.era is Era.STATELESS
+        depends = bool(resource.scopes) or resource.enabled is not None
         result = ReadResourceResult(
             contents=contents,
             ttl_ms=resource.ttl_ms if stateless else UNSET,
-            cache_scope=self._server.cache_scope() if stateless else UNSET,
+            cache_scope=self._access.cache_scope(incoming, depends=depends) if stateless else UNSET,
         )
         return self._core.replies.finish(result, incoming)
 
-    def _find(self, uri: str, incoming: Incoming) -> tuple[ServedResource, dict[str, Any]]:
-        found = self._resources.get(uri)
-        if found is not None and found.template is None:
-            return found, {}
-        for resource in self._resources:
-            variables = resource.match(uri)
-            if variables is not None:
-                return resource, variables
-        raise self.not_found(uri, incoming)
-
-    def not_found(self, uri: str, incoming: Incoming) -> RpcError:
-        return failure(
-            "resource_not_found",
-            "Resource not found",
-            era=incoming.era,
-            profile=self._server.codes,
-            uri=uri[:2_000],
-        )
-
     def subscribe(self, params: ResourceParams, incoming: Incoming) -> Result:
-        self._find(params.uri, incoming)
+        self._access.find_resource(params.uri, incoming)
         assert incoming.link.session is not None
-        incoming.link.session.subscriptions.add(params.uri)
+        subscriptions = incoming.link.session.subscriptions
+        most = self._server.limits.max_subscriptions
+        if len(subscriptions) >= most and params.uri not in subscriptions:
+            raise failure(
+                "subscription_failed",
+                f"The session has {most:,} subscriptions, the limit",
+                era=incoming.era,
+                profile=self._server.codes,
+                limit=most,
+            )
+        subscriptions.add(params.uri)
         return Result()
 
     def unsubscribe(self, params: ResourceParams, incoming: Incoming) -> Result:
         assert incoming.link.session is not None
         incoming.link.session.subscriptions.discard(params.uri)
         return Result()
+
+
+def _is_one(resource: ServedResource) -> bool:
+    return resource.template is None
+
+
+def _is_template(resource: ServedResource) -> bool:
+    return resource.template is not None

@@ -45,7 +45,9 @@ class _Subscriptions:
 
     async def listen(self, params: ListenParams, incoming: Incoming) -> Any:
         server, tasks = self._core.server, self._core.tasks
-        wanted = await self._with_tasks(server.supported(params.notifications), incoming)
+        wanted = await self._with_tasks(
+            self._core.access.supported(params.notifications, incoming), incoming
+        )
         id = incoming.context.id
         listener = StreamListener(incoming.link, wanted, id)
         server.listeners.add(listener)

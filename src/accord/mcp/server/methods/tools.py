@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import isawaitable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -10,9 +10,12 @@ from msgspec import UNSET
 from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
+from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.core import Row
+from accord.mcp.server.function_tool import late_result
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.versions_seen import tool_in
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 def methods(core: Core) -> dict[str, Row]:
     tools = _Tools(core)
     return {
-        "tools/list": Row(ListParams, tools.list),
+        "tools/list": Row(ListParams, tools.list, result=ListToolsResult),
         "tools/call": Row(CallToolParams, tools.call),
     }
 
@@ -34,39 +37,95 @@ def notifications(core: Core) -> dict[str, Plan]:
 class _Tools:
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._server = core.server
+        self._access = core.access
+        self._limits = core.server.limits
         self._tools = core.server.tools
-        self._list = core.server.ready_list("tools", core.replies)
+        self._list = core.access.ready_list("tools", tool_in)
 
     def list(self, params: ListParams, incoming: Incoming) -> Any:
-        view = self._core.server.view(self._tools, incoming)
-        return self._list.page(
-            incoming,
-            params.cursor,
-            version=self._tools.version,
-            seen_as=view.key,
-            scope=self._core.server.cache_scope(),
-            items=lambda: [tool_in(incoming.version, tool) for tool in view.components()],
-        )
+        return self._access.page(self._list, self._tools, params, incoming)
 
     def call(self, params: CallToolParams, incoming: Incoming) -> Any:
         tool = self._tools.get(params.name)
-        if tool is None:
+        if tool is None or not self._access.is_enabled(tool, incoming):
             raise failure(
                 "tool_not_found",
                 f"Unknown tool: {params.name[:100]}",
                 era=incoming.era,
-                profile=self._core.server.codes,
+                profile=self._server.codes,
                 name=params.name[:100],
             )
-        self._core.server.check_scopes(tool.scopes, incoming)
+        self._access.check_scopes(tool.scopes, incoming)
         if tool.task_support != "forbidden" or params.task is not UNSET:
             tasks = self._core.tasks
             if tasks.wants(tool, params, incoming):
                 later = tool.starts_task and incoming.era is Era.STATELESS
                 return (tasks.start_when_told if later else tasks.start)(tool, params, incoming)
+        if tool.is_quick:
+            context = self._core.context(incoming, params)
+            result = tool.call(params.arguments, context, incoming.era, self._server.codes)
+            if isinstance(result, CallToolResult):
+                return self._core.replies.finish(result, incoming)
+            return self._core.answer(result, context, incoming, partial(self._finish, incoming))
+        return self._run(tool, params, incoming)
+
+    async def _run(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
+        """Serve a call that takes its time. Everything is begun in here, so that nothing is
+        left behind if the call is cancelled before it has come to that."""
+        session = incoming.link.session
+        self._check_room(tool, incoming)
         context = self._core.context(incoming, params)
-        result = tool.call(params.arguments, context, incoming.era)
-        finish = self._core.replies.finish
-        if isawaitable(result):
-            return self._core.answer(result, context, incoming, lambda it: finish(it, incoming))
-        return finish(result, incoming)
+        tool.running += 1
+        if session is not None:
+            session.running += 1
+        try:
+            return await self._core.answer(
+                self._called(tool, params, context, incoming),
+                context,
+                incoming,
+                partial(self._finish, incoming),
+            )
+        finally:
+            tool.running -= 1
+            if session is not None:
+                session.running -= 1
+
+    async def _called(
+        self, tool: ServedTool, params: CallToolParams, context: Any, incoming: Incoming
+    ) -> CallToolResult:
+        result = tool.call(params.arguments, context, incoming.era, self._server.codes)
+        if isinstance(result, CallToolResult):
+            return result
+        seconds = self._limits.call_seconds if tool.timeout is UNSET else None
+        return await self._core.deadlines.keep(result, seconds, partial(self._late, incoming))
+
+    def _finish(self, incoming: Incoming, result: CallToolResult) -> Any:
+        return self._core.replies.finish(result, incoming)
+
+    def _late(self, incoming: Incoming, seconds: float) -> CallToolResult:
+        if incoming.era is Era.HANDSHAKE and self._server.codes == "extended":
+            raise failure(
+                "tool_timeout",
+                f"The tool took longer than {seconds:g} s",
+                era=incoming.era,
+                profile="extended",
+            )
+        return late_result(seconds)
+
+    def _check_room(self, tool: ServedTool, incoming: Incoming) -> None:
+        """Raises RpcError if too many calls are running."""
+        most = tool.concurrency
+        if most is UNSET:
+            most = self._limits.max_calls_per_tool
+        session = incoming.link.session
+        if most is not None and tool.running >= most:
+            what = f"{most:,} calls of {tool.definition.name} are running, the limit"
+        elif session is not None and session.running >= self._limits.max_calls_per_session:
+            most = self._limits.max_calls_per_session
+            what = f"{most:,} calls of this session are running, the limit"
+        else:
+            return
+        raise failure(
+            "max_concurrent_tools", what, era=incoming.era, profile=self._server.codes, limit=most
+        )

@@ -1,0 +1,154 @@
+"""What the client of a request may reach of a server: components it sees, pages of lists,
+how long it may take, who may share what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from accord.jsonrpc.errors import RpcError
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.params import ListParams, SubscriptionFilter
+from accord.mcp.protocol.results import CacheScope
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.lists import ReadyList
+from accord.mcp.server.registry import Component, Registry, T
+from accord.mcp.server.resource import ServedResource
+from accord.mcp.server.resource_index import ResourceIndex
+from accord.mcp.server.visibility import View, is_visible
+
+if TYPE_CHECKING:
+    from accord.mcp.server.core import Core
+
+
+class Access:
+    """The components of one server, by request."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._server = core.server
+        self._index = ResourceIndex(core.server.resources)
+
+    # Lists
+
+    def ready_list(self, member: str, define: Callable[[str, Any], Any]) -> ReadyList:
+        return ReadyList(
+            member,
+            page_size=self._server.page_size,
+            ttl_ms=self._server.ttl_ms,
+            profile=self._server.codes,
+            finish=self._core.replies.finish_list,
+            define=define,
+        )
+
+    def page(
+        self,
+        ready: ReadyList,
+        registry: Registry[T],
+        params: ListParams,
+        incoming: Incoming,
+        *,
+        where: Callable[[T], bool] | None = None,
+    ) -> Any:
+        """A page of what the client sees of a registry, or of the part of it that `where` says.
+        Raises RpcError for a cursor that is none."""
+        conditional = registry.conditional
+        context = self._core.context(incoming) if conditional else None
+        view = View(registry, incoming, context)
+
+        def items() -> list[tuple[int, T]]:
+            seen = view.numbered()
+            return seen if where is None else [each for each in seen if where(each[1])]
+
+        return ready.page(
+            incoming,
+            params.cursor,
+            version=registry.version,
+            last=registry.last_number,
+            seen_as=view.key,
+            scope=self.cache_scope(incoming, depends=bool(conditional)),
+            items=items,
+        )
+
+    def cache_scope(self, incoming: Incoming, *, depends: bool = False) -> CacheScope:
+        """Who may share what was cached: nobody, once anything depends on the caller."""
+        return "private" if depends or incoming.link.principal is not None else "public"
+
+    # Components
+
+    def is_enabled(self, component: Component, incoming: Incoming) -> bool:
+        """Whether a component is there for this request; what its scopes are is another
+        question."""
+        return component.enabled is None or component.enabled(self._core.context(incoming))
+
+    def check_scopes(self, scopes: frozenset[str], incoming: Incoming) -> None:
+        """Raises RpcError if the principal of a request lacks one of `scopes`."""
+        if not scopes:
+            return
+        principal = incoming.link.principal
+        missing = scopes - (principal.scopes if principal is not None else frozenset())
+        if missing:
+            raise failure(
+                "insufficient_permissions",
+                "This needs permissions that the caller does not have",
+                era=incoming.era,
+                profile=self._server.codes,
+                scopes=sorted(scopes),
+            )
+
+    def find_resource(self, uri: str, incoming: Incoming) -> tuple[ServedResource, dict[str, Any]]:
+        """The resource at `uri` and the variables of its template. Raises RpcError if there is
+        none, or the client may not read it."""
+        found = self._index.find(uri)
+        if found is None or not self.is_enabled(found[0], incoming):
+            raise self.resource_not_found(uri, incoming)
+        self.check_scopes(found[0].scopes, incoming)
+        return found
+
+    def resource_not_found(self, uri: str, incoming: Incoming) -> RpcError:
+        return failure(
+            "resource_not_found",
+            "Resource not found",
+            era=incoming.era,
+            profile=self._server.codes,
+            uri=uri[:2_000],
+        )
+
+    def supported(self, wanted: SubscriptionFilter, incoming: Incoming) -> SubscriptionFilter:
+        """The part of a subscription that is honoured: lists that there are, and resources that
+        the client may read."""
+        server = self._server
+        uris = wanted.resource_subscriptions[: server.limits.max_subscriptions]
+        return replace(
+            wanted,
+            tools_list_changed=wanted.tools_list_changed and server.tools.is_used,
+            prompts_list_changed=wanted.prompts_list_changed and server.prompts.is_used,
+            resources_list_changed=wanted.resources_list_changed and server.resources.is_used,
+            resource_subscriptions=[uri for uri in uris if self._may_read(uri, incoming)],
+        )
+
+    def _may_read(self, uri: str, incoming: Incoming) -> bool:
+        found = self._index.find(uri)
+        return found is not None and is_visible(found[0], incoming, self._core.context(incoming))
+
+    # Time
+
+    def seconds_for(self, timeout: float | None | UnsetType) -> float | None:
+        """How long a handler may take; None where it keeps its own time."""
+        return self._server.limits.call_seconds if timeout is UNSET else None
+
+    def too_late(self, what: str, incoming: Incoming) -> Callable[[float], NoReturn]:
+        """What is done about a handler that has taken too long: it raises RpcError."""
+
+        def raise_it(seconds: float) -> NoReturn:
+            raise failure(
+                "timeout",
+                f"{what} took longer than {seconds:g} s",
+                era=incoming.era,
+                profile=self._server.codes,
+            )
+
+        return raise_it

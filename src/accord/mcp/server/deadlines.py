@@ -1,0 +1,81 @@
+"""Ends handlers that take too long: one timer for all of a loop, however many run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Deadlines:
+    """The deadlines of what one server runs."""
+
+    def __init__(self) -> None:
+        self._watch: _Watch | None = None
+
+    async def keep(
+        self, work: Awaitable[T], seconds: float | None, late: Callable[[float], T]
+    ) -> T:
+        """The result of `work`, or what `late` makes of a time that has run out."""
+        if seconds is None:
+            return await work
+        task = asyncio.current_task()
+        assert task is not None
+        watch = self._watch_of(task.get_loop())
+        running = watch.add(task, seconds)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if running.rung and task.uncancel() == 0:
+                return late(seconds)
+            raise
+        finally:
+            watch.running.discard(running)
+
+    def _watch_of(self, loop: asyncio.AbstractEventLoop) -> _Watch:
+        watch = self._watch
+        if watch is None or watch.loop is not loop:
+            watch = self._watch = _Watch(loop)
+        return watch
+
+
+class _Running:
+    __slots__ = ("rung", "task", "when")
+
+    def __init__(self, task: asyncio.Task[object], when: float) -> None:
+        self.task = task
+        self.when = when
+        self.rung = False
+
+
+class _Watch:
+    """What runs on one loop, and its timer, which rings at the earliest deadline there was when
+    it was set."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.running: set[_Running] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, task: asyncio.Task[object], seconds: float) -> _Running:
+        running = _Running(task, self.loop.time() + seconds)
+        self.running.add(running)
+        if self._timer is None:
+            self._timer = self.loop.call_at(running.when, self._ring)
+        elif running.when < self._timer.when():
+            self._timer.cancel()
+            self._timer = self.loop.call_at(running.when, self._ring)
+        return running
+
+    def _ring(self) -> None:
+        self._timer = None
+        now = self.loop.time()
+        for running in self.running:
+            if running.when <= now and not running.rung:
+                running.rung = True
+                running.task.cancel()
+        waiting = [each.when for each in self.running if not each.rung]
+        if waiting:
+            self._timer = self.loop.call_at(min(waiting), self._ring)

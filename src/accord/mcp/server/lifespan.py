@@ -1,0 +1,89 @@
+"""What lives as long as a server is served: started before the first request, ended after the
+last, once, however many transports serve it at the same time.
+
+It is entered and left in one task of its own, so that whatever insists on that, as cancel
+scopes do, can be used in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, TypeAlias
+
+MakeLifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+class Lifespan:
+    """Runs what `make` gives while somebody uses it."""
+
+    def __init__(self, make: MakeLifespan) -> None:
+        self._make = make
+        self._run: _Run | None = None
+
+    @property
+    def value(self) -> Any:
+        """What was entered gave; None while nothing is."""
+        return None if self._run is None else self._run.value
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Any]:
+        """Use it. Raises what entering it raises."""
+        run = self._run
+        if run is None or run.is_ending or run.loop is not asyncio.get_running_loop():
+            run = self._run = _Run(self._make)
+        run.users += 1
+        try:
+            await run.ready()
+            yield run.value
+        finally:
+            run.users -= 1
+            if not run.users:
+                await run.end()
+                if self._run is run:
+                    self._run = None
+
+
+class _Run:
+    """From one beginning to its end."""
+
+    def __init__(self, make: MakeLifespan) -> None:
+        self.users = 0
+        self.value: Any = None
+        self.is_ending = False
+        self.loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = self.loop.create_future()
+        self._stop = asyncio.Event()
+        self._task = self.loop.create_task(self._live(make))
+
+    async def ready(self) -> None:
+        await asyncio.shield(self._ready)
+
+    async def end(self) -> None:
+        """Leave, and wait until that is done. Raises what leaving raises."""
+        self.is_ending = True
+        self._stop.set()
+        if not self._ready.done():
+            self._task.cancel()
+        await asyncio.shield(self._finished())
+
+    async def _finished(self) -> None:
+        failed_to_start = self._ready.done() and self._ready.exception() is not None
+        await asyncio.wait([self._task])
+        if not failed_to_start and not self._task.cancelled():
+            self._task.result()
+
+    async def _live(self, make: MakeLifespan) -> None:
+        try:
+            async with make() as value:
+                self.value = value
+                self._ready.set_result(None)
+                await self._stop.wait()
+        except BaseException as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+                self._ready.exception()  # whoever waits has it; nobody else needs to hear of it
+            raise
+        finally:
+            self.value = None

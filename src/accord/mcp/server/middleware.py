@@ -1,0 +1,72 @@
+"""Functions of the application that stand around every request.
+
+    @server.middleware
+    async def timed(request, proceed):
+        began = monotonic()
+        try:
+            return await proceed()
+        finally:
+            log.info("%s took %f s", request.method, monotonic() - began)
+
+The one that was added first is outermost. Each may go on, with other params if it likes, may
+change the result, and may stop the request by raising or by not proceeding. Notifications do
+not pass here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.interceptors import is_async
+from accord.mcp.protocol.params import Params
+from accord.mcp.server.context import Context
+
+
+class Request(Struct, frozen=True):
+    """A request that has been let in, as middleware sees it."""
+
+    method: str
+    params: Any
+    """Typed, such as `CallToolParams`; `arguments` of a tool are raw JSON."""
+    context: Context
+    """What the handler will get too."""
+
+
+class Proceed(Protocol):
+    """Goes on to the next middleware, and at last to the method."""
+
+    def __call__(self, params: Params | None = None) -> Awaitable[Any]:
+        """The result, such as a `CallToolResult`. With `params` the request goes on with these;
+        `msgspec.structs.replace` makes them. May be called again, to retry."""
+
+
+Middleware: TypeAlias = Callable[[Request, Proceed], Coroutine[Any, Any, Any]]
+
+
+def check_middleware(function: Middleware) -> None:
+    """Raises `RegistrationError` unless it is an async function."""
+    if not is_async(function):
+        raise RegistrationError(
+            f"the middleware {function!r} is no async function: "
+            "write async def middleware(request, proceed)"
+        )
+
+
+def through(
+    middleware: Sequence[Middleware], request: Request, serve: Callable[[Any], Awaitable[Any]]
+) -> Awaitable[Any]:
+    """The result of `serve`, called with the request's params through all of `middleware`."""
+    if not middleware:
+        return serve(request.params)
+    first, rest = middleware[0], middleware[1:]
+
+    def proceed(params: Params | None = None) -> Awaitable[Any]:
+        going_on = request if params is None else replace(request, params=params)
+        return through(rest, going_on, serve)
+
+    return first(request, proceed)

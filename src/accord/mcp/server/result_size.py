@@ -1,0 +1,76 @@
+"""How large results are, and what is sent in place of those that are too large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, Raw
+
+from accord.jsonrpc.codec import encode
+from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.content import (
+    AudioContent,
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    ResourceContents,
+    TextContent,
+)
+from accord.mcp.protocol.results import (
+    CallToolResult,
+    GetPromptResult,
+    ReadResourceResult,
+    Result,
+)
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.tool_results import error_result
+
+SMALL = 200
+"""What a block counts that carries nothing but names, and any block beside what it carries."""
+
+
+def size_of(result: Result) -> int:
+    """About how many bytes a result has: what texts, binary and structured content take."""
+    match result:
+        case CallToolResult(content=content, structured_content=structured):
+            return sum(map(_block, content)) + _structured(structured)
+        case ReadResourceResult(contents=contents):
+            return sum(map(_contents, contents))
+        case GetPromptResult(messages=messages):
+            return sum(_block(each.content) for each in messages)
+        case _:
+            return 0
+
+
+def bounded(result: Result, most: int, incoming: Incoming, profile: Profile) -> Result:
+    """`result`, or what tells that it is too large. Raises RpcError where no result can."""
+    size = size_of(result)
+    if size <= most:
+        return result
+    told = f"The result of about {size:,} bytes is over the limit of {most:,}"
+    if isinstance(result, CallToolResult):
+        return error_result(f"{told}. Ask for less.")
+    raise failure("content_too_large", told, era=incoming.era, profile=profile, maxSize=most)
+
+
+def _block(block: Content) -> int:
+    match block:
+        case TextContent(text=text):
+            return len(text) + SMALL
+        case ImageContent(data=data) | AudioContent(data=data):
+            return len(data) + SMALL
+        case EmbeddedResource(resource=resource):
+            return _contents(resource)
+        case _:
+            return SMALL
+
+
+def _contents(contents: ResourceContents) -> int:
+    text = contents.blob if contents.text is UNSET else contents.text
+    return (0 if text is UNSET else len(text)) + SMALL
+
+
+def _structured(value: Any) -> int:
+    if value is UNSET:
+        return 0
+    return len(bytes(value) if isinstance(value, Raw) else encode(value))
