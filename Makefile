@@ -13,7 +13,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test suite lint format bench fuzz soak docs compliance test-versions lock build clean
+.PHONY: help setup serve test suite lint format bench fuzz soak docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ soak: setup ## Run for long, and check that nothing is left behind.
 
 docs: setup compliance ## Regenerate the pages that come from code.
 	$(BIN)/python -m tools.error_page
+
+pictures: setup ## Take the pictures of the explorer again.
+	$(BIN)/python -m tools.explorer_pictures
 
 compliance: setup ## Write docs/compliance.md from the last complete test run.
 	$(BIN)/python -m tools.compliance_page

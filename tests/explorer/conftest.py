@@ -63,12 +63,11 @@ async def page(browser: Browser) -> AsyncIterator[Page]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def visit(page: Page, url: str) -> AsyncIterator[Visit]:
     """A visit by somebody who was never here."""
-    await page.goto(f"{url}/openrpc.json")
-    await page.evaluate("localStorage.clear(); sessionStorage.clear()")
     try:
         async with visiting_with(page, url) as visit:
             yield visit
     finally:
+        await page.evaluate("localStorage.clear(); sessionStorage.clear()")
         await page.unroute_all(behavior="ignoreErrors")
         await page.context.clear_permissions()
         await page.context.set_offline(False)

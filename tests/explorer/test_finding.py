@@ -136,6 +136,11 @@ async def test_on_a_small_screen_the_list_is_a_menu(browser: Browser, url: str) 
         assert not await visit.page.locator("#rail").is_visible()
         await visit.button("Methods").click()
         assert await visit.page.locator("#menu").get_attribute("aria-expanded") == "true"
+        await visit.page.locator("#list a", has_text="books.get").click()
+        assert not await visit.page.locator("#rail").is_visible()
+        await visit.button("Methods").click()
+        menu = await visit.page.locator("#rail").bounding_box()
+        assert menu == {"x": 0, "y": 48, "width": 320, "height": 592}
         await visit.page.locator("#list a", has_text="desk.echo").click()
         assert not await visit.page.locator("#rail").is_visible()
         await visit.shows("desk.echo")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.async_api import expect
 
 from tests.explorer.visit import Visit, lines
 
@@ -60,7 +61,7 @@ async def test_a_recursive_schema_opens_on_demand_without_end(visit: Visit) -> N
         assert (await lines(above))[:2] == ["above", "Shelf"]
         await above.locator("summary").first.click()
         row = above
-    assert await row.locator(":scope > details > .rows > .row").count() == 3
+    await expect(row.locator(":scope > details > .rows > .row")).to_have_count(3)
 
 
 async def test_the_forms_of_a_union_are_listed(visit: Visit) -> None:
@@ -68,6 +69,7 @@ async def test_the_forms_of_a_union_are_listed(visit: Visit) -> None:
     owner = visit.page.locator("#method .row .row", has_text="owner").last
     await owner.locator("summary", has_text="2 forms").click()
     forms = owner.locator(":scope > details > .rows > .row")
+    await expect(forms).to_have_count(2)
     assert [(await lines(form))[:2] for form in await forms.all()] == [
         ["1", "Person"],
         ["2", "House"],

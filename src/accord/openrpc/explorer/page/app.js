@@ -45,6 +45,9 @@ export class App {
     /** @type {string | null} */
     this._routed = null;
     window.addEventListener("hashchange", () => this.route());
+    byId("list").addEventListener("click", (event) => {
+      if (event.target instanceof Element && event.target.closest("a") !== null) this.closeMenu();
+    });
     this._showEndpoint();
     this.route();
   }

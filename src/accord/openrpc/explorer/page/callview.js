@@ -111,12 +111,7 @@ export class CallView {
           this.drawEditor();
           this.drawCode();
         }),
-      h("label", { class: "check" }, this.notificationBox(), "Notification"),
-      button("Start over", () => {
-        draft.reset();
-        this.touched = false;
-        this.drawAll();
-      }, { class: "link" }));
+      h("label", { class: "check" }, this.notificationBox(), "Notification"));
   }
 
   notificationBox() {
@@ -185,7 +180,12 @@ export class CallView {
       link.textContent = said === "Copied" ? said : "It is in the address bar";
       setTimeout(() => { link.textContent = "Copy link"; }, 2000);
     });
-    fill(this.actions, send, button("Add to batch", () => app.addToBatch(this.call()), { id: "add-to-batch" }), link);
+    const startOver = button("Start over", () => {
+      this.draft.reset();
+      this.touched = false;
+      this.drawAll();
+    }, { class: "link" });
+    fill(this.actions, send, button("Add to batch", () => app.addToBatch(this.call()), { id: "add-to-batch" }), link, startOver);
   }
 
   drawCode() {
