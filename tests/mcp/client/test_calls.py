@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from msgspec import Struct
 import accord
 from accord import RpcError
 from accord.jsonrpc.errors import InvalidResultError
-from accord.mcp import Client, Server
+from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
 from accord.mcp.client.tool_result import ToolFailedError
 from accord.mcp.protocol.content import ResourceContents, TextContent
@@ -155,6 +156,28 @@ async def test_a_program_is_started_and_called(mode: Mode) -> None:
     async with Client(PROGRAM, mode=mode) as client:
         assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
         assert client.protocol_version == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+
+
+async def test_a_server_of_this_process_lives_while_it_is_called() -> None:
+    steps: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[int]:
+        steps.append("begun")
+        yield 7
+        steps.append("ended")
+
+    server = Server("living", lifespan=lifespan)
+
+    @server.tool
+    async def value(context: Context) -> int:
+        assert isinstance(context.lifespan, int)
+        return context.lifespan
+
+    async with Client(server) as client:
+        assert (await client.call_tool("value", into=int)).structured == 7
+        assert steps == ["begun"]
+    assert steps == ["begun", "ended"]
 
 
 async def test_a_server_is_reached_over_tcp_and_websocket() -> None:

@@ -123,6 +123,16 @@ async def test_subscriptions_are_made_and_taken_back_in_the_handshake_era() -> N
     ]
 
 
+async def test_subscriptions_that_the_server_does_not_declare_are_refused_here() -> None:
+    async with Client(legacy({}, resources={}), mode="legacy") as client:
+        with pytest.raises(RpcError) as error:
+            await client.subscribe("a:b")
+        assert error.value.code == -32004
+        with pytest.raises(RpcError):
+            async with client.listen(resources=["a:b"]):
+                pass
+
+
 def test_parts_of_a_subscribed_resource_count() -> None:
     wanted = Wanted(uris=("file:///dir/",))
     assert wanted.includes(Change("resource", "file:///dir/a"))

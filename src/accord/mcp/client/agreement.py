@@ -31,6 +31,12 @@ class Agreement(Struct, frozen=True, kw_only=True):
         if getattr(self.capabilities, feature) is None:
             raise lacking(feature, method)
 
+    def need_subscribing(self) -> None:
+        """Raises the same if the server does not tell of new contents of resources."""
+        self.need("resources", "resources/subscribe")
+        if self.capabilities.resources is not None and not self.capabilities.resources.subscribe:
+            raise lacking("resources.subscribe", "resources/subscribe")
+
     def need_extension(self, name: str, method: str) -> None:
         if name not in (self.capabilities.extensions or {}):
             raise lacking(f"extensions.{name}", method)

@@ -357,7 +357,7 @@ class Client:
     async def subscribe(self, uri: str) -> None:
         """Have the server tell of new contents of a resource. The handshake era only: `listen`
         works in both."""
-        self.agreement.need("resources", "resources/subscribe")
+        self.agreement.need_subscribing()
         await self.conversation.ask("resources/subscribe", {"uri": uri})
 
     async def unsubscribe(self, uri: str) -> None:

@@ -154,9 +154,11 @@ class Conversation:
         if token is None:
             return await self.wire.begin(method, params, timeout=timeout, headers=headers).answer()
         longest = self._longest if options.longest is UNSET else options.longest
-        call = self.wire.begin(method, params, timeout=timeout, longest=longest, headers=headers)
-        self.inbox.sent(token, call)
         try:
+            call = self.wire.begin(
+                method, params, timeout=timeout, longest=longest, headers=headers
+            )
+            self.inbox.sent(token, call)
             return await call.answer()
         finally:
             self.inbox.untrack(token)

@@ -267,7 +267,7 @@ class Listening:
 
     async def _subscribe(self) -> None:
         if self._wanted.uris:
-            self._conversation.agreement.need("resources", "resources/subscribe")
+            self._conversation.agreement.need_subscribing()
         for uri in self._wanted.uris:
             await self._conversation.ask("resources/subscribe", {"uri": uri})
 

@@ -4,6 +4,7 @@ process."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any, Final, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 from accord.jsonrpc.errors import ConnectError
@@ -57,7 +58,7 @@ def options_for(target: Target, options: dict[str, Any]) -> Options:
 async def open_duplex(target: Target, router: Router, options: Options) -> DuplexWire:
     """A connection that goes both ways. Raises ConnectError."""
     if isinstance(target, Served):
-        return _InMemory(target, router, options.limits)
+        return await _open_in_memory(target, router, options.limits)
     try:
         channel = await open_channel(target, options)
     except ValueError as error:
@@ -67,14 +68,26 @@ async def open_duplex(target: Target, router: Router, options: Options) -> Duple
     return DuplexWire(Peer(channel, router, limits=options.limits))
 
 
+async def _open_in_memory(server: Served, router: Router, limits: Limits) -> _InMemory:
+    stack = AsyncExitStack()
+    running = getattr(server, "running", None)
+    if running is not None:  # what the server needs while it is served
+        await stack.enter_async_context(running())
+    return _InMemory(server, router, limits, stack)
+
+
 class _InMemory(DuplexWire):
     """Both ends in this process: what a test wants, and a program with its own server."""
 
-    def __init__(self, server: Served, router: Router, limits: Limits) -> None:
+    def __init__(
+        self, server: Served, router: Router, limits: Limits, stack: AsyncExitStack
+    ) -> None:
         ours, theirs = direct_pair(limits)
         self._served = Peer(theirs, server.router, limits=limits)
+        self._stack = stack
         super().__init__(Peer(ours, router, limits=limits))
 
     async def close(self) -> None:
         await super().close()
         await self._served.wait_closed()
+        await self._stack.aclose()
