@@ -122,3 +122,23 @@ async def test_the_older_transport_is_found() -> None:
     async with served(demo(), old_sse=True) as url, Client(f"{url}/sse") as client:
         assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
         assert client.protocol_version == "2025-11-25"
+
+
+@pytest.mark.req("M-07")
+@pytest.mark.parametrize("mode", MODES)
+async def test_tools_run_as_tasks(mode: Mode) -> None:
+    server = demo()
+
+    @server.tool(task="optional")
+    async def job(context: Context) -> str:
+        answer = await context.elicit("Who?", Name)
+        assert answer.action == "accept"
+        return answer.content.name
+
+    async with (
+        served(server) as url,
+        Client(url, mode=mode, elicitation=lambda form: {"name": "anna"}) as client,
+    ):
+        task = await client.call_tool("job", task=True)
+        assert (await task.result(timeout=20)).text == "anna"
+        assert task.status == "completed"

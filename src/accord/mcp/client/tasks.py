@@ -202,6 +202,7 @@ class LegacyTask(RunningTask[T]):
         raw = await self._conversation.ask(
             "tasks/result", {"taskId": self.id}, Options(timeout=None)
         )
+        self.status = "completed"
         return self._read(raw)
 
 
