@@ -6,7 +6,7 @@ import ast
 import inspect
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from msgspec import UNSET
 from accord.openrpc.clients import read_api, write_python, write_typescript
 from accord.openrpc.clients.stand_ins import decoder
 from accord.openrpc.clients.stub import Methods
-from tests.clients.documents import Json, document, method, param
+from tests.clients.documents import Json, document, method, param, ref
 from tests.clients.modules import load
 from tests.clients.random_documents import HOSTILE, random_document
 from tests.interop.programs import environment
@@ -231,3 +231,44 @@ def test_typescript_clients_of_any_document_hold_no_code(
     source = write_typescript(read_api(made), command="", flat=flat)
     assert source == write_typescript(read_api(made), command="", flat=flat)
     check_typescript(source, parser)
+
+
+# Both
+
+
+def nested(depth: int, wrap: Callable[[Any], Any]) -> Any:
+    schema: Any = {"type": "string"}
+    for _ in range(depth):
+        schema = wrap(schema)
+    return schema
+
+
+def linked(count: int, link: Callable[[Json], Any]) -> Json:
+    """Schemas each of which refers to the next."""
+    return {f"S{n}": link(ref(f"S{n + 1}")) for n in range(count)} | {f"S{count}": True}
+
+
+MANY = {f"p{number}": True for number in range(5_000)}
+STRINGS = {"type": "array", "items": {"type": "string"}}
+LARGE = {
+    "deep arrays": document(method("m", result=nested(60, lambda each: {"items": each}))),
+    "deep unions": document(
+        method("m", result=nested(28, lambda each: {"anyOf": [{"items": each}, STRINGS]}))
+    ),
+    "deep objects": document(
+        method("m", result=nested(60, lambda each: {"properties": {"x": each}, "required": ["x"]}))
+    ),
+    "a long chain": document(schemas=linked(5_000, lambda each: each)),
+    "a long chain of arrays": document(schemas=linked(5_000, lambda each: {"items": each})),
+    "many members": document(method("m", result={"properties": MANY, "required": [*MANY]})),
+    "many values": document(method("m", result={"allOf": [{"enum": [*MANY]}, {"enum": [*MANY]}]})),
+    "many methods": document(*(method(f"a.{name}") for name in MANY)),
+    "many dots": document(method("." * 10_000), method("a." * 10_000)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_documents_give_clients_in_little_time(name: str) -> None:
+    api = read_api(LARGE[name])
+    check_python(write_python(api, command=""))
+    assert write_typescript(api, command="").endswith("}\n")

@@ -34,7 +34,7 @@ from accord.openrpc.clients.python_text import (
     paragraph,
     string,
 )
-from accord.openrpc.clients.python_types import PythonTypes, is_dictionary
+from accord.openrpc.clients.python_types import BUILTINS, PythonTypes, is_dictionary
 from accord.openrpc.clients.tree import Place, grow
 
 _HIDDEN: Final = frozenset({*MODULES, *IMPORTED, "self"})
@@ -94,18 +94,21 @@ class _Writer:
         block += docstring([paragraph(declared.doc, STEP)], STEP)
         if len(block) > 1:
             block.append("")
+        hidden = BUILTINS.intersection(names)
         for each, field in zip(names, record.fields, strict=True):
-            block += self._field(each, field, (*declared.hint, field.name), names)
+            block += self._field(each, field, (*declared.hint, field.name), hidden)
         return block
 
-    def _field(self, name: str, field: Field, hint: tuple[str, ...], names: list[str]) -> Block:
+    def _field(
+        self, name: str, field: Field, hint: tuple[str, ...], hidden: frozenset[str]
+    ) -> Block:
         default = _default(field)
         options = [f"default={default}"] if default else []
         ending = f" = {default}" if default else ""
         if field.name != name:
             options.append(f"name={string(field.name)}")
             ending = " = msgspec.field("
-        written = self._types.expression(field.type, hint, names)
+        written = self._types.expression(field.type, hint, hidden)
         if len(f"{STEP}{name}: {written} | UnsetType{ending}") > WIDTH:
             written = self._types.alias(field.type, hint)
         before = f"{name}: {written if field.required else _optional(written)}{ending}"
@@ -137,7 +140,7 @@ class _Writer:
     def _typed_dict(self, name: str, declared: Declaration, record: Record) -> Block:
         names = [field.name for field in record.fields]
         in_class = all(map(_may_be_key, names))
-        hidden = names if in_class else ()
+        hidden = BUILTINS.intersection(names if in_class else ())
         rows = []
         for field in record.fields:
             written = self._types.expression(field.type, (*declared.hint, field.name), hidden)
@@ -198,7 +201,7 @@ class _Writer:
         for attribute, each in place.places.items():
             below[attribute] = self._scope.claim(f"{pascal(each.path, 'Type')}Methods")
             yield from self._place(each, below[attribute])
-        members = {*place.places, *place.methods}
+        hidden = BUILTINS.intersection([*place.places, *place.methods])
         block = [f"class {name}({kind}Methods):"]
         if not place.path:
             block = [f"class {name}({kind or 'Async'}Client):", *self._client()]
@@ -213,7 +216,7 @@ class _Writer:
                 f"{STEP * 2}return {class_name}(self._caller)",
             ]
         for attribute, method in place.methods.items():
-            block += ["", *self._method(attribute, method, members)]
+            block += ["", *self._method(attribute, method, hidden)]
         yield block
 
     def _client(self) -> Block:
@@ -228,12 +231,12 @@ class _Writer:
             block += ["", *bracketed(STEP, "_errors: ClassVar[Errors] = {", items, "}")]
         return block
 
-    def _method(self, name: str, method: Method, members: set[str]) -> Block:
+    def _method(self, name: str, method: Method, hidden: frozenset[str]) -> Block:
         scope = Scope()
         names = {
             each.name: scope.claim(_attribute(each.name, "param")) for each in method.parameters
         }
-        hidden = {*members, *names.values()}
+        hidden |= BUILTINS.intersection(names.values())
         result, returns = "None", ""
         if method.result is not None:
             result = self._types.expression(method.result, (method.name, "result"), hidden)
@@ -246,7 +249,9 @@ class _Writer:
             *_body(method, names, returns),
         ]
 
-    def _signature(self, method: Method, names: dict[str, str], hidden: set[str]) -> list[str]:
+    def _signature(
+        self, method: Method, names: dict[str, str], hidden: frozenset[str]
+    ) -> list[str]:
         found, optional, further = ["self"], [], []
         for each in method.parameters:
             written = self._parameter(method, each, names, hidden)
@@ -267,7 +272,7 @@ class _Writer:
         ]
 
     def _parameter(
-        self, method: Method, parameter: Parameter, names: dict[str, str], hidden: set[str]
+        self, method: Method, parameter: Parameter, names: dict[str, str], hidden: frozenset[str]
     ) -> str:
         name, hint = names[parameter.name], (method.name, parameter.name)
         written = self._types.expression(parameter.type, hint, hidden)

@@ -100,6 +100,7 @@ class PythonTypes:
         self._kinds: dict[str, Any] = {}
         """What a declared type is for msgspec."""
         self._in_place: dict[tuple[Type, Hint], str] = {}
+        self._written: dict[tuple[Type, Hint, frozenset[str]], list[Piece]] = {}
         self.aliases: list[Alias] = []
         """In the order in which they have to stand."""
         self._declare()
@@ -110,9 +111,9 @@ class PythonTypes:
             if isinstance(declaration.type, Record):
                 yield self._names[key], declaration, declaration.type
 
-    def expression(self, type: Type, hint: Hint, hidden: Iterable[str] = ()) -> str:
-        """The type, in a place where `hidden` names mean something else."""
-        pieces = self._pieces(type, hint, frozenset(hidden) & BUILTINS)
+    def expression(self, type: Type, hint: Hint, hidden: frozenset[str] = frozenset()) -> str:
+        """The type, in a place where `hidden` names of `BUILTINS` mean something else."""
+        pieces = self._pieces(type, hint, hidden)
         text = " | ".join(map(str, pieces))
         if len(text) > LONGEST or not self._is_native(type):
             return self.alias(type, hint)
@@ -159,6 +160,12 @@ class PythonTypes:
     # What is written
 
     def _pieces(self, type: Type, hint: Hint, hidden: frozenset[str]) -> list[Piece]:
+        found = self._written.get((type, hint, hidden))
+        if found is None:
+            found = self._written[type, hint, hidden] = self._write(type, hint, hidden)
+        return found
+
+    def _write(self, type: Type, hint: Hint, hidden: frozenset[str]) -> list[Piece]:
         members = _members(type)
         if len(members) == 1:
             return [self._piece(members[0], hint, hidden)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from accord.openrpc.clients.pointers import below, expect
@@ -104,7 +105,8 @@ _SCHEMAS: Final = frozenset({"items", "additionalProperties", "additionalItems"}
 def _common_values(left: list[Any] | None, right: list[Any]) -> list[Any]:
     if left is None:
         return right
-    return [value for value in left if (type(value), value) in [(type(it), it) for it in right]]
+    common = {msgspec.json.encode(value, order="deterministic") for value in right}
+    return [each for each in left if msgspec.json.encode(each, order="deterministic") in common]
 
 
 def _common_kinds(left: Json, right: Json, where: str) -> list[str]:

@@ -248,7 +248,8 @@ class Schemas:
     def _object(self, place: _Place) -> Type:
         schema, where = place.part.schema, place.part.where
         properties: Json = {**dict_in(schema, "properties", where)}
-        required = [name for name in list_in(schema, "required", where) if isinstance(name, str)]
+        listed = list_in(schema, "required", where)
+        required = dict.fromkeys(name for name in listed if isinstance(name, str))
         for name in required:
             properties.setdefault(name, True)
         if not properties:

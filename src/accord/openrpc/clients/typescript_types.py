@@ -58,6 +58,7 @@ class TypescriptTypes:
             key: scope.claim(pascal(each.hint, "Type")) for key, each in self._declared.items()
         }
         self._in_place: dict[tuple[Type, Hint], str] = {}
+        self._written: dict[tuple[Type, Hint], list[str]] = {}
         self.aliases: list[Alias] = []
         for key, each in self._declared.items():
             if not isinstance(each.type, Record):
@@ -85,14 +86,19 @@ class TypescriptTypes:
 
     def _members(self, type: Type, hint: Hint) -> list[str]:
         """What a union consists of, each member written out; the type alone if it is none."""
+        found = self._written.get((type, hint))
+        if found is None:
+            found = self._written[type, hint] = [*dict.fromkeys(self._write(type, hint))]
+        return found
+
+    def _write(self, type: Type, hint: Hint) -> list[str]:
         match type:
             case Union(members):
-                found = [text for member in members for text in self._members(member, hint)]
+                return [text for member in members for text in self._members(member, hint)]
             case Constant(values):
-                found = [literal(value) for value in values] or ["never"]
+                return [literal(value) for value in values] or ["never"]
             case _:
-                found = [self._one(type, hint)]
-        return [*dict.fromkeys(found)]
+                return [self._one(type, hint)]
 
     def _one(self, type: Type, hint: Hint) -> str:
         match type:
