@@ -100,7 +100,7 @@ async def test_who_is_not_known_is_told_how_to_become_it(carrier: Carrier, slow:
 async def test_a_permission_that_is_missing_is_named() -> None:
     server = make_server()
 
-    @server.tool(scopes={"orders:write"})
+    @server.tool(scopes=("orders:write",))
     async def order(context: Context) -> str:
         assert context.principal is not None
         return context.principal.subject

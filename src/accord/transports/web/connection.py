@@ -112,6 +112,8 @@ class WebConnection(HttpConnection):
         """The response is complete."""
         if ending:
             self._out.append(ending)
+        if self._site.closing:
+            self._last = Wait.END
         self._finish()
 
     def _flush_pieces(self) -> None:
