@@ -1,0 +1,36 @@
+"""The server's legs of the conformance suite: no check fails, and none warns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.interop.programs import serving
+from tests.mcp.conformance.suite import PATIENCE, Edition, run
+
+PROGRAM = Path(__file__).parent / "server.py"
+
+LEGS: list[tuple[str, Edition, list[str], int]] = [
+    ("own", "release", ["--suite", "all"], 40),
+    ("own", "newest", ["--requirements", "2025-11-25"], 80),
+    ("own", "newest", ["--requirements", "2026-07-28"], 190),
+    ("own", "newest", ["--suite", "all"], 225),
+    ("uvicorn", "newest", ["--requirements", "2025-11-25"], 80),
+    ("uvicorn", "newest", ["--requirements", "2026-07-28"], 190),
+]
+"""By whom the server is carried, the edition of the suite, what of it is run, and how many
+checks there are at least."""
+
+
+@pytest.mark.req("M-19")
+@pytest.mark.timeout(PATIENCE + 60)
+@pytest.mark.parametrize(("carrier", "edition", "arguments", "least"), LEGS)
+def test_no_check_of_a_server_fails(
+    packages: Path, tmp_path: Path, carrier: str, edition: Edition, arguments: list[str], least: int
+) -> None:
+    with serving([sys.executable, str(PROGRAM), carrier]) as url:
+        report = run(packages, edition, ["server", "--url", url, *arguments], tmp_path)
+    assert report.failed == ()
+    assert report.passed >= least
