@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from accord import Router, RpcError
 from accord.mcp import Accepted, Context, Elicit, ElicitUrl, Roots, Sample, Server, TextContent
+from accord.mcp.server.limits import McpLimits
 from tests.mcp.server.asking_client import Client, client_of, modern, text_of, unchecked
 
 
@@ -535,3 +536,23 @@ async def test_a_call_may_need_a_page_first() -> None:
             ],
         },
     )
+
+
+async def test_a_handler_that_waits_for_an_answer_is_not_late() -> None:
+    server = demo(limits=McpLimits(call_seconds=0.02))
+    router = Router()
+
+    @router.method("elicitation/create")
+    async def elicit(**params: Any) -> Any:
+        await asyncio.sleep(0.1)
+        return {"action": "decline"}
+
+    @server.tool
+    async def work() -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    async with client_of(server, router) as client:
+        await client.shake_hands()
+        assert text_of(await client.tool("greet")) == "decline"
+        assert text_of(await client.tool("work")) == "The tool took longer than 0.02 s."

@@ -293,16 +293,21 @@ async def test_responses_that_are_no_object_are_refused() -> None:
         assert (await refused(client, "named", inputResponses={"name": 12345})).code == -32602
 
 
-async def test_a_page_is_asked_for_until_the_user_has_been_there() -> None:
+@pytest.mark.parametrize("kind", ["async", "thread", "inline"])
+async def test_a_page_is_asked_for_until_the_user_has_been_there(kind: str) -> None:
     server = Server("demo", version="1")
     signed_in: list[bool] = []
 
-    @server.tool
-    async def files(context: Context) -> str:
+    def look(context: Context) -> str:
         if not signed_in:
             page = ElicitUrl("Sign in", "https://a.example/connect", id="e1")
             raise context.url_required(page)
         return "files"
+
+    async def look_async(context: Context) -> str:
+        return look(context)
+
+    server.tool("files", inline=kind == "inline")(look_async if kind == "async" else look)
 
     async with client_of(server) as client:
         first = await begin(client, "files")
@@ -326,3 +331,20 @@ async def test_a_page_is_asked_for_until_the_user_has_been_there() -> None:
         with pytest.raises(RpcError) as caught:
             await client.tool("files", _meta=modern({"elicitation": {}}))
     assert caught.value.code == -32021
+
+
+async def test_middleware_sees_a_handler_that_asks_like_any_other() -> None:
+    server = demo()
+    seen: list[str] = []
+
+    @server.middleware
+    async def look(request: Any, proceed: Any) -> Any:
+        seen.append(request.method)
+        return await proceed()
+
+    async with client_of(server) as client:
+        result, asked = await client.ask_until_done(
+            "tools/call", {"name": "named"}, lambda key, it: accept(key)
+        )
+    assert (text_of(result), len(asked)) == ("name color", 2)
+    assert seen == ["tools/call"] * 3

@@ -12,6 +12,7 @@ import pytest
 
 from accord import Router, RpcError
 from accord.jsonrpc.context import Context as RpcContext
+from accord.mcp import Context
 from accord.mcp.server.link import link_of
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.tasks.store import MemoryTaskStore
@@ -185,3 +186,29 @@ async def test_many_tasks_do_not_get_into_each_others_way(era: str) -> None:
             else:
                 result = (await tasks.get(each["taskId"]))["result"]
             assert result["content"][0]["text"] == str(number)
+
+
+@ERAS
+async def test_tasks_go_on_behind_middleware(era: str) -> None:
+    demo = Demo()
+    done: list[int] = []
+
+    @demo.server.middleware
+    async def look(request: Any, proceed: Any) -> Any:
+        return await proceed()
+
+    @demo.server.tool(task="optional")
+    async def effect(context: Context) -> str:
+        async def slow() -> int:
+            await demo.release.wait()
+            done.append(1)
+            return 7
+
+        return str(await context.once("slow", slow))
+
+    async with client(demo, era) as tasks:
+        id = (await tasks.start("effect"))["taskId"]
+        await tasks.get(id)
+        demo.release.set()
+        assert (await tasks.until(id, *OVER))["status"] == "completed"
+    assert done == [1]

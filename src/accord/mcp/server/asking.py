@@ -54,6 +54,8 @@ class Asking(Protocol):
     """The way of one request to ask its client."""
 
     once: Once
+    waiting: int
+    """How many questions are being waited for."""
 
     async def ask(self, questions: Sequence[Named]) -> list[Any]:
         """The answers to questions that are asked together. Raises RpcError."""
@@ -95,6 +97,7 @@ class Requests:
         elicitations: Elicitations,
     ) -> None:
         self.once = Once()
+        self.waiting = 0
         self._incoming = incoming
         self._profile: Profile = profile
         self._timeout = timeout
@@ -109,12 +112,16 @@ class Requests:
     async def _ask(self, question: Question[Any]) -> Any:
         if isinstance(question, ElicitUrl):
             self._elicitations.remember(question.id, self._incoming.link)
-        raw = await self._incoming.link.ask(
-            question.method,
-            params_of(question, self._incoming.version),
-            into=Raw,
-            timeout=self._timeout,
-        )
+        self.waiting += 1
+        try:
+            raw = await self._incoming.link.ask(
+                question.method,
+                params_of(question, self._incoming.version),
+                into=Raw,
+                timeout=self._timeout,
+            )
+        finally:
+            self.waiting -= 1
         return read(question, question.label, bytes(raw), self._incoming.era, self._profile)
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
@@ -138,6 +145,7 @@ class Rounds:
 
     def __init__(self, incoming: Incoming, params: AnswerableParams, seal: StateSeal) -> None:
         state = seal.open(params, incoming)
+        self.waiting = 0
         self.once = Once({key: bytes(raw) for key, raw in state.once.items()})
         self._incoming = incoming
         self._params = params
@@ -224,6 +232,11 @@ class Rounds:
                 "change from run to run",
                 self._incoming.method,
             )
+
+
+async def leave(unanswered: Unanswered) -> Any:
+    """Work that ends as a function did which could not be waited for."""
+    raise unanswered
 
 
 def check(questions: Sequence[Named], incoming: Incoming, profile: Profile = "standard") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from functools import partial
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -62,6 +62,7 @@ class Context:
         "_progress",
         "_waiting",
         "asking",
+        "is_held",
         "lifespan",
     )
 
@@ -81,6 +82,8 @@ class Context:
         self.asking: Asking | None = None
         """How this request asks its client; None until it does. For the methods of the
         protocol."""
+        self.is_held = False
+        """Whether the handler goes on after its request was answered."""
         self._begin_task: Callable[[], Awaitable[None]] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: set[asyncio.Task[Any]] | None = None
@@ -105,6 +108,16 @@ class Context:
     def principal(self) -> Principal | None:
         """On whose behalf the client calls."""
         return self._incoming.link.principal
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers of the HTTP request, names in lower case; none over other transports."""
+        return self._incoming.context.headers
+
+    @property
+    def incoming(self) -> Incoming:
+        """The request itself, for components that pass it on to somebody else."""
+        return self._incoming
 
     # Threads
 
@@ -135,6 +148,8 @@ class Context:
 
     def end(self) -> None:
         """The handler has ended, or its caller is gone: whatever it left behind ends too."""
+        if self.is_held:
+            return
         for task in tuple(self._waiting or ()):
             task.cancel()
         if self.asking is not None:
@@ -198,6 +213,10 @@ class Context:
         return self.log("error", data)
 
     # Asking
+
+    def is_asking(self) -> bool:
+        """Whether the handler waits for its client rather than works."""
+        return self.asking is not None and self.asking.waiting > 0
 
     @overload
     async def elicit(self, message: str, *, key: str = "") -> Answer[None]: ...

@@ -16,15 +16,20 @@ class Deadlines:
         self._watch: _Watch | None = None
 
     async def keep(
-        self, work: Awaitable[T], seconds: float | None, late: Callable[[float], T]
+        self,
+        work: Awaitable[T],
+        seconds: float | None,
+        late: Callable[[float], T],
+        waits: Callable[[], bool] = lambda: False,
     ) -> T:
-        """The result of `work`, or what `late` makes of a time that has run out."""
+        """The result of `work`, or what `late` makes of a time that has run out. Work that waits
+        for its client when its time is up gets it once more: people take their time."""
         if seconds is None:
             return await work
         task = asyncio.current_task()
         assert task is not None
         watch = self._watch_of(task.get_loop())
-        running = watch.add(task, seconds)
+        running = watch.add(task, seconds, waits)
         try:
             return await work
         except asyncio.CancelledError:
@@ -42,11 +47,15 @@ class Deadlines:
 
 
 class _Running:
-    __slots__ = ("rung", "task", "when")
+    __slots__ = ("rung", "seconds", "task", "waits", "when")
 
-    def __init__(self, task: asyncio.Task[object], when: float) -> None:
+    def __init__(
+        self, task: asyncio.Task[object], now: float, seconds: float, waits: Callable[[], bool]
+    ) -> None:
         self.task = task
-        self.when = when
+        self.seconds = seconds
+        self.waits = waits
+        self.when = now + seconds
         self.rung = False
 
 
@@ -59,8 +68,10 @@ class _Watch:
         self.running: set[_Running] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, task: asyncio.Task[object], seconds: float) -> _Running:
-        running = _Running(task, self.loop.time() + seconds)
+    def add(
+        self, task: asyncio.Task[object], seconds: float, waits: Callable[[], bool]
+    ) -> _Running:
+        running = _Running(task, self.loop.time(), seconds, waits)
         self.running.add(running)
         if self._timer is None:
             self._timer = self.loop.call_at(running.when, self._ring)
@@ -73,7 +84,11 @@ class _Watch:
         self._timer = None
         now = self.loop.time()
         for running in self.running:
-            if running.when <= now and not running.rung:
+            if running.when > now or running.rung:
+                continue
+            if running.waits():
+                running.when = now + running.seconds
+            else:
                 running.rung = True
                 running.task.cancel()
         waiting = [each.when for each in self.running if not each.rung]

@@ -64,7 +64,7 @@ class _Prompts:
             return result
         late = self._access.too_late(f"prompt '{params.name}'", incoming)
         seconds = self._access.seconds_for(prompt.timeout)
-        return await self._core.deadlines.keep(result, seconds, late)
+        return await self._core.deadlines.keep(result, seconds, late, context.is_asking)
 
     def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
         """The prompt that is asked for. Raises RpcError."""

@@ -86,7 +86,7 @@ class _Resources:
                 return contents
             late = self._access.too_late("the resource", incoming)
             seconds = self._access.seconds_for(resource.timeout)
-            return await self._core.deadlines.keep(contents, seconds, late)
+            return await self._core.deadlines.keep(contents, seconds, late, context.is_asking)
         except ResourceNotFoundError:
             raise self._access.resource_not_found(uri, incoming) from None
 
@@ -103,7 +103,7 @@ class _Resources:
         return self._core.replies.finish(result, incoming)
 
     def subscribe(self, params: ResourceParams, incoming: Incoming) -> Result:
-        self._access.find_resource(params.uri, incoming)
+        resource, _ = self._access.find_resource(params.uri, incoming)
         assert incoming.link.session is not None
         subscriptions = incoming.link.session.subscriptions
         most = self._server.limits.max_subscriptions
@@ -116,6 +116,7 @@ class _Resources:
                 limit=most,
             )
         subscriptions.add(params.uri)
+        resource.watch(params.uri)
         return Result()
 
     def unsubscribe(self, params: ResourceParams, incoming: Incoming) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
+from accord.mcp.server.asking import Unanswered, leave
 from accord.mcp.server.core import Row
 from accord.mcp.server.function_tool import late_result
 from accord.mcp.server.incoming import Incoming
@@ -64,7 +66,11 @@ class _Tools:
                 return (tasks.start_when_told if later else tasks.start)(tool, params, incoming)
         if tool.is_quick:
             context = self._core.context(incoming, params)
-            result = tool.call(params.arguments, context, incoming.era, self._server.codes)
+            result: CallToolResult | Awaitable[CallToolResult]
+            try:
+                result = tool.call(params.arguments, context, incoming.era, self._server.codes)
+            except Unanswered as unanswered:
+                result = leave(unanswered)
             if isinstance(result, CallToolResult):
                 return self._core.replies.finish(result, incoming)
             return self._core.answer(result, context, incoming, partial(self._finish, incoming))
@@ -98,7 +104,9 @@ class _Tools:
         if isinstance(result, CallToolResult):
             return result
         seconds = self._limits.call_seconds if tool.timeout is UNSET else None
-        return await self._core.deadlines.keep(result, seconds, partial(self._late, incoming))
+        return await self._core.deadlines.keep(
+            result, seconds, partial(self._late, incoming), context.is_asking
+        )
 
     def _finish(self, incoming: Incoming, result: CallToolResult) -> Any:
         return self._core.replies.finish(result, incoming)

@@ -28,6 +28,7 @@ class TaskAsking:
         self, id: str, incoming: Incoming, store: TaskStore, profile: Profile, once: Once
     ) -> None:
         self.once = once
+        self.waiting = 0
         self._id = id
         self._incoming = incoming
         self._store = store

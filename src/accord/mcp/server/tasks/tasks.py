@@ -134,7 +134,7 @@ class Tasks:
             record,
             context,
             incoming,
-            lambda: tool.call(params.arguments, context, incoming.era),
+            lambda: tool.call(params.arguments, context, incoming.era, self._server.codes),
         )
         return self._handle(record, incoming)
 
@@ -149,7 +149,7 @@ class Tasks:
         context = self._core.context(incoming, params)
         begun: asyncio.Future[TaskRecord] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(
-            _result(lambda: tool.call(params.arguments, context, incoming.era))
+            _result(lambda: tool.call(params.arguments, context, incoming.era, self._server.codes))
         )
 
         async def begin() -> None:
@@ -223,6 +223,7 @@ class Tasks:
         once = Once() if context.asking is None else context.asking.once
         asking = TaskAsking(record.id, moved, self.store, self._server.codes, once)
         context.move(incoming=moved, asking=asking)
+        context.is_held = True
         running = self._running[record.id] = Running(moved, incoming.link, context, asking)
         running.work = asyncio.create_task(self._run(record.id, running, call))
         if self._closer is None:
@@ -240,6 +241,7 @@ class Tasks:
             message = told.message[:MAX_MESSAGE]
             await self._end(id, "failed", message=message, error=task_error(told))
         finally:
+            running.context.is_held = False
             running.context.end()
             del self._running[id]
             if not self._running and self._closer is not None:
