@@ -203,6 +203,7 @@ def shown(message: Any) -> str:
 @pytest.mark.req("M-17")
 async def test_100_000_abandoned_sessions_leave_memory_flat() -> None:
     endpoint = McpEndpoint(make_server())
+    await endpoint.start()
     head = endpoint.judge(_head())
     assert isinstance(head, McpHead)
     body = b"""{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":

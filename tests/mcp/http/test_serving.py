@@ -18,6 +18,7 @@ import pytest
 from accord import connect
 from accord.jsonrpc.errors import ConnectError, RpcError
 from accord.jsonrpc.limits import Limits
+from accord.mcp import Context, Server
 from accord.mcp.server.serving import MAX_MESSAGE_BYTES, limits_for
 from tests.mcp.http.service import (
     ACCEPT,
@@ -29,6 +30,7 @@ from tests.mcp.http.service import (
     request,
     with_meta,
 )
+from tests.transports.asgi.service import uvicorn_serving
 
 PROGRAM = Path(__file__).with_name("program.py")
 CALL = with_meta({"name": "add", "arguments": {"a": 1, "b": 2}})
@@ -102,6 +104,80 @@ async def test_web_sockets_of_foreign_pages_are_refused() -> None:
     async with make_server().serve("ws://127.0.0.1:0/mcp") as serving:
         with pytest.raises(ConnectError, match="403"):
             await connect(serving.url, headers={"Origin": "https://evil.example"})
+
+
+def living(steps: list[str]) -> Server:
+    """A server that notes when its lifespan begins and ends."""
+
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[str]:
+        steps.append("begun")
+        try:
+            yield "value"
+        finally:
+            steps.append("ended")
+
+    server = Server("living", lifespan=lifespan)
+
+    @server.tool
+    async def lives(context: Context) -> str:
+        return str(context.lifespan)
+
+    return server
+
+
+@pytest.mark.parametrize("url", ["tcp://127.0.0.1:0", "http://127.0.0.1:0/mcp"])
+async def test_a_lifespan_lasts_as_long_as_the_server_is_served(url: str) -> None:
+    steps: list[str] = []
+    async with living(steps).serve(url) as serving:
+        async with await connect(serving.url, headers=lives_headers()) as peer:
+            answer = await peer.call("tools/call", with_meta({"name": "lives"}))
+            assert answer["content"][0]["text"] == "value"
+        assert steps == ["begun"]
+    assert steps == ["begun", "ended"]
+
+
+def lives_headers() -> dict[str, str]:
+    return {**ACCEPT, **modern_headers("tools/call", {"name": "lives"})}
+
+
+@pytest.mark.parametrize("lifespan", ["on", "off"])
+async def test_a_lifespan_begins_also_where_nobody_tells_of_one(lifespan: str) -> None:
+    steps: list[str] = []
+    app = living(steps).asgi("/mcp")
+    async with uvicorn_serving(app, lifespan=lifespan) as port, httpx.AsyncClient() as client:
+
+        async def call() -> str:
+            params = with_meta({"name": "lives"})
+            answer = await client.post(
+                f"http://127.0.0.1:{port}/mcp",
+                json=request("tools/call", params),
+                headers=lives_headers(),
+            )
+            return str(answer.json()["result"]["content"][0]["text"])
+
+        assert await asyncio.gather(*[call() for _ in range(5)]) == ["value"] * 5
+    assert steps == (["begun", "ended"] if lifespan == "on" else ["begun"])
+
+
+async def test_a_lifespan_that_fails_lets_no_request_in() -> None:
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[str]:
+        raise RuntimeError("no database")
+        yield ""
+
+    server = Server("broken", lifespan=lifespan)
+    for url in ("tcp://127.0.0.1:0", "http://127.0.0.1:0/mcp"):
+        with pytest.raises(RuntimeError, match="no database"):
+            await server.serve(url)
+    app = server.asgi("/mcp")
+    async with uvicorn_serving(app, lifespan="off") as port, httpx.AsyncClient() as client:
+        for _ in range(2):
+            answer = await client.post(
+                f"http://127.0.0.1:{port}/mcp", json=initialize(), headers=ACCEPT
+            )
+            assert answer.status_code == 500
+            assert "database" not in answer.text
 
 
 # Processes

@@ -24,7 +24,7 @@ class App:
 
     def __init__(self) -> None:
         self.judged: list[WebRequest] = []
-        self.closed = False
+        self.broken = self.started = self.closed = False
         self._held: asyncio.Queue[Exchange] = asyncio.Queue()
         self._gone: asyncio.Queue[str] = asyncio.Queue()
 
@@ -60,6 +60,11 @@ class App:
                 exchange.reply(f"{judged.method} {judged.path} {judged.query}".encode())
             case _:
                 exchange.reply(body, headers=TEXT)
+
+    async def start(self) -> None:
+        if self.broken:
+            raise RuntimeError("an application that cannot start")
+        self.started = True
 
     async def close(self, drain: float) -> None:
         self.closed = True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.transports.web.asgi import WebAsgi
 from tests.transports.web.service import App, ask, client_of, head_of, serving
 
 CHUNKS = b"4\r\none \r\n4\r\ntwo \r\n5\r\nthree\r\n0\r\n\r\n"
@@ -239,8 +241,23 @@ async def test_a_listener_that_closes_waits_for_streams() -> None:
     writer.close()
 
 
-async def test_lifespan_ends_the_application() -> None:
+async def test_lifespan_starts_and_ends_the_application() -> None:
     app = App()
     async with serving(app, "uvicorn"):
-        assert not app.closed
+        assert (app.started, app.closed) == (True, False)
     assert app.closed
+
+
+async def test_an_application_that_cannot_start_says_so() -> None:
+    app = App()
+    app.broken = True
+    sent = []
+
+    async def receive() -> Any:
+        return {"type": "lifespan.startup"}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    await WebAsgi(app)({"type": "lifespan"}, receive, send)
+    assert sent == [{"type": "lifespan.startup.failed", "message": "it could not start"}]

@@ -7,6 +7,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -89,15 +90,17 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
     async def _serve(self) -> Serving:
         if self._scheme in ("http", "https"):
             return await self._serve_http()
-        served = await serve_router(
-            self._server.router,
-            self._url,
-            drain=self._drain,
-            limits=self._limits,
-            on_connect=self._watch if self._scheme == "stdio" else None,
-            **self._options,
-        )
-        return DuplexServing(self._server, served)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._server.running())
+            served = await serve_router(
+                self._server.router,
+                self._url,
+                drain=self._drain,
+                limits=self._limits,
+                on_connect=self._watch if self._scheme == "stdio" else None,
+                **self._options,
+            )
+            return DuplexServing(self._server, served, stack.pop_all())
 
     async def _serve_http(self) -> Serving:
         from accord.mcp.server.http.endpoint import McpEndpoint
@@ -107,7 +110,12 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         transport = {key: given.pop(key) for key in _TRANSPORT_OPTIONS if key in given}
         endpoint = McpEndpoint(self._server, limits=self._limits, **given)
         options = Options(limits=self._limits, **transport)
-        listener = await listen_web(self._url, endpoint, options)
+        await endpoint.start()
+        try:
+            listener = await listen_web(self._url, endpoint, options)
+        except BaseException:
+            await endpoint.close(0)
+            raise
         return HttpServing(endpoint, listener, self._drain)
 
     def _watch(self, peer: Peer) -> None:
@@ -136,9 +144,10 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 class DuplexServing:
     """A server whose connections carry messages both ways."""
 
-    def __init__(self, server: Server, served: ServedRouter) -> None:
+    def __init__(self, server: Server, served: ServedRouter, living: AsyncExitStack) -> None:
         self._server = server
         self._served = served
+        self._living = living
 
     @property
     def url(self) -> str:
@@ -147,6 +156,7 @@ class DuplexServing:
     async def close(self, *, drain: float | None = None) -> None:
         self._server.closing.set()
         await self._served.close(drain=drain)
+        await self._living.aclose()
 
     async def wait_closed(self) -> None:
         await self._served.wait_closed()

@@ -87,5 +87,13 @@ class WebApp(Protocol[H]):
     def handle(self, judged: H, body: bytes, exchange: Exchange) -> None:
         """Answer a request, now or later. What this raises is answered 500."""
 
+
+class LivingApp(WebApp[H], Protocol[H]):
+    """An application with a beginning and an end."""
+
+    async def start(self) -> None:
+        """Get ready. Where nobody tells of a beginning, as inside of other applications, the
+        first request comes without it."""
+
     async def close(self, drain: float) -> None:
         """Answer what is under way for so long, and end every stream."""

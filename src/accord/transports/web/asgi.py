@@ -19,7 +19,7 @@ from accord.transports.http.fields import Fields
 from accord.transports.http.heads import MalformedError, content_length, sift
 from accord.transports.http.replies import CRASHED, NO_CONTENT, Reply, pairs_in, text_reply
 from accord.transports.origins import is_loopback
-from accord.transports.web.app import JSON, WebApp, WebRequest
+from accord.transports.web.app import JSON, LivingApp, WebRequest
 
 log = logging.getLogger("accord.transports.web")
 
@@ -36,7 +36,7 @@ class WebAsgi:
 
     def __init__(
         self,
-        app: WebApp[Any],
+        app: LivingApp[Any],
         *,
         path: str = "/",
         limits: Limits | None = None,
@@ -115,6 +115,12 @@ class WebAsgi:
             if event["type"] == "lifespan.shutdown":
                 await self._app.close(self._drain)
                 await send({"type": "lifespan.shutdown.complete"})
+                return
+            try:
+                await self._app.start()
+            except Exception:
+                log.exception("the application could not be started")
+                await send({"type": "lifespan.startup.failed", "message": "it could not start"})
                 return
             await send({"type": "lifespan.startup.complete"})
 

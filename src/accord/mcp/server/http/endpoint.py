@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
@@ -95,7 +96,7 @@ _RETRY: Final = b"retry-after: 1\r\n"
 
 
 class McpEndpoint:
-    """Serves a server over HTTP; implements `WebApp`.
+    """Serves a server over HTTP; implements `LivingApp`.
 
     `origins` are the web pages that may ask, beside the server's own; `hosts` the names that
     it may be called by, where the loopback interface is not called by its own. `authenticator`
@@ -144,6 +145,9 @@ class McpEndpoint:
             "observer": observer,
         }
         self._loop: asyncio.AbstractEventLoop | None = None
+        """The one that this endpoint is started on."""
+        self._starting: asyncio.Task[None] | None = None
+        self._living = AsyncExitStack()
         self._dispatcher: Dispatcher
         self._tasks: set[asyncio.Task[None]] = set()
         self._old_sse = OldSse(self, self._dispatch)
@@ -170,7 +174,7 @@ class McpEndpoint:
                 headers += self._authenticator.forbidden(status.scopes)
             exchange.reply(body, status=403, headers=headers)
 
-    # What carries this endpoint asks: see `WebApp`
+    # What carries this endpoint asks: see `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | McpHead:
         page = self._pages.get(request.path)
@@ -181,7 +185,39 @@ class McpEndpoint:
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return self._gate.too_large(request, most)
 
+    async def start(self) -> None:
+        """Begin the server's lifespan. Requests that come before it has begun wait for it, so
+        that nobody needs to call this."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        if self._starting is None or self._starting.get_loop() is not loop:
+            self._starting = loop.create_task(self._start(loop))
+        await asyncio.shield(self._starting)
+
+    async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._living = AsyncExitStack()
+        try:
+            await self._living.enter_async_context(self.server.running())
+            self._dispatcher = Dispatcher(
+                self.server.router, limits=self.limits, statistics=self.statistics, **self._dispatch
+            )
+            self.pulse.stop()
+            self._loop = loop
+        finally:
+            self._starting = None
+
     def handle(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
+        if self._loop is asyncio.get_running_loop():
+            self._authenticate(judged, body, exchange)
+            return
+
+        def started(_: None) -> None:
+            self._authenticate(judged, body, exchange)
+
+        self._then(self.start(), started, exchange)
+
+    def _authenticate(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
         if self._authenticator is None:
             self._serve(judged, None, body, exchange)
             return
@@ -196,12 +232,13 @@ class McpEndpoint:
         self.server.closing.set()
         if self._loop is not None:
             await self._dispatcher.drain(drain)
-            self._loop = None
         self.sessions.end_all()
         self._old_sse.close()
         self.pulse.stop()
         for task in tuple(self._tasks):
             task.cancel()
+        self._loop = None
+        await self._living.aclose()
 
     def _let_in(
         self, who: Principal | Refusal | None, head: McpHead, body: bytes, exchange: Exchange
@@ -286,7 +323,7 @@ class McpEndpoint:
                 self._refuse(head, exchange, 400, what.id, error)
                 return
         call = StatelessCall(self, head, principal, exchange, what.id)
-        call.begin(self._serving().serve(what.id, method, what.params, call))
+        call.begin(self._dispatcher.serve(what.id, method, what.params, call))
 
     def _header_fault(self, head: McpHead, method: str, found: Mirrored) -> RpcError | None:
         version = found.version
@@ -389,7 +426,7 @@ class McpEndpoint:
     def _begin(self, call: SessionCall, post: Post, what: Envelope | Request) -> None:
         post.session.add(call)
         method = cast(str, what.method)
-        call.begin(self._serving().serve(call.id, method, what.params, call))
+        call.begin(self._dispatcher.serve(call.id, method, what.params, call))
 
     def _hear(
         self,
@@ -401,7 +438,7 @@ class McpEndpoint:
         exchange: Exchange,
     ) -> None:
         source = NotificationSource(SessionLink(session, principal), head, exchange.channel)
-        self._serving().serve(UNSET, method, params, source)
+        self._dispatcher.serve(UNSET, method, params, source)
 
     def _settle(
         self,
@@ -479,7 +516,7 @@ class McpEndpoint:
                 session.add(call)
                 calls.append((call, request))
         for call, request in calls:
-            call.begin(self._serving().serve(call.id, request.method, request.params, call))
+            call.begin(self._dispatcher.serve(call.id, request.method, request.params, call))
 
     # Streams
 
@@ -563,16 +600,6 @@ class McpEndpoint:
             task.cancel()
 
         exchange.on_gone = gone
-
-    def _serving(self) -> Dispatcher:
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop = loop
-            self.pulse.stop()
-            self._dispatcher = Dispatcher(
-                self.server.router, limits=self.limits, statistics=self.statistics, **self._dispatch
-            )
-        return self._dispatcher
 
     def _sweep(self) -> bool:
         return self.sessions.sweep(self.now())
