@@ -127,12 +127,16 @@ class Access:
             tools_list_changed=wanted.tools_list_changed and server.tools.is_used,
             prompts_list_changed=wanted.prompts_list_changed and server.prompts.is_used,
             resources_list_changed=wanted.resources_list_changed and server.resources.is_used,
-            resource_subscriptions=[uri for uri in uris if self._may_read(uri, incoming)],
+            resource_subscriptions=[uri for uri in uris if self._watched(uri, incoming)],
         )
 
-    def _may_read(self, uri: str, incoming: Incoming) -> bool:
+    def _watched(self, uri: str, incoming: Incoming) -> bool:
+        """Whether the client may hear of the resource at `uri`; if so, it is watched."""
         found = self._index.find(uri)
-        return found is not None and is_visible(found[0], incoming, self._core.context(incoming))
+        if found is None or not is_visible(found[0], incoming, self._core.context(incoming)):
+            return False
+        found[0].watch(uri)
+        return True
 
     # Time
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -49,6 +50,7 @@ class Listeners:
         self._listeners: dict[Listener, asyncio.AbstractEventLoop] = {}
         self._waiting: dict[asyncio.AbstractEventLoop, dict[Change, None]] = {}
         self._lock = threading.Lock()
+        self._others: list[Callable[[Change], None]] = []
 
     def __len__(self) -> int:
         return len(self._listeners)
@@ -59,8 +61,14 @@ class Listeners:
     def discard(self, listener: Listener) -> None:
         self._listeners.pop(listener, None)
 
+    def pass_on(self, tell: Callable[[Change], None]) -> None:
+        """Have `tell` called at once, in whatever thread, with everything that is told here."""
+        self._others.append(tell)
+
     def tell(self, change: Change) -> None:
         """Let all who listen hear of `change`, each on its loop, in a turn that comes."""
+        for tell in tuple(self._others):
+            tell(change)
         with self._lock:
             for loop in set(self._listeners.values()):
                 waiting = self._waiting.get(loop)

@@ -73,6 +73,11 @@ class ServedPrompt:
         """The messages, or a coroutine that gives them. Raises what whoever gives them raises."""
         raise NotImplementedError
 
+    @property
+    def completes(self) -> bool:
+        """Whether it knows by itself what completes it."""
+        return bool(self.choices)
+
     def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
         """What an argument could be, or a coroutine of it."""
         return by.complete(params, context, self.choices)

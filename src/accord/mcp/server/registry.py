@@ -111,15 +111,23 @@ class Registry(Generic[T]):
         for registry, place in self._above:
             registry.replace(*place(name, thing))
 
-    def included_in(self, other: Registry[T], place: Place[T]) -> None:
-        """From now on `other` has everything that this one has, as `place` says. Raises
-        `RegistrationError` if a name is taken there; nothing has changed then."""
-        placed = [place(name, thing) for name, thing in self._things.items()]
-        for each in placed:
-            other._check(*each)
+    def check_room(self, other: Registry[T], place: Place[T]) -> None:
+        """Raises `RegistrationError` if `include_in` cannot be."""
+        if self is other or any(it is self for it in other._ancestors()):
+            raise RegistrationError("a server cannot be mounted in itself, nor in one inside it")
+        for name, thing in self._things.items():
+            other._check(*place(name, thing))
+
+    def include_in(self, other: Registry[T], place: Place[T]) -> None:
+        """From now on `other` has everything that this one has, as `place` says."""
         self._above.append((other, place))
-        for each in placed:
-            other._put(*each)
+        for name, thing in self._things.items():
+            other._put(*place(name, thing))
+
+    def _ancestors(self) -> Iterator[Registry[T]]:
+        for registry, _ in self._above:
+            yield registry
+            yield from registry._ancestors()
 
     def _check(self, name: str, thing: T) -> None:
         if name in self._things:

@@ -88,6 +88,14 @@ class ServedResource:
         """The contents, or a coroutine that gives them. Raises what whoever reads raises."""
         raise NotImplementedError
 
+    def watch(self, uri: str) -> None:
+        """Somebody wants to hear of new contents at `uri`; for those that must ask elsewhere."""
+
+    @property
+    def completes(self) -> bool:
+        """Whether it knows by itself what completes it."""
+        return bool(self.choices)
+
     def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
         """What a variable of the template could be, or a coroutine of it."""
         return by.complete(params, context, self.choices)

@@ -10,7 +10,7 @@ Knows its components and who listens for their changes. Does not know transports
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from os import PathLike
@@ -45,6 +45,8 @@ from accord.mcp.server.listeners import (
     updated,
 )
 from accord.mcp.server.middleware import Middleware, check_middleware
+from accord.mcp.server.mounting import Mount
+from accord.mcp.server.namespace import Namespace
 from accord.mcp.server.prompt import PromptOptions, ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.resource import ResourceOptions, ServedResource
@@ -52,6 +54,9 @@ from accord.mcp.server.tasks.settings import TaskSettings
 from accord.mcp.server.tool import ServedTool, ToolOptions
 
 if TYPE_CHECKING:
+    from accord.mcp.client.auth_hook import Auth
+    from accord.mcp.client.client import Client
+    from accord.mcp.client.target import Target
     from accord.mcp.server.serving import serve
     from accord.transports.web.asgi import WebAsgi
 
@@ -267,6 +272,45 @@ class Server:
 
         return decorate
 
+    def mount(self, other: Server, prefix: str = "") -> None:
+        """Serve the components of `other` too: tools and prompts as `prefix_name`, resources as
+        `scheme://prefix/rest`. What is later added to or removed from `other` is so here as
+        well. Raises `RegistrationError` if a name is taken; nothing has changed then."""
+        Mount(other, self, Namespace(prefix)).attach()
+        self._mounted.append(other)
+
+    @classmethod
+    def proxy(
+        cls,
+        target: Target | Client,
+        *,
+        name: str = "proxy",
+        version: str = "0",
+        prefix: str = "",
+        forward: Iterable[str] = (),
+        auth: Auth | None = None,
+        per_session: bool | None = None,
+        limits: McpLimits | None = None,
+        **options: Any,
+    ) -> Server:
+        """A server with the components of another one: a URL, a command or a `Server`, with the
+        `options` of `Client`.
+
+        It is connected to while the proxy runs. `forward` names the headers of callers that go
+        along; their credentials never do, `auth` gives others. With `per_session` each session
+        has a connection of its own, which is how it is unless the target is a command. A
+        `Client` in place of a target answers itself what it is asked.
+        """
+        from accord.mcp.server.proxy import Proxy
+
+        proxy = Proxy(target, forward=forward, auth=auth, per_session=per_session, **options)
+        server = cls(name, version=version, limits=limits, lifespan=proxy.lifespan)
+        if not prefix:
+            return server
+        outer = cls(name, version=version, limits=limits)
+        outer.mount(server, prefix)
+        return outer
+
     def middleware(self, function: M) -> M:
         """Put `async def function(request, proceed)` around every request; a decorator. The one
         that was put there first is outermost."""
@@ -304,7 +348,7 @@ class Server:
     @property
     def _completes(self) -> bool:
         return bool(len(self.completions)) or any(
-            each.choices for each in (*self.prompts, *self.resources)
+            each.completes for each in (*self.prompts, *self.resources)
         )
 
     @property

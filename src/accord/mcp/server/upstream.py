@@ -1,0 +1,232 @@
+"""The server behind a proxy: the connections to it, and whom its questions are for.
+
+What a server asks, and the log messages it sends, do not tell which call they belong to. In
+the stateless era a question is part of the answer to a call, and there is no doubt. In the
+handshake era each session of ours therefore has a connection of its own; where there is one
+for all, as to a child process, a question is passed on only while all calls that it may belong
+to are of one session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Final, TypeVar
+
+from msgspec import UNSET
+
+from accord.jsonrpc.errors import own_error
+from accord.mcp.client.client import Client
+from accord.mcp.protocol.asking import (
+    CreateMessage,
+    CreateMessageResult,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    Root,
+)
+from accord.mcp.protocol.params import LogParams
+from accord.mcp.server.asking import Unanswered
+from accord.mcp.server.context import Context
+from accord.mcp.server.forwarding import PASSING, Passing
+from accord.mcp.server.questions import Accepted, Answer
+from accord.mcp.server.session import Session
+
+T = TypeVar("T")
+
+MAX_CONNECTIONS: Final = 1_000
+"""How many sessions may have a connection of their own; more share one."""
+
+
+class Asks:
+    """What one connection's server asks, passed on to whoever made it ask."""
+
+    def __init__(self) -> None:
+        self._passing: list[Passing] = []
+
+    @contextmanager
+    def during(self, passing: Passing) -> Iterator[None]:
+        """What is asked meanwhile may be for this request."""
+        self._passing.append(passing)
+        token = PASSING.set(passing)
+        try:
+            yield
+        finally:
+            PASSING.reset(token)
+            self._passing.remove(passing)
+
+    def caller(self) -> Passing | None:
+        """Whom a question is for; None where that is not certain."""
+        known = PASSING.get()
+        if known in self._passing:
+            return known
+        sessions = {id(it.context.incoming.link.session or it) for it in self._passing}
+        return self._passing[-1] if len(sessions) == 1 else None
+
+    async def elicit(self, asked: ElicitForm | ElicitUrl) -> ElicitResult:
+        answer: Answer[Any]
+        if isinstance(asked, ElicitForm):
+            answer = await self._ask(
+                lambda context: context.elicit(asked.message, asked.requested_schema)
+            )
+        else:
+            id = "" if asked.elicitation_id is UNSET else asked.elicitation_id
+            answer = await self._ask(
+                lambda context: context.elicit_url(asked.message, asked.url, id=id)
+            )
+        content = answer.content if isinstance(answer, Accepted) else None
+        return ElicitResult(action=answer.action, content=content)
+
+    async def sample(self, asked: CreateMessage) -> CreateMessageResult:
+        choice = asked.tool_choice
+        result: CreateMessageResult = await self._ask(
+            lambda context: context.sample(
+                asked.messages,
+                max_tokens=asked.max_tokens,
+                system_prompt=asked.system_prompt,
+                model_preferences=asked.model_preferences,
+                temperature=asked.temperature,
+                stop_sequences=asked.stop_sequences,
+                include_context=asked.include_context,
+                metadata=asked.metadata,
+                tools=asked.tools,
+                tool_choice=UNSET if choice is UNSET else choice.mode,
+            )
+        )
+        return result
+
+    async def roots(self) -> list[Root]:
+        roots: list[Root] = await self._ask(lambda context: context.roots())
+        return roots
+
+    def log(self, message: LogParams) -> None:
+        passing = self.caller()
+        if passing is not None:
+            passing.context.log(message.level, message.data, logger=message.logger)
+
+    async def _ask(self, ask: Callable[[Context], Any]) -> Any:
+        passing = self.caller()
+        if passing is None:
+            raise own_error(
+                "capability_not_supported", "it is not certain whom this question is for"
+            )
+        try:
+            return await ask(passing.context)
+        except Unanswered:
+            # Our own client is asked in the result of its request; the call behind it ends.
+            if not passing.stopped.done():
+                passing.stopped.set_result(None)
+            raise own_error("capability_not_supported", "the user is asked later") from None
+
+
+class Connection:
+    """A client of the server behind, and what it is asked."""
+
+    def __init__(self, make: Callable[[Asks], Client]) -> None:
+        self.asks = Asks()
+        self.client = make(self.asks)
+
+
+class Upstream:
+    """The connections to the server behind."""
+
+    def __init__(self, make: Callable[[Asks], Client], *, per_session: bool) -> None:
+        self._make = make
+        self._per_session = per_session
+        self._main: Connection | None = None
+        self._own: dict[Session, asyncio.Task[Connection]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def main(self) -> Client:
+        """The connection that lists are asked for by."""
+        assert self._main is not None, "the proxy does not run"
+        return self._main.client
+
+    @property
+    def completes(self) -> bool:
+        """Whether the server behind completes arguments."""
+        return self._main is not None and self.main.capabilities.completions is not None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Client]:
+        self._main = Connection(self._make)
+        try:
+            async with self._main.client as client:
+                yield client
+        finally:
+            for session in tuple(self._own):
+                self._leave(session)
+            await asyncio.gather(*self._closing, return_exceptions=True)
+            self._main = None
+
+    async def call(self, context: Context, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+        """What `ask` gets from the server behind, on behalf of a request. Raises what it raises,
+        and Unanswered if our own client is to be asked first."""
+        async with self._connection(context) as connection:
+            passing = Passing(context)
+            with connection.asks.during(passing):
+                return await _unless_stopped(ask(connection.client), passing)
+
+    @asynccontextmanager
+    async def _connection(self, context: Context) -> AsyncIterator[Connection]:
+        session = context.incoming.link.session
+        main = self._main
+        assert main is not None, "the proxy does not run"
+        if not self._per_session or main.client.conversation.stateless:
+            yield main
+        elif session is not None and (session in self._own or len(self._own) < MAX_CONNECTIONS):
+            yield await self._connection_of(session, context)
+        else:
+            connection = Connection(self._make)
+            async with connection.client:
+                yield connection
+
+    async def _connection_of(self, session: Session, context: Context) -> Connection:
+        task = self._own.get(session)
+        if task is None:
+            task = self._own[session] = asyncio.ensure_future(self._connect())
+            context.incoming.link.at_end(lambda: self._leave(session))
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            if self._own.get(session) is task:
+                del self._own[session]
+            raise
+
+    async def _connect(self) -> Connection:
+        connection = Connection(self._make)
+        await connection.client.__aenter__()
+        return connection
+
+    def _leave(self, session: Session) -> None:
+        """The session is over: so is its connection."""
+        task = self._own.pop(session, None)
+        if task is not None:
+            closing = asyncio.ensure_future(self._close(task))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
+    async def _close(self, task: asyncio.Task[Connection]) -> None:
+        try:
+            connection = await task
+        except Exception:
+            return
+        await connection.client.close()
+
+
+async def _unless_stopped(work: Coroutine[Any, Any, T], passing: Passing) -> T:
+    """The result of `work`, which is ended when the request is stopped. Raises Unanswered."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task, passing.stopped), return_when=asyncio.FIRST_COMPLETED)
+        if passing.stopped.done():
+            raise Unanswered
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+        await asyncio.wait((task,))
+        if not task.cancelled():
+            task.exception()  # whoever needs it has it
