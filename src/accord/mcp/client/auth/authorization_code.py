@@ -17,6 +17,7 @@ from accord.mcp.client.auth.errors import (
     DiscoveryError,
     OAuthError,
     UntrustedError,
+    oauth_error,
 )
 from accord.mcp.client.auth.pkce import code_challenge, unguessable
 from accord.mcp.client.auth.redirects import (
@@ -147,7 +148,7 @@ def code_in(answer: dict[str, str], realm: Realm) -> str:
     if iss is not None and iss != realm.issuer:
         raise UntrustedError(f"the answer comes from another server than {realm.issuer}")
     if "error" in answer:
-        raise OAuthError(
+        raise oauth_error(
             f"the authorization server {realm.issuer}",
             answer["error"],
             answer.get("error_description", ""),

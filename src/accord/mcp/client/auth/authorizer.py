@@ -26,8 +26,8 @@ from accord.mcp.client.auth.discovery import Realm, authority_of, discover
 from accord.mcp.client.auth.dpop import Proofs
 from accord.mcp.client.auth.errors import (
     AuthorizationError,
-    InsufficientScopeError,
     OAuthError,
+    insufficient_scope,
 )
 from accord.mcp.client.auth.keys import new_key
 from accord.mcp.client.auth.records import Records
@@ -37,18 +37,22 @@ from accord.mcp.client.auth.tokens import Token
 from accord.mcp.client.auth.trust import is_local, origin_of
 from accord.mcp.client.auth.web import Web
 from accord.mcp.client.auth_hook import AuthRequest
+from accord.transports.urls import shown
 from accord.transports.web_address import parse
 
 log = logging.getLogger("accord.mcp.auth")
 
-MAX_TOKENS: Final = 2
-"""How many new tokens one request is worth."""
+MAX_ATTEMPTS: Final = 3
+"""How often one request is sent again for further scopes, or for another nonce."""
+PAUSE_SECONDS: Final = 10.0
+"""How long a token is not renewed after that could not be tried."""
 
 
 class Credentials(Struct, frozen=True):
     """A client that was registered beforehand, and with whom."""
 
     client_id: str
+    """Empty where what it presents is all that counts."""
     issuer: str | None
 
 
@@ -80,7 +84,7 @@ class Authorizer:
         access = self._access(request)
         if access is None:
             return {}
-        if not access.loaded or (access.token is not None and access.token.is_stale(time.time())):
+        if access.needs_care(time.time()):
             async with access.lock:
                 await self._prepare(access)
         return await self._present(access.token, request)
@@ -93,10 +97,11 @@ class Authorizer:
         if access is None:
             return False
         challenge = challenge_in(headers.get("www-authenticate", ""))
-        learned = self._proofs is not None and self._proofs.learn(parse(request.url), headers)
-        if learned and challenge.error == NONCE and request.attempt < MAX_TOKENS:
-            # RFC 9449, section 9: the same token, with a proof that has the server's nonce.
-            return True
+        if self._proofs is not None:
+            learned = self._proofs.learn(parse(request.url), headers)
+            if challenge.error == NONCE:
+                # RFC 9449, section 9: the same token, with a proof that has the server's nonce.
+                return learned and request.attempt < MAX_ATTEMPTS
         async with access.lock:
             if access.token is not None and _sent(request) != access.token.authorization:
                 return True  # somebody got another one in the meantime
@@ -110,7 +115,8 @@ class Authorizer:
 
     def _access(self, request: AuthRequest) -> _Access | None:
         """What there is for the server of a request; None for a request to another host."""
-        if origin_of(parse(request.server)) != origin_of(parse(request.url)):
+        server, url = request.server, request.url
+        if url != server and origin_of(parse(url)) != origin_of(parse(server)):
             return None
         return self._accesses.setdefault(request.server, _Access(request.server))
 
@@ -119,7 +125,7 @@ class Authorizer:
         if not access.loaded:
             access.loaded = True
             access.token = await self._kept(access.server)
-        if access.token is not None and access.token.is_stale(time.time()):
+        if access.token is not None and access.needs_care(time.time()):
             await self._renew(access, access.token)
 
     async def _kept(self, server: str) -> Token | None:
@@ -137,7 +143,8 @@ class Authorizer:
         except OAuthError:
             raise
         except AuthorizationError as error:
-            log.info("the token for %s could not be renewed: %s", access.server, error)
+            log.info("the token for %s could not be renewed: %s", shown(access.server), error)
+            access.left_alone_until = time.time() + PAUSE_SECONDS
             return  # the server decides whether the old one is good enough
         if renewed is None:
             await self._records.forget(token)
@@ -159,17 +166,20 @@ class Authorizer:
     # Challenges
 
     async def _after_401(self, access: _Access, request: AuthRequest, challenge: Challenge) -> bool:
-        if request.attempt >= MAX_TOKENS:
-            raise AuthorizationError(f"{access.server} refuses every token that it gets")
         refused = access.token
         async with Web(self._tls) as web:
             realm = await self._discover(web, access, challenge)
             attempt = await self._attempt(web, realm)
-            if refused is not None and request.attempt == 0 and _is_of(refused, realm):
-                renewed = await self._grant.renew(attempt, refused)
-                if renewed is not None:
-                    await self._keep(access, renewed)
-                    return True
+            if refused is not None and _is_of(refused, realm):
+                if request.attempt == 0:
+                    renewed = await self._grant.renew(attempt, refused)
+                    if renewed is not None:
+                        await self._keep(access, renewed)
+                        return True
+                elif refused is access.obtained:
+                    raise AuthorizationError(
+                        f"{shown(access.server)} refuses the token that was got for it just now"
+                    )
             if not self._may_ask(request):
                 return False
             scopes = wanted(
@@ -178,7 +188,8 @@ class Authorizer:
                 before=() if refused is None else refused.requested,
                 configured=self._scopes,
             )
-            await self._keep(access, await self._grant.obtain(attempt, scopes))
+            access.obtained = await self._grant.obtain(attempt, scopes)
+            await self._keep(access, access.obtained)
         return True
 
     async def _step_up(self, access: _Access, request: AuthRequest, challenge: Challenge) -> bool:
@@ -186,8 +197,8 @@ class Authorizer:
         granted = () if token is None else token.granted
         missing = tuple(scope for scope in challenge.scopes if scope not in granted)
         # 2026-07-28, step-up: no more than a few times, and not again for what was not given.
-        if not missing or request.attempt >= MAX_TOKENS or access.withheld.issuperset(missing):
-            raise InsufficientScopeError(missing or challenge.scopes)
+        if not missing or request.attempt >= MAX_ATTEMPTS or access.withheld.issuperset(missing):
+            raise insufficient_scope(missing or challenge.scopes)
         if not self._may_ask(request):
             return False
         before = self._scopes if token is None else token.requested
@@ -196,6 +207,7 @@ class Authorizer:
             attempt = await self._attempt(web, realm)
             obtained = await self._grant.obtain(attempt, union(before, challenge.scopes))
         access.withheld.update(scope for scope in missing if scope not in obtained.granted)
+        access.obtained = obtained
         await self._keep(access, obtained)
         return True
 
@@ -208,7 +220,7 @@ class Authorizer:
         realm = await discover(web, access.server, challenge, await self._issuer())
         if realm.dpop_required and not self._dpop:
             raise AuthorizationError(
-                f"{access.server} takes no tokens but those bound to a key",
+                f"{shown(access.server)} takes no tokens but those bound to a key",
                 advice="Ask for such tokens with dpop=True.",
             )
         access.realm = realm
@@ -218,8 +230,9 @@ class Authorizer:
         """Whom the client's credentials are for: whoever took them first, unless it was said."""
         if self._credentials is None:
             return None
-        known = await self._records.issuer_of(self._credentials.client_id)
-        return self._credentials.issuer or known
+        if self._credentials.issuer is not None or not self._credentials.client_id:
+            return self._credentials.issuer
+        return await self._records.issuer_of(self._credentials.client_id)
 
     async def _attempt(self, web: Web, realm: Realm) -> Attempt:
         return Attempt(web, realm, self._records, await self._proofs_of_possession())
@@ -227,7 +240,7 @@ class Authorizer:
     async def _keep(self, access: _Access, token: Token) -> None:
         access.token = token
         await self._records.keep(access.server, token)
-        if self._credentials is not None:
+        if self._credentials is not None and self._credentials.client_id:
             await self._records.keep_issuer(self._credentials.client_id, token.issuer)
 
     # What requests carry
@@ -263,9 +276,18 @@ class _Access:
         self.lock = asyncio.Lock()
         self.loaded = False
         self.token: Token | None = None
+        self.obtained: Token | None = None
+        """The last that was not merely renewed."""
         self.realm: Realm | None = None
         self.withheld: set[str] = set()
         """Scopes that were asked for and not given."""
+        self.left_alone_until = 0.0
+
+    def needs_care(self, now: float) -> bool:
+        """Whether the token is to be loaded, or to be renewed."""
+        if self.token is None:
+            return not self.loaded
+        return self.token.is_stale(now) and now >= self.left_alone_until
 
 
 def _sent(request: AuthRequest) -> str:

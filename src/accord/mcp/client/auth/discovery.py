@@ -25,6 +25,7 @@ from accord.mcp.client.auth.metadata import (
 )
 from accord.mcp.client.auth.trust import base_of, covers, is_local, trusted
 from accord.mcp.client.auth.web import Web
+from accord.transports.urls import shown as without_query
 from accord.transports.web_address import parse
 
 T = TypeVar("T")
@@ -62,7 +63,8 @@ async def discover(web: Web, server: str, challenge: Challenge, issuer: str | No
     if not covers(found.resource, server):
         # 2026-07-28, discovery, and RFC 9728, section 3.3: such metadata is not used.
         raise UntrustedError(
-            f"the metadata of {server} is for another resource, {shown(found.resource)!r}"
+            f"the metadata of {without_query(server)} is for another resource: "
+            f"{shown(found.resource)!r}"
         )
     return Realm(
         server=server,
@@ -115,9 +117,7 @@ async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
     local, base = is_local(address), base_of(address)
     found: ServerMetadata | None = None
     for url in server_metadata_urls(parse(base)):
-        found = await _document(web, url, ServerMetadata, local=local)
-        if found is not None:
-            break
+        found = found or await _document(web, url, ServerMetadata, local=local)
     # Both spellings of the host's identifier lead to the same URL.
     if found is not None and found.issuer not in (base, f"{base}/"):
         raise UntrustedError(

@@ -43,21 +43,28 @@ class UntrustedError(AuthorizationError):
 class OAuthError(AuthorizationError):
     """The authorization server's own error, such as `access_denied` or `invalid_grant`."""
 
-    def __init__(self, where: str, error: str, description: str = "") -> None:
-        self.error = shown(error)
-        self.description = shown(description)
-        explained = f": {self.description}" if self.description else ""
-        super().__init__(f"{where} says {self.error}{explained}")
+    error: str = ""
+    description: str = ""
 
 
 class InsufficientScopeError(AuthorizationError):
     """What was called needs scopes which the authorization server did not give."""
 
-    def __init__(self, scopes: tuple[str, ...]) -> None:
-        self.scopes = scopes
-        super().__init__(
-            f"the server wants scopes that are not to be had: {shown(' '.join(scopes))}"
-        )
+    scopes: tuple[str, ...] = ()
+
+
+def oauth_error(where: str, error: str, description: str = "") -> OAuthError:
+    explained = f": {shown(description)}" if description else ""
+    refused = OAuthError(f"{where} says {shown(error)}{explained}")
+    refused.error, refused.description = shown(error), shown(description)
+    return refused
+
+
+def insufficient_scope(scopes: tuple[str, ...]) -> InsufficientScopeError:
+    listed = shown(" ".join(scopes))
+    refused = InsufficientScopeError(f"the server wants scopes that are not to be had: {listed}")
+    refused.scopes = scopes
+    return refused
 
 
 def shown(text: str) -> str:

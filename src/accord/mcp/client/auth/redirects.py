@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from inspect import isawaitable
 from typing import Final, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -33,6 +33,7 @@ RedirectHandler: TypeAlias = Callable[[str], Awaitable[str]]
 """Takes the user to a URL, and gives back the one that the authorization server sent them to."""
 
 MAX_PARAMETERS: Final = 50
+CLOSE_SECONDS: Final = 2.0
 
 _HEADERS: Final = (
     b"content-type: text/html; charset=utf-8\r\n"
@@ -107,7 +108,10 @@ async def listening(uri: str, opener: Opener | None) -> AsyncIterator[Redirect]:
     try:
         yield Redirect(f"{base_of(at)}{at.path}", take)
     finally:
-        await listener.close()
+        with suppress(TimeoutError):
+            # A browser keeps connections that it may never use.
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await listener.close()
 
 
 def loopback(uri: str) -> WebAddress:
@@ -195,6 +199,9 @@ class _Pages:
             return same_state(parameters_of(f"?{query}"), self.state)
         except UntrustedError:
             return False
+
+    async def start(self) -> None:
+        """Nothing is needed."""
 
     async def close(self, drain: float) -> None:
         """Nothing is under way for long."""

@@ -24,6 +24,7 @@ class Registration(Struct, frozen=True, kw_only=True):
     """A client as one authorization server knows it."""
 
     client_id: str
+    """Empty for one that need not be known."""
     client_secret: str | None = None
     method: Method | None = None
     """How the client authenticates; None to follow what the server takes."""
@@ -58,7 +59,7 @@ def prove(client: Registration, issuer: str, supported: Sequence[str] | None) ->
         return Proof({}, {"authorization": f"Basic {b64encode(pair.encode()).decode()}"})
     if method == "client_secret_post" and client.client_secret is not None:
         return Proof({"client_id": client.client_id, "client_secret": client.client_secret}, {})
-    return Proof({"client_id": client.client_id}, {})
+    return Proof({"client_id": client.client_id} if client.client_id else {}, {})
 
 
 def choose_method(client: Registration, supported: Sequence[str] | None) -> Method:

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.mcp.client.auth.errors import AuthorizationError, OAuthError, UntrustedError
+from accord.mcp.client.auth.errors import AuthorizationError, UntrustedError, oauth_error
 from accord.mcp.client.auth.web import Reply
 
 MAX_TOKEN: Final = 16 * 1024
@@ -76,7 +76,7 @@ def refusal(reply: Reply, where: str) -> AuthorizationError:
     """The error that a reply is."""
     refused = reply.read(_Refusal)
     if refused is not None and 400 <= reply.status < 500:
-        return OAuthError(where, refused.error, refused.error_description)
+        return oauth_error(where, refused.error, refused.error_description)
     return AuthorizationError(f"{where} answered HTTP {reply.status}", recoverable=True)
 
 

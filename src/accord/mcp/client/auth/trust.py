@@ -48,7 +48,8 @@ def trusted(url: str, what: str, *, local: bool) -> WebAddress:
         return address
     if address.scheme == "http" and local and is_local(address):
         return address
-    raise UntrustedError(f"{what} must be an https URL elsewhere than here: {_short(url)!r}")
+    where = "" if local else ", and not on this machine"
+    raise UntrustedError(f"{what} must be an https URL{where}: {_short(url)!r}")
 
 
 def covers(resource: str, server: str) -> bool:
