@@ -68,6 +68,7 @@ async def visit(page: Page, url: str) -> AsyncIterator[Visit]:
             yield visit
     finally:
         await page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        await page.goto("about:blank")
         await page.unroute_all(behavior="ignoreErrors")
         await page.context.clear_permissions()
         await page.context.set_offline(False)
