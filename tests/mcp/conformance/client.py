@@ -22,6 +22,7 @@ from accord.mcp.client.auth import (
     WorkloadIdentity,
 )
 from accord.mcp.client.auth_hook import Auth
+from accord.mcp.protocol.definitions import Tool
 
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
 CONTEXT: dict[str, Any] = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
@@ -77,7 +78,7 @@ def auth_for(scenario: str) -> Auth:
         case "auth/client-credentials-jwt":
             key = PrivateKey(CONTEXT["private_key_pem"], CONTEXT["signing_algorithm"])
             return ClientCredentials(CONTEXT["client_id"], private_key=key)
-        case "auth/enterprise-managed-authorization":
+        case "auth/enterprise-managed-authorization" | "auth/cross-app-access-complete-flow":
             return EnterpriseManaged(
                 idp=CONTEXT["idp_issuer"],
                 idp_client_id=CONTEXT["idp_client_id"],
@@ -112,11 +113,63 @@ async def authorized(url: str) -> None:
             raise
 
 
-SCENARIOS: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {}
+async def everything(url: str) -> None:
+    """Use all that a server offers."""
+    async with plain(url) as client:
+        offered = client.capabilities
+        if offered.tools is not None:
+            tools = await client.list_tools()
+            calls = CONTEXT.get("toolCalls") or [{"name": it.name, **fitting(it)} for it in tools]
+            await asyncio.gather(*(client.call_tool(it["name"], it["arguments"]) for it in calls))
+        if offered.resources is not None:
+            for resource in await client.list_resources():
+                await client.read_resource(resource.uri)
+        if offered.prompts is not None:
+            for prompt in await client.list_prompts():
+                await client.get_prompt(prompt.name)
+
+
+async def only_list(url: str) -> None:
+    """See the tools of a server and call none."""
+    async with plain(url) as client:
+        await client.list_tools()
+
+
+async def echo_schema(url: str) -> None:
+    """Give a tool's schema back as it came."""
+    async with plain(url) as client:
+        [tool] = [it for it in await client.list_tools() if it.name == "json_schema_2020_12_tool"]
+        await client.call_tool("json_schema_echo", {"schema": tool.input_schema})
+
+
+def plain(url: str) -> Client:
+    """A client that answers whatever it is asked."""
+    return Client(
+        url,
+        protocol_version=VERSION,
+        elicitation=lambda form: {},
+        sampling=lambda asked: "an answer",
+        roots=["file:///work"],
+    )
+
+
+def fitting(tool: Tool) -> dict[str, Any]:
+    """Arguments that a tool takes."""
+    schema = tool.input_schema
+    kinds = {name: schema["properties"][name]["type"] for name in schema.get("required", ())}
+    return {"arguments": {name: VALUES[kind] for name, kind in kinds.items()}}
+
+
+VALUES = {"string": "text", "number": 2, "integer": 3, "boolean": True}
+
+SCENARIOS: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {
+    "json-schema-ref-no-deref": only_list,
+    "json-schema-2020-12-preservation": echo_schema,
+}
 
 
 def scenario_of(name: str) -> Callable[[str], Coroutine[Any, Any, None]]:
-    return authorized if name.startswith("auth/") else SCENARIOS[name]
+    return authorized if name.startswith("auth/") else SCENARIOS.get(name, everything)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,11 @@ class Report(Struct, frozen=True):
     """Each check that failed or warned, and each scenario that the suite says has failed."""
 
 
+def leg(*told: str) -> str:
+    """What a leg is called in reports."""
+    return " ".join(told).replace("--suite ", "").replace("--requirements ", "")
+
+
 def run(packages: Path, edition: Edition, arguments: Sequence[str], out: Path) -> Report:
     """Run the suite with the command line `arguments`, with its results in `out`."""
     program = packages / f"conformance-{edition}" / "dist" / "index.js"

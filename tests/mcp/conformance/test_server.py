@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.programs import serving
-from tests.mcp.conformance.suite import PATIENCE, Edition, run
+from tests.mcp.conformance.suite import PATIENCE, Edition, leg, run
 
 PROGRAM = Path(__file__).parent / "server.py"
 
@@ -22,11 +22,12 @@ LEGS: list[tuple[str, Edition, list[str], int]] = [
 ]
 """By whom the server is carried, the edition of the suite, what of it is run, and how many
 checks there are at least."""
+IDS = [leg(carrier, edition, *arguments) for carrier, edition, arguments, _ in LEGS]
 
 
 @pytest.mark.req("M-19")
 @pytest.mark.timeout(PATIENCE + 60)
-@pytest.mark.parametrize(("carrier", "edition", "arguments", "least"), LEGS)
+@pytest.mark.parametrize(("carrier", "edition", "arguments", "least"), LEGS, ids=IDS)
 def test_no_check_of_a_server_fails(
     packages: Path, tmp_path: Path, carrier: str, edition: Edition, arguments: list[str], least: int
 ) -> None:
