@@ -236,12 +236,12 @@ class Old(Authority):
         return f"{self.url}{self.service.path}"
 
 
-@pytest.mark.parametrize("slash", ["", "/"])
-async def test_an_old_server_describes_its_own_endpoints(world: World, slash: str) -> None:
+@pytest.mark.parametrize("path", ["", "/", "/oauth"])
+async def test_an_old_server_describes_its_own_endpoints(world: World, path: str) -> None:
     old = Old()
     async with served(old):
         old.metadata = {
-            "issuer": f"{old.url}{slash}",
+            "issuer": f"{old.url}{path}",
             "token_endpoint": f"{old.url}/oauth/token",
         }
         old.publish()

@@ -118,13 +118,13 @@ async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
     found: ServerMetadata | None = None
     for url in server_metadata_urls(parse(base)):
         found = found or await _document(web, url, ServerMetadata, local=local)
-    # Both spellings of the host's identifier lead to the same URL.
-    if found is not None and found.issuer not in (base, f"{base}/"):
+    # Nobody has named an issuer that this could be compared with: any of the same host will do.
+    if found is not None and not f"{found.issuer}/".startswith(f"{base}/"):
         raise UntrustedError(
             f"{base} has metadata that is of another issuer, {shown(found.issuer)!r}"
         )
     authority = default_server(address) if found is None else _checked(found, local=local)
-    if issuer is not None and issuer.rstrip("/") != base:
+    if issuer is not None and issuer.rstrip("/") != authority.issuer.rstrip("/"):
         raise _another_issuer(issuer)
     path = "" if address.path == "/" else address.path
     return Realm(server=server, resource=f"{base}{path}", authority=authority, local=local)
