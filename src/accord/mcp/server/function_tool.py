@@ -139,9 +139,7 @@ class FunctionTool(ServedTool):
             return error_result(str(error))
         if isinstance(error, TimeoutError) and isinstance(self.timeout, int | float):
             return late_result(self.timeout)
-        correlation_id = secrets.token_hex(8)
-        log.error("tool %s failed [%s]", self.definition.name, correlation_id, exc_info=error)
-        return error_result(f"The tool failed. The server's log has the details: {correlation_id}")
+        return failed_result(self.definition.name, error)
 
 
 def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> CallToolResult:
@@ -155,6 +153,13 @@ def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> 
 def late_result(seconds: float) -> CallToolResult:
     """What a call gives that took too long."""
     return error_result(f"The tool took longer than {seconds:g} s.")
+
+
+def failed_result(name: str, error: Exception) -> CallToolResult:
+    """What a call gives that failed in a way which is nobody's business but ours."""
+    correlation_id = secrets.token_hex(8)
+    log.error("tool %s failed [%s]", name, correlation_id, exc_info=error)
+    return error_result(f"The tool failed. The server's log has the details: {correlation_id}")
 
 
 def _input(handler: Handler, schema: dict[str, Any] | None) -> dict[str, Any]:

@@ -10,11 +10,11 @@ Knows its components and who listens for their changes. Does not know transports
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.capabilities import (
@@ -54,6 +54,9 @@ from accord.mcp.server.tasks.settings import TaskSettings
 from accord.mcp.server.tool import ServedTool, ToolOptions
 
 if TYPE_CHECKING:
+    from accord.exposure.in_process import InProcessLimits
+    from accord.exposure.naming import Naming
+    from accord.exposure.selection import Selection
     from accord.mcp.client.auth_hook import Auth
     from accord.mcp.client.client import Client
     from accord.mcp.client.target import Target
@@ -67,6 +70,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Middleware)
 
 Instructions: TypeAlias = str | Callable[[], str | Awaitable[str]]
+
+
+class ServerOptions(TypedDict, total=False):
+    """What can be said about a server beside its name and version: see `Server`."""
+
+    title: str
+    description: str
+    website_url: str
+    icons: tuple[Icon, ...]
+    instructions: Instructions
+    lifespan: Callable[[Server], AbstractAsyncContextManager[Any]] | None
+    limits: McpLimits | None
+    page_size: int
+    ttl_ms: int
+    codes: Profile
+    strict_versions: bool
+    ask_timeout: float | None
+    state_keys: Sequence[bytes]
+    state_seconds: float
+    tasks: TaskSettings | None
 
 
 class Server:
@@ -311,6 +334,72 @@ class Server:
         outer.mount(server, prefix)
         return outer
 
+    @classmethod
+    def from_router(
+        cls,
+        router: Router,
+        *,
+        name: str = "router",
+        version: str = "0",
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        naming: Callable[[str], str] | None = None,
+        **options: Unpack[ServerOptions],
+    ) -> Server:
+        """A server with the methods of a JSON-RPC router as tools: those that it has now, are
+        not hidden, and fit `include` and `exclude`, names in which `*` stands for anything."""
+        from accord.mcp.server.from_router import plain_name, tools_of
+
+        server = cls(name, version=version, **options)
+        for tool in tools_of(router, include=include, exclude=exclude, naming=naming or plain_name):
+            server.add_tool(tool)
+        return server
+
+    @classmethod
+    def from_app(
+        cls,
+        app: Any,
+        *,
+        name: str | None = None,
+        version: str | None = None,
+        include: Selection = (),
+        exclude: Selection = (),
+        naming: Naming = "operation",
+        resources: Selection | None = None,
+        scheme: str = "app",
+        forward: Iterable[str] = ("authorization",),
+        openapi: Mapping[str, Any] | None = None,
+        start_app: bool = True,
+        route_limits: InProcessLimits | None = None,
+        **options: Unpack[ServerOptions],
+    ) -> Server:
+        """A server with the routes of a web application as tools: of FastAPI or Starlette, or
+        of any ASGI application that `openapi` describes.
+
+        `include` and `exclude` choose, `naming` names, as in `accord.exposure`. GET routes that
+        `resources` chooses become resources at `scheme://` and their path instead. `forward`
+        names the caller's headers that go along with a call. The application's own lifespan
+        runs with the server, unless `start_app` is false: for a server that is mounted in it.
+        """
+        from accord.mcp.server.application import Application
+
+        application = Application(
+            app,
+            include=include,
+            exclude=exclude,
+            naming=naming,
+            resources=resources,
+            scheme=scheme,
+            forward=forward,
+            openapi=openapi,
+            start_app=start_app,
+            limits=route_limits,
+        )
+        options.setdefault("lifespan", application.lifespan)
+        server = cls(name or application.name, version=version or application.version, **options)
+        application.fill(server)
+        return server
+
     def middleware(self, function: M) -> M:
         """Put `async def function(request, proceed)` around every request; a decorator. The one
         that was put there first is outermost."""
@@ -360,6 +449,11 @@ class Server:
         return self._has_task_tools
 
     # Serving
+
+    def use_codes(self, codes: Profile) -> None:
+        """Send the error codes of another profile from now on; before the server is served."""
+        self.codes = self.asker.profile = codes
+        vars(self).pop("core", None)  # made with the former ones, if it was made
 
     def serve(self, url: str, **options: Any) -> serve:
         """Serve at `url`: `async with server.serve("http://127.0.0.1:8000/mcp") as serving`."""

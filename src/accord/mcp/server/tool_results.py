@@ -65,6 +65,8 @@ def output_of(annotation: Any, *, structured: bool = True) -> Output:
     if annotation is Any:
         return Output(_convert_any)
     schema = schema_of_results(annotation)
+    if schema.value in ({}, True):
+        return Output(_convert_any)
     if is_object(schema):
         return Output(_convert_object, schema)
     return Output(_convert_value, schema)

@@ -1,0 +1,85 @@
+"""A web application that stands behind a server: which of its routes, and how it lives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from accord.exposure.find import find_routes
+from accord.exposure.in_process import InProcess, InProcessLimits
+from accord.exposure.naming import Naming, name_routes
+from accord.exposure.route import Route
+from accord.exposure.selection import Select, Selection, select
+from accord.mcp.server.from_app import RouteResource, RouteTool
+from accord.mcp.server.from_router import plain_name
+
+if TYPE_CHECKING:
+    from accord.mcp.server.server import Server
+
+
+class Application:
+    """The chosen routes of an application. Raises `RegistrationError` when two would have one
+    name, or a pattern fits none."""
+
+    def __init__(
+        self,
+        app: Any,
+        *,
+        include: Selection = (),
+        exclude: Selection = (),
+        naming: Naming = "operation",
+        resources: Selection | None = None,
+        scheme: str = "app",
+        forward: Iterable[str] = ("authorization",),
+        openapi: Mapping[str, Any] | None = None,
+        start_app: bool = True,
+        limits: InProcessLimits | None = None,
+    ) -> None:
+        chosen = select(find_routes(app, openapi=openapi), include=include, exclude=exclude)
+        self._routes = name_routes(chosen, naming=naming)
+        self._resources = _readable(chosen, resources)
+        self._in_process = InProcess(app, forward=forward, limits=limits)
+        self._scheme = scheme
+        self._start_app = start_app
+        about = _about(app, openapi)
+        self.name = about.get("title") or "app"
+        self.version = about.get("version") or "0"
+
+    def fill(self, server: Server) -> None:
+        """Add a tool, or a resource, for each route."""
+        for name, route in self._routes.items():
+            if any(route is each for each in self._resources):
+                resource = RouteResource(
+                    self._in_process, route, plain_name(name), scheme=self._scheme
+                )
+                server.resources.add(resource.address, resource)
+            else:
+                server.add_tool(RouteTool(self._in_process, route, plain_name(name)))
+
+    @asynccontextmanager
+    async def lifespan(self, server: Server) -> AsyncIterator[None]:
+        """The application's own, unless somebody else starts it."""
+        if self._start_app:
+            async with self._in_process:
+                yield
+            return
+        try:
+            yield
+        finally:
+            await self._in_process.drain()
+
+
+def _readable(routes: list[Route], chosen: Selection | None) -> list[Route]:
+    if chosen is None:
+        return []
+    return select([each for each in routes if Select(method="GET").matches(each)], include=chosen)
+
+
+def _about(app: Any, openapi: Mapping[str, Any] | None) -> dict[str, str]:
+    """What an application says about itself."""
+    info = (openapi or {}).get("info")
+    if isinstance(info, dict):
+        return {key: str(info.get(key, "")) for key in ("title", "version")}
+    found = {key: getattr(app, key, "") for key in ("title", "version")}
+    return {key: value for key, value in found.items() if isinstance(value, str)}
