@@ -12,8 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.codec import encode, encode_failure
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Id, Notification
 from accord.mcp.protocol.codes import CASES
 from accord.mcp.protocol.versions import Era
@@ -60,11 +59,6 @@ def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
         return OK
     scopes = data.get("scopes", ()) if case.status == 403 else ()
     return Status(case.status, tuple(map(str, scopes)) if isinstance(scopes, list) else ())
-
-
-def failed(id: Id | UnsetType, error: RpcError) -> bytes:
-    """The answer that says `error`; to nobody where there is no id."""
-    return encode_failure(None if id is UNSET else id, error)
 
 
 def notification(method: str, params: Any) -> bytes:

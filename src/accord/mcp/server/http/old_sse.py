@@ -12,17 +12,17 @@ import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.limits import MIB
 from accord.jsonrpc.peer import Peer
 from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
-from accord.mcp.server.http.answers import failed
+from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.authentication import owner_of
-from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE, McpHead
+from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE
+from accord.mcp.server.http.refusals import no_such_session, too_many_sessions
 from accord.mcp.server.http.stateless import EVENT_STREAM
 from accord.mcp.server.link import LINK, DuplexLink
 from accord.mcp.server.principal import Principal
-from accord.transports.web.app import Exchange, Stream
+from accord.transports.web.app import Stream
 
 if TYPE_CHECKING:
     from accord.mcp.server.http.endpoint import McpEndpoint
@@ -42,41 +42,38 @@ class OldSse:
     def __len__(self) -> int:
         return len(self._channels)
 
-    def open(self, head: McpHead, principal: Principal | None, exchange: Exchange) -> None:
+    def open(self, arrival: Arrival) -> None:
         """GET: a connection that lasts as long as its stream."""
+        head, exchange = arrival.head, arrival.exchange
         if len(self._channels) >= MAX_STREAMS:
-            busy = failed(None, own_error("busy", "there are too many streams"))
-            exchange.reply(busy, status=503, headers=head.json + b"retry-after: 1\r\n")
+            arrival.refuse(503, too_many_sessions(), headers=b"retry-after: 1\r\n")
             return
         id = secrets.token_urlsafe(32)
         stream = exchange.stream(headers=EVENT_STREAM + head.lines)
-        channel = SseChannel(self, id, principal, exchange.channel, stream)
+        channel = SseChannel(self, id, arrival.principal, exchange.channel, stream)
         self._channels[id] = channel
         exchange.on_gone = channel.lost
         peer = Peer(
             channel, self._endpoint.server.router, limits=self._endpoint.limits, **self._options
         )
         link = peer.call_state[LINK] = DuplexLink(peer)
-        link.principal = principal
+        link.principal = arrival.principal
         self._endpoint.pulse.add(channel)
         # 2024-11-05, transports: first an `endpoint` event with the URI for messages
         path = head.request.path.rstrip("/").removesuffix(SSE_PLACE) + MESSAGES_PLACE + id
         stream.write(encode_event(path.encode(), event="endpoint"))
 
-    def take(
-        self, head: McpHead, principal: Principal | None, body: bytes, exchange: Exchange
-    ) -> None:
+    def take(self, arrival: Arrival, body: bytes) -> None:
         """POST: a message for one of the connections."""
-        place = head.request.place or ""
-        channel = self._channels.get(place.removeprefix(MESSAGES_PLACE))
-        if channel is None or owner_of(channel.owner) != owner_of(principal):
-            gone = failed(None, own_error("invalid_request", "there is no such session"))
-            exchange.reply(gone, status=404, headers=head.json)
+        request = arrival.head.request
+        channel = self._channels.get((request.place or "").removeprefix(MESSAGES_PLACE))
+        if channel is None or owner_of(channel.owner) != owner_of(arrival.principal):
+            arrival.refuse(404, no_such_session())
         elif len(body) > MAX_MESSAGE_BYTES:
-            reply = self._endpoint.too_large(head.request, MAX_MESSAGE_BYTES)
-            exchange.reply(reply.body, status=413, headers=head.json)
+            reply = self._endpoint.too_large(request, MAX_MESSAGE_BYTES)
+            arrival.exchange.reply(reply.body, status=413, headers=arrival.head.json)
         else:
-            exchange.reply(b"", status=202, headers=head.lines)
+            arrival.accept()
             channel.receive(body)
 
     def forget(self, channel: SseChannel) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from accord.jsonrpc.messages import Id
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import OK, status_of
+from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.event_stream import EventStream
-from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.http.stateless import EVENT_STREAM
 from accord.transports.web.app import Exchange, Stream
 
@@ -34,31 +34,25 @@ class Post:
         "_exchange",
         "_stream",
         "_waiting",
-        "head",
+        "arrival",
         "lines",
         "session",
     )
 
-    def __init__(
-        self, session: HttpSession, head: McpHead, exchange: Exchange, *, batch: bool = False
-    ) -> None:
+    def __init__(self, session: HttpSession, arrival: Arrival, *, batch: int = 0) -> None:
         self.session = session
-        self.head = head
+        self.arrival = arrival
         self.lines = b""
         """Further header lines of an answer that is JSON."""
-        self._exchange: Exchange | None = exchange
-        self._batch = batch
+        self._exchange: Exchange | None = arrival.exchange
+        self._batch = bool(batch)
         self._beaten = False
         self._stream: EventStream | None = None
         self._connection: Stream | None = None
         self._answers: dict[int, tuple[Id, bytes]] = {}
         """What is to be sent, by the place of its request."""
-        self._waiting = 1
-        exchange.on_gone = self._gone
-
-    def expect(self, answers: int) -> None:
-        """So many requests are being served."""
-        self._waiting = answers
+        self._waiting = batch or 1
+        arrival.exchange.on_gone = self._gone
 
     def send(self, data: bytes) -> None:
         """Send a message that belongs to one of the requests. One for a client that is gone and
@@ -103,9 +97,9 @@ class Post:
             return
         if not self._answers:
             # 2025-11-25, cancellation: a cancelled request is not answered; the POST is.
-            exchange.stream(headers=EVENT_STREAM + self.head.lines).close()
+            exchange.stream(headers=EVENT_STREAM + self.arrival.head.lines).close()
             return
-        lines = self.head.json + self.lines if self.lines else self.head.json
+        lines = self.arrival.head.json + self.lines if self.lines else self.arrival.head.json
         if self._batch:
             answers = [data for _, (_, data) in sorted(self._answers.items())]
             exchange.reply(b"[" + b",".join(answers) + b"]", headers=lines)
@@ -130,7 +124,9 @@ class Post:
         if self._stream is None:
             self._stream = self.session.new_stream()
             if self._exchange is not None:
-                self._connection = self._exchange.stream(headers=EVENT_STREAM + self.head.lines)
+                self._connection = self._exchange.stream(
+                    headers=EVENT_STREAM + self.arrival.head.lines
+                )
                 self._stream.connect(self._connection)
             for _, (_, answer) in sorted(self._answers.items()):
                 self._stream.send(answer)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 from msgspec import UnsetType
 
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import ConnectionLostError
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
@@ -16,7 +15,7 @@ from accord.jsonrpc.running import Cancellable
 from accord.mcp.protocol.headers import SESSION
 from accord.mcp.protocol.params import RequestId
 from accord.mcp.server.http.answers import notification
-from accord.mcp.server.http.gate import McpHead
+from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.http_session import HttpSession
 from accord.mcp.server.http.post import Post
 from accord.mcp.server.link import LINK
@@ -64,16 +63,14 @@ class SessionLink:
 class NotificationSource:
     """Where a notification of a session comes from; implements `Source`."""
 
-    __slots__ = ("_channel", "_head", "_link")
+    __slots__ = ("_arrival", "_link")
 
-    def __init__(self, link: SessionLink, head: McpHead, channel: ChannelInfo) -> None:
+    def __init__(self, link: SessionLink, arrival: Arrival) -> None:
         self._link = link
-        self._head = head
-        self._channel = channel
+        self._arrival = arrival
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
-        fields = self._head.request.fields
-        return Context(method, id, channel=self._channel, headers=fields, state={LINK: self._link})
+        return context_of(self._arrival, self._link, method, id)
 
     def answer(self, data: bytes | None) -> None:
         """Notifications are not answered."""
@@ -85,25 +82,20 @@ class NotificationSource:
 class SessionCall(SessionLink):
     """A request that is being served; implements `Source` and `Link`."""
 
-    __slots__ = ("_channel", "_over", "_place", "_post", "_running", "id")
+    __slots__ = ("_over", "_place", "_post", "_running", "id")
 
-    def __init__(
-        self,
-        post: Post,
-        principal: Principal | None,
-        channel: ChannelInfo,
-        id: Id,
-        *,
-        place: int = 0,
-    ) -> None:
-        super().__init__(post.session, principal)
+    def __init__(self, post: Post, id: Id, *, place: int = 0) -> None:
+        super().__init__(post.session, post.arrival.principal)
         self._post = post
-        self._channel = channel
         self._running: Cancellable | None = None
         self._over = False
         self._place = place
         """Its place in a batch."""
         self.id = id
+
+    def register(self) -> None:
+        """Let the request be found by its id."""
+        self._session.add(self)
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
         """Take what the dispatcher gave."""
@@ -114,13 +106,7 @@ class SessionCall(SessionLink):
             self._post.wait()
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
-        return Context(
-            method,
-            id,
-            channel=self._channel,
-            headers=self._post.head.request.fields,
-            state={LINK: self},
-        )
+        return context_of(self._post.arrival, self, method, id)
 
     def answer(self, data: bytes | None) -> None:
         if not self._over:
@@ -166,3 +152,13 @@ class InitializeCall(SessionCall):
             session.endpoint.sessions.add(session)
             self._post.lines = f"{SESSION}: {session.id}\r\n".encode("ascii")
         super().answer(data)
+
+
+def context_of(arrival: Arrival, link: SessionLink, method: str, id: Id | UnsetType) -> Context:
+    return Context(
+        method,
+        id,
+        channel=arrival.exchange.channel,
+        headers=arrival.head.request.fields,
+        state={LINK: link},
+    )

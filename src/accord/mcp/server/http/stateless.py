@@ -17,11 +17,11 @@ from accord.mcp.protocol.params import RequestId
 from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import OK, notification, status_of
-from accord.mcp.server.http.gate import McpHead
+from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.link import LINK
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.session import Session
-from accord.transports.web.app import Exchange, Stream
+from accord.transports.web.app import Stream
 
 if TYPE_CHECKING:
     from accord.mcp.server.http.endpoint import McpEndpoint
@@ -54,21 +54,19 @@ class StatelessCall:
     def __init__(
         self,
         endpoint: McpEndpoint,
-        head: McpHead,
-        principal: Principal | None,
-        exchange: Exchange,
+        arrival: Arrival,
         id: Id | UnsetType,
     ) -> None:
         self._endpoint = endpoint
-        self._head = head
-        self._exchange = exchange
+        self._head = arrival.head
+        self._exchange = arrival.exchange
         self._id = id
         self._stream: Stream | None = None
         self._running: Cancellable | None = None
         self._over = False
         self._beaten = False
         self._ends: list[Callable[[], None]] | None = None
-        self.principal = principal
+        self.principal: Principal | None = arrival.principal
         self.session: Session | None = None
 
     def begin(self, answer: bytes | None | Cancellable) -> None:

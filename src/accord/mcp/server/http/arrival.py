@@ -1,0 +1,33 @@
+"""A request that was let in: what it says in its head, who sent it, how it is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from accord.jsonrpc.codec import encode_failure
+from accord.jsonrpc.errors import RpcError
+from accord.mcp.server.http.gate import McpHead
+from accord.mcp.server.principal import Principal
+from accord.transports.web.app import Exchange
+
+
+class Arrival:
+    """One request over HTTP."""
+
+    __slots__ = ("exchange", "head", "principal")
+
+    def __init__(self, head: McpHead, principal: Principal | None, exchange: Exchange) -> None:
+        self.head = head
+        self.principal = principal
+        self.exchange = exchange
+
+    def accept(self) -> None:
+        """Answer what needs no answer (2025-03-26 and later, transports)."""
+        self.exchange.reply(b"", status=202, headers=self.head.lines)
+
+    def refuse(self, status: int, error: RpcError, id: Any = UNSET, headers: bytes = b"") -> None:
+        """Answer with an error; `id` is that of the message, if it is known."""
+        body = encode_failure(None if id is UNSET else id, error)
+        self.exchange.reply(body, status=status, headers=self.head.json + headers)

@@ -1,0 +1,228 @@
+"""The handshake era over HTTP: messages, batches and streams of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec import UNSET
+
+from accord.jsonrpc.codec import Envelope, encode_failure
+from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
+from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
+from accord.mcp.server.http.arrival import Arrival
+from accord.mcp.server.http.event_stream import parse_event_id
+from accord.mcp.server.http.events import Event
+from accord.mcp.server.http.http_session import HttpSession
+from accord.mcp.server.http.post import Post
+from accord.mcp.server.http.refusals import (
+    bad_id,
+    id_in_use,
+    invalid,
+    missing_session,
+    no_such_session,
+    too_many_sessions,
+    unknown_event,
+    unsupported_version,
+)
+from accord.mcp.server.http.session_call import (
+    InitializeCall,
+    NotificationSource,
+    SessionCall,
+    SessionLink,
+)
+from accord.mcp.server.http.sessions import new_id
+from accord.mcp.server.http.stateless import EVENT_STREAM
+
+if TYPE_CHECKING:
+    from accord.mcp.server.http.endpoint import McpEndpoint
+
+_RETRY: Final = b"retry-after: 1\r\n"
+
+
+class Handshake:
+    """Serves the sessions of one endpoint."""
+
+    def __init__(self, endpoint: McpEndpoint, *, batches: bool) -> None:
+        self._endpoint = endpoint
+        self._batches = batches
+
+    # What arrives
+
+    def take(self, arrival: Arrival, what: Envelope) -> None:
+        """A request or a notification."""
+        if what.method == "initialize" and arrival.head.session_id is None:
+            self._initialize(arrival, what)
+        else:
+            self._in_session(arrival, lambda it: self._take_in(arrival, it, what), id=what.id)
+
+    def settle(self, arrival: Arrival, response: Success | Failure) -> None:
+        """A client's answer."""
+
+        def use(session: HttpSession) -> None:
+            session.settle(response)
+            arrival.accept()
+
+        self._in_session(arrival, use)
+
+    def take_batch(self, arrival: Arrival, messages: list[Message]) -> None:
+        self._in_session(arrival, lambda it: self._batch_in(arrival, it, messages))
+
+    def listen(self, arrival: Arrival) -> None:
+        """GET: the announcements of a session, or a stream that was interrupted."""
+        last = arrival.head.headers.get("last-event-id", "")
+        if last:
+            self._in_session(arrival, lambda it: self._find_stream(arrival, it, last))
+        else:
+            self._in_session(arrival, lambda it: self._announce_to(arrival, it))
+
+    def end(self, arrival: Arrival) -> None:
+        """DELETE."""
+
+        def use(session: HttpSession) -> None:
+            self._endpoint.sessions.end(session)
+            arrival.exchange.reply(b"", status=204, headers=arrival.head.lines)
+
+        self._in_session(arrival, use)
+
+    def _in_session(
+        self, arrival: Arrival, use: Callable[[HttpSession], None], *, id: Any = UNSET
+    ) -> None:
+        """Find the session of a request, or say why there is none."""
+        version, session_id = arrival.head.version, arrival.head.session_id
+        if version is not None and version not in HANDSHAKE_VERSIONS:
+            # 2025-06-18, transports: an invalid or unsupported version is answered 400. One
+            # that is spoken and was not negotiated should not come, and does no harm.
+            arrival.refuse(400, unsupported_version(version), id)
+            return
+        if session_id is None:
+            arrival.refuse(400, missing_session(), id)
+            return
+
+        def found(session: HttpSession | None) -> None:
+            if session is None:
+                # 2025-11-25, transports: unknown and ended sessions are 404. So are those of
+                # others, as nobody else is to learn that they exist.
+                arrival.refuse(404, no_such_session(), id)
+            else:
+                use(session)
+
+        sessions = self._endpoint.sessions
+        self._endpoint.then(sessions.find(session_id, arrival.principal), found, arrival.exchange)
+
+    # Messages
+
+    def _initialize(self, arrival: Arrival, what: Envelope) -> None:
+        if what.id is UNSET:
+            arrival.refuse(400, invalid("initialize is a request"))
+        elif not self._endpoint.sessions.has_room(arrival.principal):
+            arrival.refuse(503, too_many_sessions(), what.id, _RETRY)
+        else:
+            self._endpoint.pulse.start()
+            session = HttpSession(self._endpoint, new_id(), arrival.principal)
+            call = InitializeCall(Post(session, arrival), what.id)
+            self._serve(call, cast(str, what.method), what.params)
+
+    def _take_in(self, arrival: Arrival, session: HttpSession, what: Envelope) -> None:
+        method = cast(str, what.method)
+        if what.id is UNSET:
+            self._hear(arrival, session, method, what.params)
+            arrival.accept()
+        elif session.serves(what.id):
+            arrival.refuse(400, id_in_use(), what.id)
+        else:
+            self._serve(SessionCall(Post(session, arrival), what.id), method, what.params)
+
+    def _serve(self, call: SessionCall, method: str, params: Any) -> None:
+        call.register()
+        call.begin(self._endpoint.dispatcher.serve(call.id, method, params, call))
+
+    def _hear(self, arrival: Arrival, session: HttpSession, method: str, params: Any) -> None:
+        source = NotificationSource(SessionLink(session, arrival.principal), arrival)
+        self._endpoint.dispatcher.serve(UNSET, method, params, source)
+
+    # Batches
+
+    def _batch_in(self, arrival: Arrival, session: HttpSession, messages: list[Message]) -> None:
+        version = session.state.version
+        if version != V2025_03_26 and not self._batches:
+            arrival.refuse(400, invalid(f"{version} has no batches"))
+            return
+        requests = self._requests_in(arrival, session, messages)
+        if not requests:
+            arrival.accept()
+            return
+        post = Post(session, arrival, batch=len(requests))
+        calls = []
+        for place, request in enumerate(requests):
+            if isinstance(request, bytes):
+                post.answered(place, request)
+            else:
+                call = SessionCall(post, request.id, place=place)
+                call.register()
+                calls.append((call, request))
+        for call, request in calls:
+            serve = self._endpoint.dispatcher.serve
+            call.begin(serve(call.id, request.method, request.params, call))
+
+    def _requests_in(
+        self, arrival: Arrival, session: HttpSession, messages: list[Message]
+    ) -> list[Request | bytes]:
+        """The requests of a batch, with ready answers to those that are none; what is not to
+        be answered is taken at once."""
+        requests: list[Request | bytes] = []
+        used: set[Id] = set()
+        for message in messages:
+            match message:
+                case Request(id=id) if id is None or type(id) is float:
+                    requests.append(encode_failure(None, bad_id()))
+                case Request(id=id) if id in used or session.serves(id):
+                    requests.append(encode_failure(id, id_in_use()))
+                case Request(id=id):
+                    used.add(id)
+                    requests.append(message)
+                case Notification(method=method, params=params):
+                    self._hear(arrival, session, method, params)
+                case Invalid(response=False, id=id, error=error):
+                    requests.append(encode_failure(id, error))
+                case _:
+                    session.settle(message)
+        return requests
+
+    # Streams
+
+    def _announce_to(self, arrival: Arrival, session: HttpSession) -> None:
+        connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
+        stream = session.listen()
+        arrival.exchange.on_gone = lambda: stream.lost(connection)
+        stream.connect(connection)
+
+    def _find_stream(self, arrival: Arrival, session: HttpSession, last: str) -> None:
+        place = parse_event_id(last)
+        if place is None:
+            arrival.refuse(400, unknown_event())
+            return
+        number, after = place
+
+        def resume(missed: Sequence[Event] | None) -> None:
+            self._resume(arrival, session, number, missed)
+
+        live = None if session.streams is None else session.streams.get(number)
+        if live is not None and live.is_at(after):
+            resume(())
+        else:
+            missed = self._endpoint.events.after(session.id, number, after)
+            self._endpoint.then(missed, resume, arrival.exchange)
+
+    def _resume(
+        self, arrival: Arrival, session: HttpSession, number: int, missed: Sequence[Event] | None
+    ) -> None:
+        if missed is None:
+            arrival.refuse(400, unknown_event())
+            return
+        connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
+        stream = session.stream(number)
+        arrival.exchange.on_gone = lambda: stream.lost(connection)
+        stream.reconnect(connection, missed)
+        if stream.is_over:
+            stream.disconnect()

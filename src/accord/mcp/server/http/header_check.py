@@ -1,0 +1,80 @@
+"""Compares the headers of a stateless request with its body (2026-07-28, Streamable HTTP,
+server validation)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from msgspec import UNSET, Raw
+
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.mcp.protocol.definitions import Tool
+from accord.mcp.protocol.headers import HeaderParameter, check_headers, parameter_headers
+from accord.mcp.server.http.bodies import Mirrored
+from accord.mcp.server.http.gate import McpHead
+from accord.mcp.server.http.refusals import header_mismatch, missing_version
+
+if TYPE_CHECKING:
+    from accord.mcp.server.server import Server
+
+log = logging.getLogger("accord.mcp.http")
+
+
+class HeaderCheck:
+    """The rules for the requests of one server; knows which arguments of tools headers repeat."""
+
+    def __init__(self, server: Server) -> None:
+        self._tools = server.tools
+        self._version = -1
+        self._parameters: dict[str, tuple[HeaderParameter, ...]] = {}
+
+    def fault(self, head: McpHead, method: str, found: Mirrored) -> RpcError | None:
+        """What is wrong with the headers of a request; None if nothing is."""
+        version = found.version
+        if version is None:
+            return missing_version(head.version)
+        parameters = self._of_tool(method, found)
+        wrong = check_headers(
+            head.headers,
+            version=version,
+            method=method,
+            name=found.name_for(method),
+            arguments=_arguments(found.arguments) if parameters else None,
+            parameters=parameters,
+        )
+        return None if wrong is None else header_mismatch(wrong)
+
+    def _of_tool(self, method: str, found: Mirrored) -> tuple[HeaderParameter, ...]:
+        """The parameters of the tool that is called which headers repeat."""
+        if method != "tools/call":
+            return ()
+        if self._tools.version != self._version:
+            self._version = self._tools.version
+            self._parameters.clear()
+        name = found.name_for(method) or ""
+        known = self._parameters.get(name)
+        if known is None:
+            tool = self._tools.get(name)
+            if tool is None:
+                return ()
+            known = self._parameters[name] = _header_parameters(tool.definition)
+        return known
+
+
+def _header_parameters(tool: Tool) -> tuple[HeaderParameter, ...]:
+    try:
+        return parameter_headers(tool.input_schema)
+    except ValueError as error:
+        # Clients leave such a tool out of their lists.
+        log.warning("the headers of tool %s are not checked: %s", tool.name, error)
+        return ()
+
+
+def _arguments(raw: Any) -> Any:
+    try:
+        return {} if raw is UNSET else msgspec.json.decode(cast(Raw, raw))
+    except REFUSALS:
+        return {}
