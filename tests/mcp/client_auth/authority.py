@@ -29,6 +29,7 @@ class Authority(Site):
         self.clients: dict[str, str] = {"known": "secret"}
         self.codes: dict[str, dict[str, str]] = {}
         self.refresh_tokens: set[str] = set()
+        self._issued = 0
         self.granted: dict[str, str] = {}
         """Scopes of the tokens that were given."""
         self.routes = {
@@ -92,7 +93,8 @@ class Authority(Site):
         return asked.get("scope", "")
 
     def _issue(self, scope: str) -> dict[str, Any]:
-        number = len(self.granted) + 1
+        self._issued += 1
+        number = self._issued
         given = {
             "access_token": f"token-{number}",
             "token_type": "Bearer",

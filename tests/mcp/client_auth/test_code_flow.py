@@ -9,7 +9,13 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from accord.mcp import Client
-from accord.mcp.client.auth import AuthorizationError, OAuth, OAuthError, UntrustedError
+from accord.mcp.client.auth import (
+    AuthorizationError,
+    DiscoveryError,
+    OAuth,
+    OAuthError,
+    UntrustedError,
+)
 from tests.mcp.client_auth.authority import Authority
 from tests.mcp.client_auth.browser import REDIRECT
 from tests.mcp.client_auth.conftest import World
@@ -86,6 +92,13 @@ async def test_a_query_of_the_authorization_endpoint_is_kept(world: World) -> No
     (asked,) = world.authority.to("GET /authorize")
     assert (asked.parameters["tenant"], asked.parameters["client_id"]) == ("one", "client-1")
     assert asked.query.count("client_id") == 1
+
+
+async def test_an_authorization_server_for_programs_is_of_no_use_to_users(world: World) -> None:
+    world.authority.metadata["authorization_endpoint"] = None
+    with pytest.raises(DiscoveryError, match="no authorization endpoint"):
+        async with world.client():
+            pass
 
 
 @pytest.mark.parametrize("methods", [None, [], ["plain"]])
@@ -278,6 +291,8 @@ def test_settings_that_cannot_work_are_refused_at_once() -> None:
         OAuth(redirect="https://app.example/callback")
     with pytest.raises(ValueError, match="loopback"):
         OAuth(redirect="http://0.0.0.0:80/callback")
+    with pytest.raises(ValueError, match="not a URL"):
+        OAuth(redirect="nonsense")
     with pytest.raises(ValueError, match="redirect_handler needs"):
         OAuth(redirect_handler=handler)
     with pytest.raises(ValueError, match="https URL with a path"):

@@ -6,6 +6,7 @@ import pytest
 
 from accord.jsonrpc.errors import TransportError
 from accord.mcp.client.auth import ClientCredentials, InsufficientScopeError
+from accord.mcp.client.auth_hook import AuthRequest
 from tests.mcp.client_auth.conftest import World
 from tests.mcp.client_auth.site import Answer, Asked
 
@@ -131,3 +132,12 @@ async def test_programs_get_further_scopes_by_themselves(world: World) -> None:
         "read",
         "read write",
     ]
+
+
+async def test_a_stream_in_the_background_asks_nobody_for_more(world: World) -> None:
+    auth = world.oauth()
+    url = world.service.endpoint
+    request = AuthRequest(method="GET", url=url, server=url)
+    headers = {"www-authenticate": 'Bearer error="insufficient_scope", scope="a"'}
+    assert await auth.challenged(request, 403, headers) is False
+    assert world.browser.visited == []

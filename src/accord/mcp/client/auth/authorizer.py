@@ -29,7 +29,7 @@ from accord.mcp.client.auth.errors import (
     OAuthError,
     insufficient_scope,
 )
-from accord.mcp.client.auth.keys import new_key
+from accord.mcp.client.auth.keys import new_key, require_signing
 from accord.mcp.client.auth.records import Records
 from accord.mcp.client.auth.scopes import union, wanted
 from accord.mcp.client.auth.storage import MemoryStorage, Storage
@@ -69,6 +69,8 @@ class Authorizer:
         dpop: bool,
         tls: ssl.SSLContext | None,
     ) -> None:
+        if dpop:
+            require_signing()
         self._grant = grant
         self._scopes = tuple(scopes)
         self._credentials = credentials
@@ -84,7 +86,8 @@ class Authorizer:
         access = self._access(request)
         if access is None:
             return {}
-        if access.needs_care(time.time()):
+        # What was got for a request is used for it, however soon it ends.
+        if request.attempt == 0 and access.needs_care(time.time()):
             async with access.lock:
                 await self._prepare(access)
         return await self._present(access.token, request)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from accord.mcp.client.auth.errors import AuthorizationError
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
@@ -24,22 +26,28 @@ class PrivateKey(Struct, frozen=True):
     id: str | None = None
     """What those who have the public key call it (`kid`)."""
 
+    def __post_init__(self) -> None:
+        require_signing()
+
     def __repr__(self) -> str:
         return f"PrivateKey(…, algorithm={self.algorithm!r}, id={self.id!r})"
 
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
-        """A JWT. Raises ValueError for a key that is none, or none for the algorithm."""
-        jwt = _load()
+        """A JWT. Raises AuthorizationError for a key that is none, or none for the algorithm."""
+        jwt = require_signing()
         named = header if self.id is None else {**header, "kid": self.id}
         try:
             return str(jwt.encode(dict(claims), self.pem, algorithm=self.algorithm, headers=named))
-        except (jwt.PyJWTError, NotImplementedError, TypeError) as error:
-            raise ValueError(f"the private key cannot sign with {self.algorithm}") from error
+        except (jwt.PyJWTError, NotImplementedError, TypeError, ValueError) as error:
+            raise AuthorizationError(
+                f"the private key cannot sign with {self.algorithm}",
+                advice="Give the key in PEM, and the algorithm that it is for.",
+            ) from error
 
 
 def new_key() -> PrivateKey:
     """A key of its own for a client that needs one."""
-    _load()
+    require_signing()
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -55,7 +63,6 @@ def new_key() -> PrivateKey:
 def public_jwk(key: PrivateKey) -> dict[str, str]:
     """The public half of a key that `new_key` made, as RFC 7638 wants it: the required members,
     in order."""
-    _load()
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from jwt.algorithms import ECAlgorithm
 
@@ -64,7 +71,8 @@ def public_jwk(key: PrivateKey) -> dict[str, str]:
     return {name: members[name] for name in ("crv", "kty", "x", "y")}
 
 
-def _load() -> Any:
+def require_signing() -> Any:
+    """The library that signs. Raises ImportError that says what to install."""
     try:
         import_module("cryptography")
         import jwt
