@@ -73,7 +73,7 @@ async def test_a_client_that_leaves_ends_what_runs_for_it(carrier: Carrier) -> N
 
 
 async def test_the_rules_are_those_of_the_endpoint(carrier: Carrier) -> None:
-    async with serving(carrier=carrier, old_sse=True, authenticator=Tokens()) as site:
+    async with serving(carrier=carrier, old_sse=True, auth=Tokens()) as site:
         url = f"{site.url}/sse"
         ada = {"authorization": "Bearer ada", "accept": "text/event-stream"}
         evil = {"origin": "https://evil.example"}

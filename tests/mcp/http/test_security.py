@@ -14,7 +14,7 @@ import pytest
 
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Context, Server
-from accord.mcp.server.http.authentication import Refusal
+from accord.mcp.server.auth.authenticator import Authenticator, Refusal
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.http.sessions import SessionLimits
@@ -37,7 +37,7 @@ from tests.mcp.http.service import (
 )
 
 
-class Tokens:
+class Tokens(Authenticator):
     """Tells who asks by a header; takes its time if it is told to."""
 
     def __init__(self, *, slow: bool = False) -> None:
@@ -67,7 +67,7 @@ class Tokens:
 @pytest.mark.req("M-17")
 @pytest.mark.parametrize("slow", [False, True])
 async def test_nobody_uses_the_session_of_another(carrier: Carrier, slow: bool) -> None:
-    async with serving(carrier=carrier, authenticator=Tokens(slow=slow)) as site:
+    async with serving(carrier=carrier, auth=Tokens(slow=slow)) as site:
         ada = await site.session(authorization="Bearer ada")
         stolen = {**ada.headers, "authorization": "Bearer eve"}
         for body in (
@@ -88,7 +88,7 @@ async def test_nobody_uses_the_session_of_another(carrier: Carrier, slow: bool) 
 
 @pytest.mark.parametrize("slow", [False, True])
 async def test_who_is_not_known_is_told_how_to_become_it(carrier: Carrier, slow: bool) -> None:
-    async with serving(carrier=carrier, authenticator=Tokens(slow=slow)) as site:
+    async with serving(carrier=carrier, auth=Tokens(slow=slow)) as site:
         headers = {"accept": "application/json, text/event-stream"}
         for method in ("POST", "GET", "DELETE"):
             typed = {**headers, "content-type": "application/json"}
@@ -105,7 +105,7 @@ async def test_a_permission_that_is_missing_is_named() -> None:
         assert context.principal is not None
         return context.principal.subject
 
-    async with serving(server, authenticator=Tokens()) as site:
+    async with serving(server, auth=Tokens()) as site:
         params = with_meta({"name": "order"})
         headers = modern_headers("tools/call", params)
         body = request("tools/call", params)
@@ -116,7 +116,7 @@ async def test_a_permission_that_is_missing_is_named() -> None:
         shown = await ada.call("order")
         assert shown.error == (403, -32055, 1)
         assert 'scope="orders:write"' in shown.headers["www-authenticate"]
-    async with serving(server, authenticator=Tokens(), plain_refusals=True) as site:
+    async with serving(server, auth=Tokens(), plain_refusals=True) as site:
         shown = await site.post(body, authorization="Bearer ada", **headers)
         assert shown.error == (200, -32603, 1)
 
@@ -126,7 +126,7 @@ async def test_an_authenticator_that_fails_lets_nobody_in() -> None:
         async def _later(self, who: Any) -> Any:
             raise RuntimeError("no database")
 
-    async with serving(authenticator=Broken(slow=True)) as site:
+    async with serving(auth=Broken(slow=True)) as site:
         answer = await site.post(initialize(), authorization="Bearer ada")
         assert answer.error == (500, -32603, None)
         assert b"database" not in answer.body
@@ -134,7 +134,7 @@ async def test_an_authenticator_that_fails_lets_nobody_in() -> None:
 
 async def test_sessions_are_limited_for_each_principal() -> None:
     limits = SessionLimits(max_per_principal=2)
-    async with serving(authenticator=Tokens(), session_limits=limits) as site:
+    async with serving(auth=Tokens(), session_limits=limits) as site:
         bob = await site.session(authorization="Bearer bob")
         ada = [await site.session(authorization="Bearer ada") for _ in range(3)]
         shown = [(await each.request("ping")).status for each in (bob, *ada)]

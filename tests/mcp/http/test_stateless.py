@@ -153,6 +153,22 @@ async def test_a_header_that_repeats_an_argument_is_compared_with_it() -> None:
         assert await call({"query": ""}) == (200, None)
 
 
+async def test_annotations_that_are_not_allowed_are_not_checked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Server("sql")
+
+    async def execute(rows: list[str]) -> str:
+        return "executed"
+
+    tool = server.add_tool(execute)
+    tool.definition.input_schema["properties"]["rows"]["x-mcp-header"] = "Rows"
+    async with serving(server) as site:
+        answer = await site.call_modern("execute", rows=[])
+        assert answer.json["result"]["content"][0]["text"] == "executed"
+    assert "are not checked" in caplog.text
+
+
 async def test_a_name_in_escapes_is_compared_as_what_it_means() -> None:
     body = b"""{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "wait", "na\\u006de": "add", "arguments": {"a": 1, "b": 2},

@@ -2,7 +2,6 @@
 
 endpoint        `McpEndpoint`: sorts what arrives
 gate            who is let in by the head of a request
-authentication  who a request comes from
 bodies          what a body says
 answers         answers, and the status that goes with them
 stateless       one request of the stateless era

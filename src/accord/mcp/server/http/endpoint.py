@@ -40,9 +40,11 @@ from accord.mcp.protocol.versions import (
     Era,
     era,
 )
+from accord.mcp.server.auth.authenticator import Authenticator, Refusal
+from accord.mcp.server.auth.bearer import authenticator_of
+from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.http.answers import Status
 from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.authentication import Authenticator, Refusal
 from accord.mcp.server.http.bodies import NOTHING_MIRRORED, Mirrored, mirrored
 from accord.mcp.server.http.events import EventStore, MemoryEvents
 from accord.mcp.server.http.gate import Gate, McpHead
@@ -77,8 +79,8 @@ class McpEndpoint:
     """Serves a server over HTTP; implements `LivingApp`.
 
     `origins` are the web pages that may ask, beside the server's own; `hosts` the names that
-    it may be called by, where the loopback interface is not called by its own. `authenticator`
-    says who asks. `sessions` and `events` keep the state of the handshake era; without
+    it may be called by, where the loopback interface is not called by its own. `auth` says who
+    asks: a verifier of tokens, or more (`accord.mcp.server.auth`). `sessions` and `events` keep the state of the handshake era; without
     `handshake` there is none. `batches` says whether versions that dropped them take them.
     `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals` sends
     errors for want of permissions with status 200, for clients that throw the body of a 403
@@ -93,7 +95,7 @@ class McpEndpoint:
         session_limits: SessionLimits | None = None,
         origins: tuple[str, ...] | None = None,
         hosts: tuple[str, ...] | None = None,
-        authenticator: Authenticator | None = None,
+        auth: Authenticator | Verifier | None = None,
         sessions: Sessions | None = None,
         events: EventStore | None = None,
         handshake: bool = True,
@@ -113,7 +115,7 @@ class McpEndpoint:
         self.pulse = Pulse(pulse_seconds, self._sweep)
         self.statistics = Statistics()
         self._gate = Gate(origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake)
-        self._authenticator = authenticator
+        self._auth = authenticator_of(auth)
         self._plain_refusals = plain_refusals
         self._pages = {} if pages is None else pages
         self._dispatch: dict[str, Any] = {
@@ -146,8 +148,8 @@ class McpEndpoint:
         elif self._plain_refusals:
             exchange.reply(body, headers=headers)
         else:
-            if self._authenticator is not None:
-                headers += self._authenticator.forbidden(status.scopes)
+            if self._auth is not None:
+                headers += self._auth.forbidden(status.scopes)
             exchange.reply(body, status=403, headers=headers)
 
     # What carries this endpoint asks: see `LivingApp`
@@ -156,7 +158,19 @@ class McpEndpoint:
         page = self._pages.get(request.path)
         if page is not None:
             return page(request)
-        return self._gate.judge(request)
+        if self._auth is None:
+            return self._gate.judge(request)
+        public = self._auth.page(request)
+        return self._judge_known(request, self._auth) if public is None else public
+
+    def _judge_known(self, request: WebRequest, auth: Authenticator) -> Reply | McpHead:
+        judged = self._gate.judge(request)
+        if isinstance(judged, Reply):
+            return judged
+        refusal = auth.refusal(request)
+        if refusal is None:
+            return judged
+        return Reply(refusal.status, judged.json + refusal.headers, refusal.body)
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return self._gate.too_large(request, most)
@@ -194,11 +208,11 @@ class McpEndpoint:
         self.then(self.start(), started, exchange)
 
     def _authenticate(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
-        if self._authenticator is None:
+        if self._auth is None:
             self._serve(Arrival(judged, None, exchange), body)
             return
         self.then(
-            self._authenticator.authenticate(judged.request),
+            self._auth.authenticate(judged.request),
             lambda who: self._let_in(who, judged, body, exchange),
             exchange,
         )

@@ -36,25 +36,23 @@ class HeaderCheck:
         version = found.version
         if version is None:
             return missing_version(head.version)
-        parameters = self._of_tool(method, found)
+        name = found.name_for(method)
+        parameters = self._of_tool(name) if method == "tools/call" and name is not None else ()
         wrong = check_headers(
             head.headers,
             version=version,
             method=method,
-            name=found.name_for(method),
+            name=name,
             arguments=_arguments(found.arguments) if parameters else None,
             parameters=parameters,
         )
         return None if wrong is None else header_mismatch(wrong)
 
-    def _of_tool(self, method: str, found: Mirrored) -> tuple[HeaderParameter, ...]:
-        """The parameters of the tool that is called which headers repeat."""
-        if method != "tools/call":
-            return ()
+    def _of_tool(self, name: str) -> tuple[HeaderParameter, ...]:
+        """The parameters of a tool that headers repeat."""
         if self._tools.version != self._version:
             self._version = self._tools.version
             self._parameters.clear()
-        name = found.name_for(method) or ""
         known = self._parameters.get(name)
         if known is None:
             tool = self._tools.get(name)

@@ -16,12 +16,11 @@ from accord.jsonrpc.limits import MIB
 from accord.jsonrpc.peer import Peer
 from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
 from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.authentication import owner_of
 from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE
 from accord.mcp.server.http.refusals import no_such_session, too_many_sessions
 from accord.mcp.server.http.stateless import EVENT_STREAM
 from accord.mcp.server.link import LINK, DuplexLink
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.principal import Principal, owner_of
 from accord.transports.web.app import Stream
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from accord.mcp.server.http.authentication import owner_of
 from accord.mcp.server.http.http_session import HttpSession
-from accord.mcp.server.principal import Principal
+from accord.mcp.server.principal import Principal, owner_of
 from accord.mcp.server.session import Phase
 
 
@@ -68,7 +67,7 @@ class MemorySessions:
         self._limits = SessionLimits() if limits is None else limits
         # A plain dict is slow to find its first item once many before it have gone.
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
-        self._owned: dict[tuple[str, str], OrderedDict[str, None]] = {}
+        self._owned: dict[str, OrderedDict[str, None]] = {}
 
     def __len__(self) -> int:
         return len(self._sessions)
