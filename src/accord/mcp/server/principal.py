@@ -17,3 +17,16 @@ class Principal(Struct, frozen=True, kw_only=True):
     scopes: frozenset[str] = frozenset()
     claims: dict[str, Any] = {}
     """What else the token says."""
+    expires: float | None = None
+    """When the token ends, in seconds since 1970; None where nobody says."""
+
+    @property
+    def key(self) -> str:
+        """What tells principals apart, however often their tokens are renewed: who it is, and
+        which application acts for them."""
+        return f"{len(self.subject)}:{self.subject}{self.client_id}"
+
+
+def owner_of(principal: Principal | None) -> str | None:
+    """To whom belongs what a request creates; None where nobody had to say who they are."""
+    return None if principal is None else principal.key

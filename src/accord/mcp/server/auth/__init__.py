@@ -1,0 +1,46 @@
+"""Authorization for servers: who calls, and what they may.
+
+    authenticator       what an endpoint asks: who sends a request, and why nobody does
+    bearer              `BearerAuth`: the rules of bearer tokens, around any verifier
+    verifier            what tells whose a token is
+    static_tokens       `StaticTokens`: tokens that are known beforehand
+
+Everything else is what these are made of. The names that applications need are here, and are
+loaded when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOMES = {
+    "Authenticator": "accord.mcp.server.auth.authenticator",
+    "BearerAuth": "accord.mcp.server.auth.bearer",
+    "Principal": "accord.mcp.server.principal",
+    "StaticTokens": "accord.mcp.server.auth.static_tokens",
+    "UnavailableError": "accord.mcp.server.auth.verifier",
+    "Verifier": "accord.mcp.server.auth.verifier",
+}
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'accord.mcp.server.auth' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+if TYPE_CHECKING:
+    from accord.mcp.server.auth.authenticator import Authenticator as Authenticator
+    from accord.mcp.server.auth.bearer import BearerAuth as BearerAuth
+    from accord.mcp.server.auth.static_tokens import StaticTokens as StaticTokens
+    from accord.mcp.server.auth.verifier import (
+        UnavailableError as UnavailableError,
+        Verifier as Verifier,
+    )
+    from accord.mcp.server.principal import Principal as Principal

@@ -1,0 +1,43 @@
+"""What an endpoint asks about the requests that it gets: who sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from accord.mcp.server.principal import Principal
+from accord.transports.http.replies import Reply
+from accord.transports.web.app import WebRequest
+
+
+class Refusal(Struct, frozen=True):
+    """Why nobody is let in with these credentials."""
+
+    status: int = 401
+    headers: bytes = b""
+    """Header lines, each with its line end, such as `www-authenticate`."""
+    body: bytes = b""
+    """JSON."""
+
+
+class Authenticator(Protocol):
+    """Tells who sends a request. Subclasses say how."""
+
+    def page(self, request: WebRequest) -> Reply | None:
+        """What is answered to anybody who asks, such as metadata; None for everything else."""
+        return None
+
+    def refusal(self, request: WebRequest) -> Refusal | None:
+        """Why a request is refused by its head alone, before its body is read. Equal heads are
+        refused alike; None where more is to be known."""
+        return None
+
+    def authenticate(
+        self, request: WebRequest
+    ) -> Principal | Refusal | None | Awaitable[Principal | Refusal | None]:
+        """On whose behalf a request is made; None for nobody in particular."""
+
+    def forbidden(self, scopes: Sequence[str]) -> bytes:
+        """Header lines of a 403 for somebody who lacks one of `scopes`."""

@@ -1,0 +1,180 @@
+"""`BearerAuth`: the rules of bearer tokens over HTTP (RFC 6750), around any verifier.
+
+No token, or one that is not valid: 401. A token presented in a way in which none may be: 400.
+A valid one that does not allow enough: 403. Tokens are neither kept nor logged here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from inspect import isawaitable
+from typing import Final
+
+from msgspec.structs import replace
+
+from accord.jsonrpc.codec import encode_failure
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.headers import VERSION
+from accord.mcp.protocol.versions import Era, era
+from accord.mcp.server.auth.authenticator import Authenticator, Refusal
+from accord.mcp.server.auth.challenges import challenge, is_scope, scope_of
+from accord.mcp.server.auth.credentials import Credentials, Malformed, credentials_in
+from accord.mcp.server.auth.verifier import UnavailableError, Verifier
+from accord.mcp.server.principal import Principal
+from accord.transports.web.app import WebRequest
+
+log = logging.getLogger("accord.mcp.auth")
+
+_RETRY: Final = b"retry-after: 5\r\n"
+_LIMITED: Final = "This needs permissions that the caller does not have"
+
+
+class BearerAuth(Authenticator):
+    """Lets in whoever has a token that `verifier` knows.
+
+    Everybody needs all of `scopes`. `implies` says which scopes a broader one has in it:
+    `{"notes:write": ["notes:read"]}`.
+    """
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        *,
+        scopes: Iterable[str] = (),
+        implies: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
+        """Raises ValueError for scopes that cannot be said in a header."""
+        self._verifier = verifier
+        self._scopes = tuple(dict.fromkeys(scopes))
+        self._needed = frozenset(self._scopes)
+        self._implied = _closed({} if implies is None else implies)
+        for scope in (*self._scopes, *self._implied):
+            if not is_scope(scope):
+                raise ValueError(f"{scope!r} cannot be a scope: it has a blank, a quote or more")
+
+    # What an endpoint asks: see `Authenticator`
+
+    def refusal(self, request: WebRequest) -> Refusal | None:
+        found = credentials_in(request)
+        return None if isinstance(found, Credentials) else self._refuse(found, request)
+
+    def authenticate(
+        self, request: WebRequest
+    ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
+        found = credentials_in(request)
+        if not isinstance(found, Credentials):
+            return self._refuse(found, request)
+        try:
+            principal = self._verifier.verify(found.token)
+        except UnavailableError as error:
+            return _unavailable(error)
+        if isawaitable(principal):
+            return self._later(principal, found, request)
+        return self._admit(principal, found, request)
+
+    def forbidden(self, scopes: Sequence[str]) -> bytes:
+        # 2026-07-28, authorization: one challenge names all scopes that the operation needs
+        return self._challenge(
+            error="insufficient_scope",
+            scope=scope_of((*self._scopes, *scopes)),
+            error_description=_LIMITED,
+        )
+
+    # What becomes of a token
+
+    async def _later(
+        self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest
+    ) -> Principal | Refusal:
+        try:
+            return self._admit(await principal, found, request)
+        except UnavailableError as error:
+            return _unavailable(error)
+
+    def _admit(
+        self, principal: Principal | None, found: Credentials, request: WebRequest
+    ) -> Principal | Refusal:
+        if principal is None or not self._is_usable(principal, found, request):
+            return self._invalid(request)
+        if self._implied:
+            principal = self._broadened(principal)
+        if not self._needed <= principal.scopes:
+            error = failure(
+                "insufficient_permissions", _LIMITED, era=_era(request), scopes=[*self._scopes]
+            )
+            return Refusal(403, self.forbidden(()), _body(error))
+        return principal
+
+    def _is_usable(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
+        if principal.expires is not None and principal.expires <= time.time():
+            return False
+        return self._is_bound(principal, found, request)
+
+    def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
+        """Whether a token is presented by whom it is bound to. Here nobody can show that, so
+        that only tokens will do which whoever bears them may use."""
+        return found.scheme == "bearer" and not principal.claims.get("cnf")
+
+    def _broadened(self, principal: Principal) -> Principal:
+        """2026-07-28, authorization: a broader scope implies the narrower ones in it."""
+        implied = self._implied
+        more = [implied[scope] for scope in principal.scopes if scope in implied]
+        return replace(principal, scopes=principal.scopes.union(*more)) if more else principal
+
+    # What is said to those who are not let in
+
+    def _refuse(self, found: Malformed | None, request: WebRequest) -> Refusal:
+        if found is None:
+            # RFC 6750, section 3.1: who presents nothing is told of no error
+            error = failure("authentication_failed", "A token is needed", era=_era(request))
+            return Refusal(401, self._challenge(scope=scope_of(self._scopes)), _body(error))
+        malformed = own_error("invalid_request", f"Invalid Request: {found.why}")
+        header = self._challenge(error="invalid_request", error_description=found.why)
+        return Refusal(400, header, _body(malformed))
+
+    def _invalid(self, request: WebRequest) -> Refusal:
+        why = "The token is not valid here"
+        error = failure("authentication_failed", why, era=_era(request))
+        header = self._challenge(
+            error="invalid_token", error_description=why, scope=scope_of(self._scopes)
+        )
+        return Refusal(401, header, _body(error))
+
+    def _challenge(self, **parameters: str) -> bytes:
+        return challenge("Bearer", **parameters)
+
+
+def authenticator_of(auth: Authenticator | Verifier | None) -> Authenticator | None:
+    """Who asks for credentials; for a verifier, by the rules of bearer tokens."""
+    return BearerAuth(auth) if isinstance(auth, Verifier) else auth
+
+
+def _closed(implies: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """For each scope all that it implies, over however many steps."""
+    direct = {scope: frozenset(implied) for scope, implied in implies.items()}
+    closed: dict[str, frozenset[str]] = {}
+    for scope in direct:
+        reached: set[str] = set()
+        ahead = [scope]
+        while ahead:
+            new = direct.get(ahead.pop(), frozenset()) - reached
+            reached |= new
+            ahead += new
+        closed[scope] = frozenset(reached)
+    return closed
+
+
+def _unavailable(error: UnavailableError) -> Refusal:
+    log.warning("tokens cannot be verified: %s", error)
+    told = own_error("internal_error", "Tokens cannot be verified at the moment")
+    return Refusal(503, _RETRY, _body(told))
+
+
+def _era(request: WebRequest) -> Era:
+    return era(request.fields.get(VERSION, ""))
+
+
+def _body(error: RpcError) -> bytes:
+    return encode_failure(None, error)
