@@ -17,8 +17,8 @@ from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.jsonrpc.running import Source
 from accord.jsonrpc.session import Statistics
-from accord.transports.http.connection import HttpConnection
-from accord.transports.http.site import Site
+from accord.transports.http.calls import CallConnection
+from accord.transports.http.site import CallSite
 from accord.transports.options import Options
 from fuzz.splits import split
 from fuzz.targets import Check
@@ -49,7 +49,7 @@ class Server:
             limits=Limits(max_message_bytes=MAX_BODY),
             server_limits=ServerLimits(max_header_bytes=MAX_HEAD),
         )
-        self._site = Site("http", "/rpc", Methods(), options)
+        self._site = CallSite("http", "/rpc", Methods(), options)
         # A connection that stays: the site starts its clock with the first one.
         self._first = Wire(self._site)
 
@@ -110,11 +110,11 @@ class Waiting:
 class Wire(asyncio.Transport):
     """A transport in memory with one connection at its end."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: CallSite) -> None:
         super().__init__()
         self._out: list[bytes] = []
         self._closed = False
-        self._protocol = HttpConnection(site)
+        self._protocol = CallConnection(site)
         self._protocol.connection_made(self)
 
     def feed(self, data: bytes) -> None:
