@@ -139,6 +139,23 @@ async def test_a_kept_token_is_renewed_without_the_user(world: World) -> None:
     assert world.service.tokens.count("") == 1
 
 
+@pytest.mark.parametrize("ends", ["refused", "stale"])
+async def test_what_another_program_got_is_used(world: World, ends: str) -> None:
+    storage = MemoryStorage()
+    world.authority.token["expires_in"] = 0 if ends == "stale" else 3600
+    async with (
+        world.client(world.oauth(storage=storage)) as one,
+        world.client(world.oauth(storage=storage)) as two,
+    ):
+        world.authority.token["expires_in"] = 3600
+        world.authority.granted.clear()
+        await one.call_tool("anything")
+        asked = len(world.authority.asked)
+        await two.call_tool("anything")
+    assert len(world.authority.asked) == asked
+    assert len(world.browser.visited) == 1
+
+
 async def test_a_kept_token_of_another_client_is_not_renewed(world: World) -> None:
     storage = MemoryStorage()
     async with world.client(world.oauth(storage=storage)):

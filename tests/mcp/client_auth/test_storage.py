@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.mcp.client.auth import FileStorage, MemoryStorage, Storage
+from accord.mcp.client.auth import AuthorizationError, FileStorage, MemoryStorage, Storage
 from tests.mcp.client_auth.conftest import World
 
 
@@ -65,3 +65,13 @@ async def test_a_user_is_asked_once_for_all_runs(world: World, tmp_path: Path) -
         async with world.client(world.oauth(storage=FileStorage(tmp_path / "tokens"))):
             pass
     assert len(world.browser.visited) == 1
+
+
+async def test_a_storage_that_fails_is_reported(world: World, tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.write_text("{}")
+    path.chmod(0o644)
+    with pytest.raises(AuthorizationError, match="others can read it"):
+        async with world.client(world.oauth(storage=FileStorage(path))):
+            pass
+    assert world.service.asked == []

@@ -107,7 +107,9 @@ class Authorizer:
                 return learned and request.attempt < MAX_ATTEMPTS
         async with access.lock:
             if access.token is not None and _sent(request) != access.token.authorization:
-                return True  # somebody got another one in the meantime
+                return True  # another request got it in the meantime
+            if await self._take_over(access):
+                return True
             if status == 401:
                 return await self._after_401(access, request, challenge)
             if challenge.error == "insufficient_scope" and challenge.scopes:
@@ -126,8 +128,8 @@ class Authorizer:
     async def _prepare(self, access: _Access) -> None:
         """Load the token that was kept, and renew one that ends."""
         if not access.loaded:
-            access.loaded = True
             access.token = await self._kept(access.server)
+            access.loaded = True
         if access.token is not None and access.needs_care(time.time()):
             await self._renew(access, access.token)
 
@@ -137,8 +139,20 @@ class Authorizer:
             return None
         return token if await self._issuer() in (None, token.issuer) else None
 
+    async def _take_over(self, access: _Access) -> bool:
+        """Use the token that somebody else with the same storage has got; whether that is one
+        to go on with."""
+        kept = await self._kept(access.server)
+        if kept is None or kept == access.token:
+            return False
+        access.token = kept
+        return not kept.is_stale(time.time())
+
     async def _renew(self, access: _Access, token: Token) -> None:
         """Replace a token without the user, or drop it where that is refused."""
+        if await self._take_over(access):
+            return
+        token = access.token or token
         try:
             async with Web(self._tls) as web:
                 realm = await self._realm(access, token, web)
@@ -156,7 +170,7 @@ class Authorizer:
             await self._keep(access, renewed)
 
     async def _realm(self, access: _Access, token: Token, web: Web) -> Realm:
-        if access.realm is None:
+        if access.realm is None or access.realm.issuer != token.issuer:
             local = is_local(parse(access.server))
             access.realm = Realm(
                 server=access.server,

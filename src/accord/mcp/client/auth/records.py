@@ -6,11 +6,14 @@ authorization server gave is never shown to another. What cannot be read is as g
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from accord.mcp.client.auth.errors import AuthorizationError
 from accord.mcp.client.auth.keys import PrivateKey
 from accord.mcp.client.auth.registrations import Registration
 from accord.mcp.client.auth.storage import Storage
@@ -46,7 +49,7 @@ class Records:
         await self._set(f"server {server}", KnownServer(token.issuer, token.resource))
 
     async def forget(self, token: Token) -> None:
-        await self._storage.delete(_token_key(token.issuer, token.resource))
+        await self._delete(_token_key(token.issuer, token.resource))
 
     async def registration(self, issuer: str) -> Registration | None:
         return await self._get(f"client {issuer}", Registration)
@@ -55,7 +58,7 @@ class Records:
         await self._set(f"client {issuer}", client)
 
     async def forget_registration(self, issuer: str) -> None:
-        await self._storage.delete(f"client {issuer}")
+        await self._delete(f"client {issuer}")
 
     async def issuer_of(self, client_id: str) -> str | None:
         """With whom a client that was registered beforehand is known."""
@@ -71,14 +74,30 @@ class Records:
         await self._set("key", key)
 
     async def _get(self, key: str, kind: type[T]) -> T | None:
-        value = await self._storage.get(key)
+        with _explained():
+            value = await self._storage.get(key)
         try:
             return None if value is None else msgspec.json.decode(value, type=kind)
         except msgspec.DecodeError:
             return None
 
     async def _set(self, key: str, value: object) -> None:
-        await self._storage.set(key, msgspec.json.encode(value))
+        with _explained():
+            await self._storage.set(key, msgspec.json.encode(value))
+
+    async def _delete(self, key: str) -> None:
+        with _explained():
+            await self._storage.delete(key)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise AuthorizationError(
+            f"tokens cannot be kept: {error}", advice="Give another storage, or correct this one."
+        ) from error
 
 
 def _token_key(issuer: str, resource: str) -> str:
