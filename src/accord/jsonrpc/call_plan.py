@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import UNSET, defstruct, field
-from msgspec.structs import astuple
+from msgspec.structs import asdict, astuple
 
 from accord.jsonrpc.binding import Binder, Params
 from accord.jsonrpc.context import Context
@@ -39,7 +39,10 @@ class Planner:
         self._signature = signature
         self._binder = Binder(signature)
         self._kinds = {parameter.kind for parameter in signature.parameters}
-        self._forms = _Forms(signature.parameters) if self._fits_one_pass() else None
+        self._by_name_only = self._kinds == {"keyword_only"}
+        self._forms = None
+        if self._fits_one_pass():
+            self._forms = _Forms(signature.parameters, own_names=self._by_name_only)
 
     def plan(self, function: Callable[..., Any]) -> Plan:
         """The fastest plan that calls `function` with what the signature says."""
@@ -56,6 +59,8 @@ class Planner:
                 return _values_only(forms, slow, function)
             if context.index == 0:
                 return _context_first(forms, slow, function)
+        if self._by_name_only:
+            return _names_only(forms, context, slow, function)
         return _arranged(forms, context, slow, function)
 
     def _fits_one_pass(self) -> bool:
@@ -141,10 +146,29 @@ def _context_first(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> P
     return call
 
 
+def _names_only(
+    forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
+) -> Plan:
+    """For parameters that all are keyword-only: the fields have their names."""
+    read, by_name = forms.read, forms.by_name
+    name = place.name if place is not None else ""
+
+    def call(params: Params, context: Context | None) -> Any:
+        values = read(params)
+        if values is None:
+            return slow(params, context)
+        kwargs = asdict(values) if values.__class__ is by_name else {}
+        if name:
+            kwargs[name] = context
+        return function(**kwargs)
+
+    return call
+
+
 def _arranged(
     forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
 ) -> Plan:
-    """For keyword-only parameters, and for a context that is not the first."""
+    """For some keyword-only parameters, and for a context that is not the first."""
     read, by_name = forms.read, forms.by_name
     names = forms.names
     name = place.name if place is not None else ""
@@ -169,11 +193,12 @@ def _arranged(
 class _Forms:
     """The two forms in which params come, as types that msgspec decodes in one pass."""
 
-    def __init__(self, parameters: tuple[Parameter, ...]) -> None:
+    def __init__(self, parameters: tuple[Parameter, ...], *, own_names: bool) -> None:
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
-        self.by_name = _struct(named)
-        """Its fields are called `f0`, `f1` … in Python, whatever their names on the wire."""
+        self.by_name = _struct(named, self.names if own_names else _places(named))
+        """Its fields are called `f0`, `f1` … in Python, whatever their names on the wire, unless
+        they have names of their own."""
         self.absent: Any = None
         """The values by position when there are no params; None when some are required."""
         form: Any = self.by_name
@@ -192,9 +217,15 @@ class _Forms:
             return None
 
 
-def _struct(parameters: list[Parameter]) -> Any:
+def _places(parameters: list[Parameter]) -> list[str]:
+    return [f"f{index}" for index in range(len(parameters))]
+
+
+def _struct(parameters: list[Parameter], names: list[str]) -> Any:
     """Params by name."""
-    fields = [(f"f{n}", each.annotation, _field(each)) for n, each in enumerate(parameters)]
+    fields = [
+        (name, each.annotation, _field(each)) for name, each in zip(names, parameters, strict=True)
+    ]
     return defstruct("ByName", fields, forbid_unknown_fields=True, kw_only=True, gc=False)
 
 
@@ -217,7 +248,7 @@ def _array(parameters: list[Parameter]) -> Any:
         return GenericAlias(list, (parameters[0].annotation,))
     if all(each.required for each in parameters):
         return GenericAlias(tuple, tuple(each.annotation for each in parameters))
-    names = [f"f{index}" for index in range(len(parameters))]
+    names = _places(parameters)
     defaults = [each.default for each in parameters if not each.required]
     form = namedtuple("ByPosition", names, defaults=defaults)  # type: ignore[misc]
     form.__annotations__ = dict(zip(names, (each.annotation for each in parameters), strict=True))

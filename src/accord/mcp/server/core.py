@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -34,11 +34,9 @@ from accord.mcp.server.replies import Replies
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
 
-R = TypeVar("R")
-
-BOTH: Final = frozenset(Era)
-HANDSHAKE: Final = frozenset((Era.HANDSHAKE,))
-STATELESS: Final = frozenset((Era.STATELESS,))
+BOTH: Final = tuple(Era)
+HANDSHAKE: Final = (Era.HANDSHAKE,)
+STATELESS: Final = (Era.STATELESS,)
 
 
 class Row(Struct, frozen=True):
@@ -46,7 +44,7 @@ class Row(Struct, frozen=True):
 
     kind: type[Params]
     serve: Callable[[Any, Incoming], Any]
-    eras: frozenset[Era] = BOTH
+    eras: tuple[Era, ...] = BOTH
     result: type[Result] = Result
     """What ready bytes are, for middleware that looks at them."""
 
@@ -92,13 +90,13 @@ class Core:
 
     async def answer(
         self,
-        work: Awaitable[R],
+        work: Awaitable[Any],
         context: Context,
         incoming: Incoming,
-        make: Callable[[R], Any],
+        make: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """What is sent for a handler that takes its time: what `make` makes of its result, or
-        the questions that it asks and nobody has answered yet."""
+        """What is sent for a handler that takes its time: its result, or what `make` makes of
+        it; or the questions that it asks and nobody has answered yet."""
         try:
             result = await work
         except BaseException as error:
@@ -109,9 +107,10 @@ class Core:
                 raise
             return self.replies.finish(required, incoming)
         else:
-            asking = context.asking
-            required = None if asking is None else await asking.required()
-            return make(result) if required is None else self.replies.finish(required, incoming)
+            required = None if context.asking is None else await context.asking.required()
+            if required is None and make is not None:
+                return make(result)
+            return self.replies.finish(result if required is None else required, incoming)
         finally:
             context.end()
 

@@ -111,9 +111,9 @@ class FunctionTool(ServedTool):
             return refused_arguments(error, era, profile)
         try:
             value = self._handler.begin(bound, context)
-            return (
-                self._finish(value, era) if isawaitable(value) else self.output.convert(value, era)
-            )
+            if not self.is_quick or isawaitable(value):
+                return self._finish(value, era)
+            return self.output.convert(value, era)
         except Exception as error:
             return self._failed(error)
 

@@ -126,7 +126,7 @@ class Admission:
         kind: type[P],
         params: RawParams,
         context: Context,
-        eras: frozenset[Era],
+        eras: tuple[Era, ...],
     ) -> tuple[P, Incoming]:
         """The params as `kind`, and the request, which must be of one of `eras`. What is wrong
         with the metadata counts before what is wrong with the rest."""
@@ -156,7 +156,7 @@ class Admission:
         )
 
 
-def _check_era(incoming: Incoming, eras: frozenset[Era]) -> None:
+def _check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
     """Raises RpcError for a method that is not in the version of the request."""
     if incoming.era not in eras:
         raise own_error(

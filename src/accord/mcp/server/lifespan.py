@@ -22,11 +22,6 @@ class Lifespan:
         self._make = make
         self._run: _Run | None = None
 
-    @property
-    def value(self) -> Any:
-        """What was entered gave; None while nothing is."""
-        return None if self._run is None else self._run.value
-
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Any]:
         """Use it. Raises what entering it raises."""

@@ -31,15 +31,13 @@ SMALL = 200
 
 def size_of(result: Result) -> int:
     """About how many bytes a result has: what texts, binary and structured content take."""
-    match result:
-        case CallToolResult(content=content, structured_content=structured):
-            return sum(map(_block, content)) + _structured(structured)
-        case ReadResourceResult(contents=contents):
-            return sum(map(_contents, contents))
-        case GetPromptResult(messages=messages):
-            return sum(_block(each.content) for each in messages)
-        case _:
-            return 0
+    if isinstance(result, CallToolResult):
+        return sum(map(_block, result.content)) + _structured(result.structured_content)
+    if isinstance(result, ReadResourceResult):
+        return sum(map(_contents, result.contents))
+    if isinstance(result, GetPromptResult):
+        return sum(_block(each.content) for each in result.messages)
+    return 0
 
 
 def bounded(result: Result, most: int, incoming: Incoming, profile: Profile) -> Result:
@@ -54,15 +52,11 @@ def bounded(result: Result, most: int, incoming: Incoming, profile: Profile) -> 
 
 
 def _block(block: Content) -> int:
-    match block:
-        case TextContent(text=text):
-            return len(text) + SMALL
-        case ImageContent(data=data) | AudioContent(data=data):
-            return len(data) + SMALL
-        case EmbeddedResource(resource=resource):
-            return _contents(resource)
-        case _:
-            return SMALL
+    if isinstance(block, TextContent):
+        return len(block.text) + SMALL
+    if isinstance(block, ImageContent | AudioContent):
+        return len(block.data) + SMALL
+    return _contents(block.resource) if isinstance(block, EmbeddedResource) else SMALL
 
 
 def _contents(contents: ResourceContents) -> int:

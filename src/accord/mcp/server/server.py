@@ -150,6 +150,8 @@ class Server:
         self.page_size = page_size
         self.middlewares: list[Middleware] = []
         """What stands around every request, the outermost first."""
+        self.lifespan_value: Any = None
+        """What the lifespan gave; handlers have it as `context.lifespan`."""
         self._lifespan = Lifespan(partial(self._live, lifespan))
         self._mounted: list[Server] = []
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
@@ -481,11 +483,6 @@ class Server:
         whoever serves the server does so inside. Entered once however often it is used."""
         return self._lifespan.running()
 
-    @property
-    def lifespan_value(self) -> Any:
-        """What the lifespan gave; handlers have it as `context.lifespan`."""
-        return self._lifespan.value
-
     @asynccontextmanager
     async def _live(
         self, lifespan: Callable[[Server], AbstractAsyncContextManager[Any]] | None
@@ -493,7 +490,12 @@ class Server:
         async with AsyncExitStack() as stack:
             for server in self._mounted:
                 await stack.enter_async_context(server.running())
-            yield None if lifespan is None else await stack.enter_async_context(lifespan(self))
+            if lifespan is not None:
+                self.lifespan_value = await stack.enter_async_context(lifespan(self))
+            try:
+                yield self.lifespan_value
+            finally:
+                self.lifespan_value = None
 
     # For the methods of the protocol
 

@@ -48,12 +48,8 @@ class _Prompts:
     async def get(self, params: GetPromptParams, incoming: Incoming) -> Any:
         prompt = self._find(params, incoming)
         context = self._core.context(incoming, params)
-        return await self._core.answer(
-            self._messages(prompt, params, context, incoming),
-            context,
-            incoming,
-            lambda result: self._core.replies.finish(result, incoming),
-        )
+        messages = self._messages(prompt, params, context, incoming)
+        return await self._core.answer(messages, context, incoming)
 
     async def _messages(
         self, prompt: ServedPrompt, params: GetPromptParams, context: Context, incoming: Incoming

@@ -50,7 +50,7 @@ class _Tools:
 
     def call(self, params: CallToolParams, incoming: Incoming) -> Any:
         tool = self._tools.get(params.name)
-        if tool is None or not self._access.is_enabled(tool, incoming):
+        if tool is None or (tool.enabled and not self._access.is_enabled(tool, incoming)):
             raise failure(
                 "tool_not_found",
                 f"Unknown tool: {params.name[:100]}",
@@ -58,7 +58,8 @@ class _Tools:
                 profile=self._server.codes,
                 name=params.name[:100],
             )
-        self._access.check_scopes(tool.scopes, incoming)
+        if tool.scopes:
+            self._access.check_scopes(tool.scopes, incoming)
         if tool.task_support != "forbidden" or params.task is not UNSET:
             tasks = self._core.tasks
             if tasks.wants(tool, params, incoming):
@@ -73,7 +74,7 @@ class _Tools:
                 result = leave(unanswered)
             if isinstance(result, CallToolResult):
                 return self._core.replies.finish(result, incoming)
-            return self._core.answer(result, context, incoming, partial(self._finish, incoming))
+            return self._core.answer(result, context, incoming)
         return self._run(tool, params, incoming)
 
     async def _run(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
@@ -86,12 +87,8 @@ class _Tools:
         if session is not None:
             session.running += 1
         try:
-            return await self._core.answer(
-                self._called(tool, params, context, incoming),
-                context,
-                incoming,
-                partial(self._finish, incoming),
-            )
+            called = self._called(tool, params, context, incoming)
+            return await self._core.answer(called, context, incoming)
         finally:
             tool.running -= 1
             if session is not None:
@@ -107,9 +104,6 @@ class _Tools:
         return await self._core.deadlines.keep(
             result, seconds, partial(self._late, incoming), context.is_asking
         )
-
-    def _finish(self, incoming: Incoming, result: CallToolResult) -> Any:
-        return self._core.replies.finish(result, incoming)
 
     def _late(self, incoming: Incoming, seconds: float) -> CallToolResult:
         if incoming.era is Era.HANDSHAKE and self._server.codes == "extended":
