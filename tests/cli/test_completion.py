@@ -40,8 +40,13 @@ def test_the_script_parses(scripts: Path, shell: str) -> None:
 @pytest.mark.parametrize(
     ("line", "suggested"),
     [
-        ("accord ", "call demo openrpc completion -h --help --version"),
+        ("accord ", "call demo openrpc mcp completion -h --help --version"),
         ("accord openrpc l", "lint"),
+        ("accord mcp ", "run list call read prompt inspect install"),
+        ("accord mcp run server.py --ht", "--http"),
+        ("accord mcp run server.py --codes ", "standard extended"),
+        ("accord mcp call htt", "http:// https://"),
+        ("accord mcp install server.py --client c", "claude-desktop claude-code cursor codex"),
         ("accord openrpc lint --str", "--strict"),
         ("accord openrpc lint openrpc", ""),
         ("accord de", "demo"),

@@ -18,6 +18,13 @@ COMMANDS: Final = {
     "openrpc lint": "find what is wrong with an OpenRPC document",
     "openrpc document": "print the OpenRPC document of a program",
     "openrpc client": "write a typed client from an OpenRPC document",
+    "mcp run": "serve the MCP server that a Python file holds",
+    "mcp list": "list what an MCP server offers",
+    "mcp call": "call a tool of an MCP server",
+    "mcp read": "read a resource of an MCP server",
+    "mcp prompt": "get a prompt of an MCP server",
+    "mcp inspect": "show who an MCP server is and what it can do",
+    "mcp install": "tell a client, such as an editor, of an MCP server",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of

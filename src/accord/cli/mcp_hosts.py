@@ -1,0 +1,167 @@
+"""The programs that `accord mcp install` can tell of a server: where each keeps its servers, and
+how it writes them down."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+Scope: TypeAlias = Literal["user", "project"]
+Entry: TypeAlias = dict[str, Any]
+
+
+class Local(Struct, frozen=True):
+    """A server that is started as a program."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = {}
+
+
+class Remote(Struct, frozen=True):
+    """A server at a URL."""
+
+    url: str
+    headers: Mapping[str, str] = {}
+
+
+Installed: TypeAlias = Local | Remote
+
+
+class Host(Struct, frozen=True):
+    """One program, and the file that it has its servers from."""
+
+    title: str
+    user: Callable[[], Path]
+    """The file for all that the user does."""
+    project: Path | None
+    """The file in a project's folder, if there is one."""
+    table: str
+    """The member of that file that holds servers by their names."""
+    entry: Callable[[Installed], Entry]
+    afterwards: str
+    """What makes the program see the change."""
+
+    def file(self, scope: Scope) -> Path | None:
+        return self.user() if scope == "user" else self.project
+
+
+def _settings(*parts: str) -> Path:
+    """Where programs keep their settings on this system."""
+    if sys.platform == "darwin":
+        return Path.home().joinpath("Library", "Application Support", *parts)
+    if sys.platform == "win32":
+        return Path(os.environ["APPDATA"], *parts)
+    root = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(root, *parts)
+
+
+def _home(*parts: str) -> Callable[[], Path]:
+    return lambda: Path.home().joinpath(*parts)
+
+
+def _local(server: Local, **further: Any) -> Entry:
+    entry: Entry = {**further, "command": server.command, "args": list(server.args)}
+    return {**entry, "env": dict(server.env)} if server.env else entry
+
+
+def _remote(server: Remote, member: str, *, headers: str = "headers", **further: Any) -> Entry:
+    entry: Entry = {**further, member: server.url}
+    return {**entry, headers: dict(server.headers)} if server.headers else entry
+
+
+def _typed(server: Installed) -> Entry:
+    """The type of the transport is said."""
+    if isinstance(server, Local):
+        return _local(server, type="stdio")
+    return _remote(server, "url", type="http")
+
+
+def _plain(member: str, headers: str = "headers") -> Callable[[Installed], Entry]:
+    """What an entry is shows in its members, `member` for a URL."""
+
+    def entry(server: Installed) -> Entry:
+        if isinstance(server, Local):
+            return _local(server)
+        return _remote(server, member, headers=headers)
+
+    return entry
+
+
+def _bridged(server: Installed) -> Entry:
+    """The program starts servers only: one at a URL is reached through mcp-remote."""
+    if isinstance(server, Local):
+        return _local(server)
+    # mcp-remote takes header values without spaces best from the environment.
+    env = {f"HEADER_{number}": value for number, value in enumerate(server.headers.values(), 1)}
+    headers = [
+        word
+        for number, name in enumerate(server.headers, 1)
+        for word in ("--header", f"{name}:${{HEADER_{number}}}")
+    ]
+    return _local(Local("npx", ("-y", "mcp-remote", server.url, *headers), env))
+
+
+HOSTS: Final[dict[str, Host]] = {
+    "claude-desktop": Host(
+        title="Claude Desktop",
+        user=lambda: _settings("Claude", "claude_desktop_config.json"),
+        project=None,
+        table="mcpServers",
+        entry=_bridged,
+        afterwards="Quit Claude Desktop and start it again.",
+    ),
+    "claude-code": Host(
+        title="Claude Code",
+        user=_home(".claude.json"),
+        project=Path(".mcp.json"),
+        table="mcpServers",
+        entry=_typed,
+        afterwards="Start Claude Code anew; /mcp shows its servers.",
+    ),
+    "cursor": Host(
+        title="Cursor",
+        user=_home(".cursor", "mcp.json"),
+        project=Path(".cursor", "mcp.json"),
+        table="mcpServers",
+        entry=_plain("url"),
+        afterwards="Enable the server in Cursor's settings, under MCP.",
+    ),
+    "vscode": Host(
+        title="Visual Studio Code",
+        user=lambda: _settings("Code", "User", "mcp.json"),
+        project=Path(".vscode", "mcp.json"),
+        table="servers",
+        entry=_typed,
+        afterwards="Start the server by MCP: List Servers in the command palette.",
+    ),
+    "gemini": Host(
+        title="Gemini CLI",
+        user=_home(".gemini", "settings.json"),
+        project=Path(".gemini", "settings.json"),
+        table="mcpServers",
+        entry=_plain("httpUrl"),
+        afterwards="Start gemini anew; /mcp shows its servers.",
+    ),
+    "windsurf": Host(
+        title="Windsurf",
+        user=_home(".codeium", "windsurf", "mcp_config.json"),
+        project=None,
+        table="mcpServers",
+        entry=_plain("serverUrl"),
+        afterwards="Press the refresh button of Windsurf's MCP toolbar.",
+    ),
+    "codex": Host(
+        title="Codex",
+        user=_home(".codex", "config.toml"),
+        project=Path(".codex", "config.toml"),
+        table="mcp_servers",
+        entry=_plain("url", headers="http_headers"),
+        afterwards="Start codex anew; /mcp shows its servers.",
+    ),
+}
