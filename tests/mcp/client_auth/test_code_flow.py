@@ -283,6 +283,23 @@ async def test_one_object_serves_several_servers_with_tokens_of_their_own(world:
     assert set(second.tokens) == {"", "Bearer other"}
 
 
+@pytest.mark.parametrize(("scope", "asked"), [("", 1), ("more", 2)])
+async def test_servers_of_one_resource_share_a_token_that_is_good_enough(
+    world: World, scope: str, asked: int
+) -> None:
+    world.service.metadata["resource"] = world.service.url
+    world.service.routes["POST /other"] = world.service.call
+    auth = world.oauth()
+    async with world.client(auth):
+        at = f"{world.service.url}/.well-known/oauth-protected-resource/mcp"
+        world.service.challenge = f'Bearer resource_metadata="{at}", scope="{scope}"'
+        async with Client(f"{world.service.url}/other", auth=auth, mode="modern"):
+            pass
+    assert len(world.browser.visited) == asked
+    used = world.service.to("POST /other")[-1].headers["authorization"]
+    assert used == f"Bearer token-{asked}"
+
+
 def test_settings_that_cannot_work_are_refused_at_once() -> None:
     async def handler(url: str) -> str:
         return url

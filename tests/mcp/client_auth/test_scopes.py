@@ -36,6 +36,14 @@ async def test_the_scopes_of_the_challenge_come_first(world: World) -> None:
     assert _asked_for(world) == ["c d"]
 
 
+async def test_what_is_no_scope_or_too_much_is_left_out(world: World) -> None:
+    many = [f"s{number}" for number in range(150)]
+    world.service.metadata["scopes_supported"] = ["two words", 'qu"ote', "", "x" * 201, *many]
+    async with world.client():
+        pass
+    assert _asked_for(world) == [" ".join(many[:100])]
+
+
 async def test_otherwise_all_scopes_of_the_resource_are_asked_for(world: World) -> None:
     world.service.metadata["scopes_supported"] = ["a", "b"]
     async with world.client():

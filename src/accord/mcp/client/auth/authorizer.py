@@ -135,9 +135,12 @@ class Authorizer:
 
     async def _kept(self, server: str) -> Token | None:
         token = await self._records.token_for(server)
-        if token is None or (token.scheme == "DPoP") is not self._dpop:
+        if token is None or not self._is_usable(token):
             return None
         return token if await self._issuer() in (None, token.issuer) else None
+
+    def _is_usable(self, token: Token) -> bool:
+        return (token.scheme == "DPoP") is self._dpop
 
     async def _take_over(self, access: _Access) -> bool:
         """Use the token that somebody else with the same storage has got; whether that is one
@@ -197,6 +200,10 @@ class Authorizer:
                     raise AuthorizationError(
                         f"{shown(access.server)} refuses the token that was got for it just now"
                     )
+            shared = await self._records.token(realm.issuer, realm.resource)
+            if shared is not None and self._helps(shared, refused, challenge):
+                await self._keep(access, shared)
+                return True
             if not self._may_ask(request):
                 return False
             scopes = wanted(
@@ -208,6 +215,15 @@ class Authorizer:
             access.obtained = await self._grant.obtain(attempt, scopes)
             await self._keep(access, access.obtained)
         return True
+
+    def _helps(self, shared: Token, refused: Token | None, challenge: Challenge) -> bool:
+        """Whether a token that was got for another server of the same resource is good here."""
+        return (
+            self._is_usable(shared)
+            and (refused is None or shared.authorization != refused.authorization)
+            and not shared.is_stale(time.time())
+            and set(challenge.scopes) <= set(shared.granted)
+        )
 
     async def _step_up(self, access: _Access, request: AuthRequest, challenge: Challenge) -> bool:
         token = access.token

@@ -36,13 +36,11 @@ class Records:
         self._storage = storage
 
     async def token_for(self, server: str) -> Token | None:
-        known = await self.known(server)
-        if known is None:
-            return None
-        return await self._get(_token_key(known.issuer, known.resource), Token)
+        known = await self._get(f"server {server}", KnownServer)
+        return None if known is None else await self.token(known.issuer, known.resource)
 
-    async def known(self, server: str) -> KnownServer | None:
-        return await self._get(f"server {server}", KnownServer)
+    async def token(self, issuer: str, resource: str) -> Token | None:
+        return await self._get(_token_key(issuer, resource), Token)
 
     async def keep(self, server: str, token: Token) -> None:
         await self._set(_token_key(token.issuer, token.resource), token)

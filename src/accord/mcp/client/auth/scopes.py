@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 OFFLINE_ACCESS: Final = "offline_access"
 
 
+MAX_SCOPES: Final = 100
+MAX_SCOPE: Final = 200
+"""How long one may be; they are part of a URL."""
+
+_SCOPE = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{MAX_SCOPE}}}")
+"""RFC 6749, section 3.3."""
+
+
 def union(*sets: Iterable[str]) -> tuple[str, ...]:
-    """All scopes once, in the order in which they come."""
-    return tuple(dict.fromkeys(scope for scopes in sets for scope in scopes))
+    """All scopes once, in the order in which they come; what is none is left out, and so are
+    those that are too many."""
+    scopes = dict.fromkeys(scope for each in sets for scope in each if _SCOPE.fullmatch(scope))
+    return tuple(scopes)[:MAX_SCOPES]
 
 
 def wanted(
