@@ -10,18 +10,31 @@ from typing import TYPE_CHECKING, Any
 
 _HOMES = {
     "Accepted": "accord.mcp.server.questions",
+    "Annotations": "accord.mcp.protocol.content",
+    "Audio": "accord.mcp.server.media",
     "AudioContent": "accord.mcp.protocol.content",
+    "CallToolResult": "accord.mcp.protocol.results",
     "Cancelled": "accord.mcp.server.questions",
     "Client": "accord.mcp.client.client",
+    "Completion": "accord.mcp.protocol.results",
     "Context": "accord.mcp.server.context",
     "Declined": "accord.mcp.server.questions",
     "Depends": "accord.mcp.server.injection",
     "Elicit": "accord.mcp.server.questions",
     "ElicitUrl": "accord.mcp.server.questions",
     "EmbeddedResource": "accord.mcp.protocol.content",
+    "File": "accord.mcp.server.media",
+    "GetPromptResult": "accord.mcp.protocol.results",
+    "Icon": "accord.mcp.protocol.content",
+    "Image": "accord.mcp.server.media",
     "ImageContent": "accord.mcp.protocol.content",
+    "McpLimits": "accord.mcp.server.limits",
+    "Principal": "accord.mcp.server.principal",
+    "PromptMessage": "accord.mcp.protocol.results",
+    "Request": "accord.mcp.server.middleware",
     "ResourceContents": "accord.mcp.protocol.content",
     "ResourceLink": "accord.mcp.protocol.content",
+    "ResourceNotFoundError": "accord.mcp.server.resource",
     "Roots": "accord.mcp.server.questions",
     "Sample": "accord.mcp.server.questions",
     "Server": "accord.mcp.server.server",
@@ -29,6 +42,8 @@ _HOMES = {
     "TextContent": "accord.mcp.protocol.content",
     "ToolAnnotations": "accord.mcp.protocol.definitions",
     "ToolError": "accord.mcp.server.tool",
+    "assistant_message": "accord.mcp.server.prompt",
+    "user_message": "accord.mcp.server.prompt",
 }
 
 __all__ = list(_HOMES)
@@ -44,18 +59,52 @@ def __getattr__(name: str) -> Any:
 
 
 if TYPE_CHECKING:
-    from accord.mcp.client.client import Client as Client
+    from accord.mcp.client.client import (
+        Client as Client,
+    )
     from accord.mcp.protocol.content import (
+        Annotations as Annotations,
         AudioContent as AudioContent,
         EmbeddedResource as EmbeddedResource,
+        Icon as Icon,
         ImageContent as ImageContent,
         ResourceContents as ResourceContents,
         ResourceLink as ResourceLink,
         TextContent as TextContent,
     )
-    from accord.mcp.protocol.definitions import ToolAnnotations as ToolAnnotations
-    from accord.mcp.server.context import Context as Context
-    from accord.mcp.server.injection import Depends as Depends
+    from accord.mcp.protocol.definitions import (
+        ToolAnnotations as ToolAnnotations,
+    )
+    from accord.mcp.protocol.results import (
+        CallToolResult as CallToolResult,
+        Completion as Completion,
+        GetPromptResult as GetPromptResult,
+        PromptMessage as PromptMessage,
+    )
+    from accord.mcp.server.context import (
+        Context as Context,
+    )
+    from accord.mcp.server.injection import (
+        Depends as Depends,
+    )
+    from accord.mcp.server.limits import (
+        McpLimits as McpLimits,
+    )
+    from accord.mcp.server.media import (
+        Audio as Audio,
+        File as File,
+        Image as Image,
+    )
+    from accord.mcp.server.middleware import (
+        Request as Request,
+    )
+    from accord.mcp.server.principal import (
+        Principal as Principal,
+    )
+    from accord.mcp.server.prompt import (
+        assistant_message as assistant_message,
+        user_message as user_message,
+    )
     from accord.mcp.server.questions import (
         Accepted as Accepted,
         Cancelled as Cancelled,
@@ -65,6 +114,15 @@ if TYPE_CHECKING:
         Roots as Roots,
         Sample as Sample,
     )
-    from accord.mcp.server.server import Server as Server
-    from accord.mcp.server.tasks.settings import TaskSettings as TaskSettings
-    from accord.mcp.server.tool import ToolError as ToolError
+    from accord.mcp.server.resource import (
+        ResourceNotFoundError as ResourceNotFoundError,
+    )
+    from accord.mcp.server.server import (
+        Server as Server,
+    )
+    from accord.mcp.server.tasks.settings import (
+        TaskSettings as TaskSettings,
+    )
+    from accord.mcp.server.tool import (
+        ToolError as ToolError,
+    )
