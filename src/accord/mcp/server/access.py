@@ -15,6 +15,7 @@ from accord.mcp.protocol.params import ListParams, SubscriptionFilter
 from accord.mcp.protocol.results import CacheScope
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.lists import ReadyList
+from accord.mcp.server.permission import Restricted, is_permitted
 from accord.mcp.server.registry import Component, Registry, T
 from accord.mcp.server.resource import ServedResource
 from accord.mcp.server.resource_index import ResourceIndex
@@ -80,24 +81,26 @@ class Access:
     # Components
 
     def is_enabled(self, component: Component, incoming: Incoming) -> bool:
-        """Whether a component is there for this request; what its scopes are is another
+        """Whether a component is there for this request; who may use it is another
         question."""
         return component.enabled is None or component.enabled(self._core.context(incoming))
 
-    def check_scopes(self, scopes: frozenset[str], incoming: Incoming) -> None:
-        """Raises RpcError if the principal of a request lacks one of `scopes`."""
-        if not scopes:
-            return
+    def check_permission(self, component: Restricted, incoming: Incoming) -> None:
+        """Raises RpcError if the principal of a request may not use a component."""
         principal = incoming.link.principal
+        if is_permitted(component, principal):
+            return
+        scopes = component.scopes
         missing = scopes - (principal.scopes if principal is not None else frozenset())
-        if missing:
-            raise failure(
-                "insufficient_permissions",
-                "This needs permissions that the caller does not have",
-                era=incoming.era,
-                profile=self._server.codes,
-                scopes=sorted(scopes),
-            )
+        raise failure(
+            "insufficient_permissions",
+            "This needs permissions that the caller does not have",
+            era=incoming.era,
+            profile=self._server.codes,
+            # All that are needed, so that a client need ask for more only once; none if more
+            # of them would not help.
+            **({"scopes": sorted(scopes)} if missing else {}),
+        )
 
     def find_resource(self, uri: str, incoming: Incoming) -> tuple[ServedResource, dict[str, Any]]:
         """The resource at `uri` and the variables of its template. Raises RpcError if there is
@@ -105,7 +108,7 @@ class Access:
         found = self._index.find(uri)
         if found is None or not self.is_enabled(found[0], incoming):
             raise self.resource_not_found(uri, incoming)
-        self.check_scopes(found[0].scopes, incoming)
+        self.check_permission(found[0], incoming)
         return found
 
     def resource_not_found(self, uri: str, incoming: Incoming) -> RpcError:

@@ -18,6 +18,7 @@ from accord.mcp.protocol.results import GetPromptResult, PromptMessage
 from accord.mcp.server.completions import choices_of
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler import Handler
+from accord.mcp.server.permission import Allow
 from accord.mcp.server.prompt import ServedPrompt, user_message
 from accord.mcp.server.registry import Enabled
 from accord.mcp.server.text_arguments import TextArguments
@@ -43,6 +44,7 @@ class FunctionPrompt(ServedPrompt):
         inline: bool = False,
         timeout: float | None | UnsetType = UNSET,
         scopes: tuple[str, ...] = (),
+        allow: Allow | None = None,
         enabled: Enabled | None = None,
     ) -> None:
         name = check_name("prompt", getattr(function, "__name__", "") if name is None else name)
@@ -64,6 +66,7 @@ class FunctionPrompt(ServedPrompt):
                 meta=meta,
             ),
             scopes=scopes,
+            allow=allow,
             enabled=enabled,
             timeout=timeout,
             choices=choices_of(parameters),

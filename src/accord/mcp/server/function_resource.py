@@ -20,6 +20,7 @@ from accord.mcp.server.completions import choices_of
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler import Handler
 from accord.mcp.server.media import Media, recognized
+from accord.mcp.server.permission import Allow
 from accord.mcp.server.registry import Enabled
 from accord.mcp.server.resource import ServedResource
 from accord.mcp.server.text_arguments import TextArguments
@@ -47,6 +48,7 @@ class FunctionResource(ServedResource):
         inline: bool = False,
         timeout: float | None | UnsetType = UNSET,
         scopes: tuple[str, ...] = (),
+        allow: Allow | None = None,
         enabled: Enabled | None = None,
         ttl_ms: int = 0,
     ) -> None:
@@ -88,6 +90,7 @@ class FunctionResource(ServedResource):
         super().__init__(
             definition,
             scopes=scopes,
+            allow=allow,
             enabled=enabled,
             timeout=timeout,
             ttl_ms=ttl_ms,

@@ -23,6 +23,7 @@ from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler import Handler
+from accord.mcp.server.permission import Allow
 from accord.mcp.server.registry import Enabled
 from accord.mcp.server.tool import ServedTool, ToolError, check_name
 from accord.mcp.server.tool_results import Output, error_result, output_of, structured_by
@@ -52,6 +53,7 @@ class FunctionTool(ServedTool):
         timeout: float | None | UnsetType = UNSET,
         concurrency: int | None | UnsetType = UNSET,
         scopes: tuple[str, ...] = (),
+        allow: Allow | None = None,
         enabled: Enabled | None = None,
         task: TaskSupport = "forbidden",
         starts_task: bool = False,
@@ -82,6 +84,7 @@ class FunctionTool(ServedTool):
                 meta=meta,
             ),
             scopes=scopes,
+            allow=allow,
             enabled=enabled,
             task=task,
             starts_task=starts_task,

@@ -128,6 +128,7 @@ class MountedTool(ServedTool):
         super().__init__(
             replace(tool.definition, name=mount.namespace.name(tool.definition.name)),
             scopes=tool.scopes,
+            allow=tool.allow,
             enabled=tool.enabled,
             task=tool.task_support,
             starts_task=tool.starts_task,
@@ -176,6 +177,7 @@ class MountedResource(ServedResource):
                 inner, uri_template=names.uri(inner.uri_template), name=names.name(inner.name)
             ),
             scopes=resource.scopes,
+            allow=resource.allow,
             enabled=resource.enabled,
             timeout=resource.timeout,
             ttl_ms=resource.ttl_ms,
@@ -224,6 +226,7 @@ class MountedPrompt(ServedPrompt):
         super().__init__(
             replace(prompt.definition, name=mount.namespace.name(prompt.definition.name)),
             scopes=prompt.scopes,
+            allow=prompt.allow,
             enabled=prompt.enabled,
             timeout=prompt.timeout,
             choices=prompt.choices,

@@ -14,6 +14,7 @@ from accord.mcp.protocol.params import CompleteParams
 from accord.mcp.protocol.results import GetPromptResult, PromptMessage
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
+from accord.mcp.server.permission import Allow, check_allow
 from accord.mcp.server.registry import Enabled
 from accord.mcp.server.tool_results import block_of
 
@@ -34,6 +35,8 @@ class PromptOptions(TypedDict, total=False):
     """Seconds that it may take, None for as long as it likes; else the server's limit."""
     scopes: tuple[str, ...]
     """What the principal of a client needs to see and to get it."""
+    allow: Allow | None
+    """Decides beside the scopes who may see and get it: `lambda principal: …`."""
     enabled: Enabled | None
     """Decides for each request whether its client sees it."""
 
@@ -41,19 +44,21 @@ class PromptOptions(TypedDict, total=False):
 class ServedPrompt:
     """One prompt of a server. Subclasses say how it is filled in."""
 
-    __slots__ = ("choices", "definition", "enabled", "scopes", "timeout")
+    __slots__ = ("allow", "choices", "definition", "enabled", "scopes", "timeout")
 
     def __init__(
         self,
         definition: Prompt,
         *,
         scopes: tuple[str, ...] | frozenset[str] = (),
+        allow: Allow | None = None,
         enabled: Enabled | None = None,
         timeout: float | None | UnsetType = UNSET,
         choices: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.definition = definition
         self.scopes = frozenset(scopes)
+        self.allow = check_allow(allow)
         self.enabled = enabled
         self.timeout = timeout
         self.choices: Mapping[str, Sequence[str]] = choices or {}

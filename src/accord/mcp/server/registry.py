@@ -12,18 +12,15 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.mcp.server.context import Context
+from accord.mcp.server.permission import Restricted
 
 Enabled: TypeAlias = Callable[[Context], bool]
 """Decides for each request whether its client sees a component. It is called often and must be
 quick."""
 
 
-class Component(Protocol):
+class Component(Restricted, Protocol):
     """What a registry holds."""
-
-    @property
-    def scopes(self) -> frozenset[str]:
-        """What a principal needs."""
 
     @property
     def enabled(self) -> Enabled | None:
@@ -83,7 +80,9 @@ class Registry(Generic[T]):
         """Those that not every client sees."""
         if self._conditional_at != self.version:
             self._conditional = tuple(
-                each for each in self._things.values() if each.scopes or each.enabled is not None
+                each
+                for each in self._things.values()
+                if each.scopes or each.allow is not None or each.enabled is not None
             )
             self._conditional_at = self.version
         return self._conditional

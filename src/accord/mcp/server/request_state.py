@@ -97,7 +97,7 @@ class StateSeal:
 
 def _principal(incoming: Incoming) -> str | None:
     principal = incoming.link.principal
-    return None if principal is None else principal.subject
+    return None if principal is None else principal.key
 
 
 def _digest(params: AnswerableParams) -> bytes:

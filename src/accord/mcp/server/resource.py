@@ -14,6 +14,7 @@ from accord.mcp.protocol.params import CompleteParams
 from accord.mcp.protocol.uri_template import UriTemplate
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
+from accord.mcp.server.permission import Allow, check_allow
 from accord.mcp.server.registry import Enabled
 
 
@@ -45,6 +46,8 @@ class ResourceOptions(TypedDict, total=False):
     """Seconds that reading may take, None for as long as it likes; else the server's limit."""
     scopes: tuple[str, ...]
     """What the principal of a client needs to see and to read it."""
+    allow: Allow | None
+    """Decides beside the scopes who may see and read it: `lambda principal: …`."""
     enabled: Enabled | None
     """Decides for each request whether its client sees it."""
     ttl_ms: int
@@ -54,13 +57,17 @@ class ResourceOptions(TypedDict, total=False):
 class ServedResource:
     """A resource at one URI, or all that a template stands for. Subclasses say how it is read."""
 
-    __slots__ = ("choices", "definition", "enabled", "scopes", "template", "timeout", "ttl_ms")
+    __slots__ = (
+        *("allow", "choices", "definition", "enabled", "scopes", "template", "timeout"),
+        "ttl_ms",
+    )
 
     def __init__(
         self,
         definition: Resource | ResourceTemplate,
         *,
         scopes: tuple[str, ...] | frozenset[str] = (),
+        allow: Allow | None = None,
         enabled: Enabled | None = None,
         timeout: float | None | UnsetType = UNSET,
         ttl_ms: int = 0,
@@ -71,6 +78,7 @@ class ServedResource:
         if isinstance(definition, ResourceTemplate):
             self.template = UriTemplate(definition.uri_template)
         self.scopes = frozenset(scopes)
+        self.allow = check_allow(allow)
         self.enabled = enabled
         self.timeout = timeout
         self.ttl_ms = ttl_ms

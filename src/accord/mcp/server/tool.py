@@ -17,6 +17,7 @@ from accord.mcp.protocol.meta import Meta
 from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
+from accord.mcp.server.permission import Allow, check_allow
 from accord.mcp.server.registry import Enabled
 
 log = logging.getLogger("accord.mcp")
@@ -49,6 +50,8 @@ class ToolOptions(TypedDict, total=False):
     """How many calls may run at once, None for any number; else the server's limit."""
     scopes: tuple[str, ...]
     """What the principal of a client needs to see and to call it."""
+    allow: Allow | None
+    """Decides beside the scopes who may see and call it: `lambda principal: …`."""
     enabled: Enabled | None
     """Decides for each request whether its client sees it."""
     task: TaskSupport
@@ -67,6 +70,7 @@ class ServedTool:
     """One tool of a server. Subclasses say how it is called."""
 
     __slots__ = (
+        "allow",
         "concurrency",
         "definition",
         "enabled",
@@ -83,12 +87,14 @@ class ServedTool:
         definition: Tool,
         *,
         scopes: tuple[str, ...] | frozenset[str] = (),
+        allow: Allow | None = None,
         enabled: Enabled | None = None,
         task: TaskSupport = "forbidden",
         starts_task: bool = False,
     ) -> None:
         self.definition = definition
         self.scopes = frozenset(scopes)
+        self.allow = check_allow(allow)
         self.enabled = enabled
         self.task_support: TaskSupport = task
         """Whether calls of it may, or must, run as tasks."""

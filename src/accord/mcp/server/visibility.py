@@ -1,4 +1,4 @@
-"""Which components a client sees: those whose scopes its principal has, and that are enabled.
+"""Which components a client sees: those that its principal may use, and that are enabled.
 
 What is the same for everybody costs nothing: only components with a condition are looked at.
 """
@@ -9,6 +9,7 @@ from typing import Any, Generic
 
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.permission import is_permitted
 from accord.mcp.server.registry import Component, Registry, T
 
 
@@ -35,8 +36,6 @@ class View(Generic[T]):
 
 def is_visible(component: Component, incoming: Incoming, context: Context | None) -> bool:
     """Whether the client of a request sees a component."""
-    if component.scopes:
-        principal = incoming.link.principal
-        if principal is None or not component.scopes <= principal.scopes:
-            return False
+    if not is_permitted(component, incoming.link.principal):
+        return False
     return component.enabled is None or context is None or component.enabled(context)

@@ -2,8 +2,11 @@
 
     authenticator       what an endpoint asks: who sends a request, and why nobody does
     bearer              `BearerAuth`: the rules of bearer tokens, around any verifier
+    protected_resource  `ProtectedResource`: the same for OAuth, with metadata and DPoP
     verifier            what tells whose a token is
     static_tokens       `StaticTokens`: tokens that are known beforehand
+    jwt_verifier        `JwtVerifier`: signed tokens of an issuer
+    introspection       `Introspection`: an authorization server is asked about each token
 
 Everything else is what these are made of. The names that applications need are here, and are
 loaded when first used.
@@ -17,7 +20,10 @@ from typing import TYPE_CHECKING, Any
 _HOMES = {
     "Authenticator": "accord.mcp.server.auth.authenticator",
     "BearerAuth": "accord.mcp.server.auth.bearer",
+    "Introspection": "accord.mcp.server.auth.introspection",
+    "JwtVerifier": "accord.mcp.server.auth.jwt_verifier",
     "Principal": "accord.mcp.server.principal",
+    "ProtectedResource": "accord.mcp.server.auth.protected_resource",
     "StaticTokens": "accord.mcp.server.auth.static_tokens",
     "UnavailableError": "accord.mcp.server.auth.verifier",
     "Verifier": "accord.mcp.server.auth.verifier",
@@ -38,6 +44,9 @@ def __getattr__(name: str) -> Any:
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator as Authenticator
     from accord.mcp.server.auth.bearer import BearerAuth as BearerAuth
+    from accord.mcp.server.auth.introspection import Introspection as Introspection
+    from accord.mcp.server.auth.jwt_verifier import JwtVerifier as JwtVerifier
+    from accord.mcp.server.auth.protected_resource import ProtectedResource as ProtectedResource
     from accord.mcp.server.auth.static_tokens import StaticTokens as StaticTokens
     from accord.mcp.server.auth.verifier import (
         UnavailableError as UnavailableError,

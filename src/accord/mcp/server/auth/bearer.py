@@ -21,7 +21,7 @@ from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.versions import Era, era
 from accord.mcp.server.auth.authenticator import Authenticator, Refusal
 from accord.mcp.server.auth.challenges import challenge, is_scope, scope_of
-from accord.mcp.server.auth.credentials import Credentials, Malformed, credentials_in
+from accord.mcp.server.auth.credentials import Credentials, Malformed, Scheme, credentials_in
 from accord.mcp.server.auth.verifier import UnavailableError, Verifier
 from accord.mcp.server.principal import Principal
 from accord.transports.web.app import WebRequest
@@ -97,7 +97,7 @@ class BearerAuth(Authenticator):
         self, principal: Principal | None, found: Credentials, request: WebRequest
     ) -> Principal | Refusal:
         if principal is None or not self._is_usable(principal, found, request):
-            return self._invalid(request)
+            return self._invalid(found, request)
         if self._implied:
             principal = self._broadened(principal)
         if not self._needed <= principal.scopes:
@@ -134,15 +134,19 @@ class BearerAuth(Authenticator):
         header = self._challenge(error="invalid_request", error_description=found.why)
         return Refusal(400, header, _body(malformed))
 
-    def _invalid(self, request: WebRequest) -> Refusal:
+    def _invalid(self, found: Credentials, request: WebRequest) -> Refusal:
         why = "The token is not valid here"
         error = failure("authentication_failed", why, era=_era(request))
         header = self._challenge(
-            error="invalid_token", error_description=why, scope=scope_of(self._scopes)
+            found.scheme,
+            error="invalid_token",
+            error_description=why,
+            scope=scope_of(self._scopes),
         )
         return Refusal(401, header, _body(error))
 
-    def _challenge(self, **parameters: str) -> bytes:
+    def _challenge(self, scheme: Scheme = "bearer", **parameters: str) -> bytes:
+        """A header line that says how to be let in, to somebody who tried it by `scheme`."""
         return challenge("Bearer", **parameters)
 
 

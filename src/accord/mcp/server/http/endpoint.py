@@ -80,11 +80,11 @@ class McpEndpoint:
 
     `origins` are the web pages that may ask, beside the server's own; `hosts` the names that
     it may be called by, where the loopback interface is not called by its own. `auth` says who
-    asks: a verifier of tokens, or more (`accord.mcp.server.auth`). `sessions` and `events` keep the state of the handshake era; without
-    `handshake` there is none. `batches` says whether versions that dropped them take them.
-    `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals` sends
-    errors for want of permissions with status 200, for clients that throw the body of a 403
-    away. `pages` are answered for their paths, wherever they are.
+    asks: a verifier of tokens, or more (`accord.mcp.server.auth`). `sessions` and `events` keep
+    the state of the handshake era; without `handshake` there is none. `batches` says whether
+    versions that dropped them take them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below
+    the path. `plain_refusals` sends errors for want of permissions with status 200, for clients
+    that throw the body of a 403 away. `pages` are answered for their paths, wherever they are.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class McpEndpoint:
         elif self._plain_refusals:
             exchange.reply(body, headers=headers)
         else:
-            if self._auth is not None:
+            if self._auth is not None and status.scopes:
                 headers += self._auth.forbidden(status.scopes)
             exchange.reply(body, status=403, headers=headers)
 

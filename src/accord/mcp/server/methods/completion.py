@@ -63,7 +63,7 @@ class _Completion:
                 era=incoming.era,
                 profile=self._server.codes,
             )
-        self._access.check_scopes(component.scopes, incoming)
+        self._access.check_permission(component, incoming)
         return component
 
 

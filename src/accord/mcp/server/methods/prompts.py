@@ -73,7 +73,7 @@ class _Prompts:
                 profile=self._server.codes,
                 name=params.name[:100],
             )
-        self._access.check_scopes(prompt.scopes, incoming)
+        self._access.check_permission(prompt, incoming)
         arguments: Mapping[str, str] = {} if params.arguments is UNSET else params.arguments
         missing = prompt.missing(arguments)
         if missing:

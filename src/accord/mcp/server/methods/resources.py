@@ -94,7 +94,7 @@ class _Resources:
         self, contents: list[ResourceContents], resource: ServedResource, incoming: Incoming
     ) -> Any:
         stateless = incoming.era is Era.STATELESS
-        depends = bool(resource.scopes) or resource.enabled is not None
+        depends = bool(resource.scopes or resource.allow or resource.enabled)
         result = ReadResourceResult(
             contents=contents,
             ttl_ms=resource.ttl_ms if stateless else UNSET,

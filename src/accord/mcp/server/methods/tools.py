@@ -58,8 +58,8 @@ class _Tools:
                 profile=self._server.codes,
                 name=params.name[:100],
             )
-        if tool.scopes:
-            self._access.check_scopes(tool.scopes, incoming)
+        if tool.scopes or tool.allow is not None:
+            self._access.check_permission(tool, incoming)
         if tool.task_support != "forbidden" or params.task is not UNSET:
             tasks = self._core.tasks
             if tasks.wants(tool, params, incoming):

@@ -21,7 +21,7 @@ def owner_of(incoming: Incoming) -> str:
     """
     link = incoming.link
     if link.principal is not None:
-        return "principal " + link.principal.subject
+        return "principal " + link.principal.key
     if incoming.era is Era.HANDSHAKE and link.session is not None:
         if not link.session.key:
             link.session.key = token_urlsafe(24)

@@ -1,0 +1,136 @@
+"""`JwtVerifier`: access tokens that an issuer has signed (RFC 9068, RFC 8725).
+
+The algorithm comes from a list of ours, the key from the issuer's own set by kind and name, and
+nothing else of a token is believed before its signature holds.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from inspect import isawaitable
+from typing import Any, Final
+
+from msgspec import UNSET, Struct
+
+from accord.mcp.server.auth.claims import Expected, principal_of
+from accord.mcp.server.auth.key_sets import FixedKeys, KeySet, RemoteKeys
+from accord.mcp.server.auth.places import canonical
+from accord.mcp.server.auth.signatures import (
+    ALGORITHMS,
+    JoseHeader,
+    PublicKey,
+    load_jwt,
+    read_header,
+    read_signed,
+)
+from accord.mcp.server.principal import Principal
+
+MAX_KEPT: Final = 10_000
+"""How many tokens are remembered that were verified."""
+KEEP_SECONDS: Final = 60.0
+"""For how long, so that keys which an issuer has withdrawn are missed in time."""
+
+_KINDS: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
+"""RFC 8725, section 3.11: what access tokens call themselves. Others are other things, signed by
+the same issuer."""
+
+
+class _Kept(Struct, frozen=True):
+    principal: Principal
+    until: float
+    changes: int
+    """Of the keys, when this token was verified."""
+
+
+class JwtVerifier:
+    """A verifier for the tokens of one issuer.
+
+    `audience` is what tokens for this server are issued for: its URL, or what the issuer calls
+    it; one of several will do. `jwks` is where the issuer publishes its keys, or the keys
+    themselves; without it they are where the issuer's metadata says. `algorithms` are those
+    that tokens may be signed with. `leeway` is how far clocks may differ, in seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        issuer: str,
+        audience: str | Iterable[str],
+        jwks: str | Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        algorithms: Iterable[str] = tuple(ALGORITHMS),
+        leeway: float = 30.0,
+        cache_seconds: float = 3_600.0,
+        tls: ssl.SSLContext | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Raises ValueError for settings that cannot be, ImportError without accord[auth]."""
+        load_jwt()
+        audiences = (audience,) if isinstance(audience, str) else tuple(audience)
+        if not issuer or not audiences or not all(audiences):
+            raise ValueError("a token is checked by its issuer and its audience: name both")
+        self._algorithms = frozenset(algorithms)
+        unknown = sorted(self._algorithms - ALGORITHMS.keys())
+        if unknown or not self._algorithms:
+            raise ValueError(
+                f"tokens cannot be verified by {', '.join(unknown) or 'no algorithm'}: use some of "
+                + ", ".join(ALGORITHMS)
+            )
+        self._expected = Expected(
+            issuer=issuer, audience=frozenset(map(canonical, audiences)), leeway=leeway
+        )
+        self._keys: KeySet
+        if jwks is None or isinstance(jwks, str):
+            self._keys = RemoteKeys(issuer, jwks, cache_seconds=cache_seconds, tls=tls)
+        else:
+            self._keys = FixedKeys(jwks)
+        self._now = now
+        self._kept: dict[bytes, _Kept] = {}
+        self.authorization_servers = (issuer,)
+        """Who issues the tokens, for `ProtectedResource`."""
+        self.resource = audiences[0]
+        """What they are for, for `ProtectedResource`."""
+
+    def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
+        digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
+        kept = self._kept.get(digest)
+        if kept is not None and self._now() < kept.until and kept.changes == self._keys.changes:
+            return kept.principal
+        header = read_header(token)
+        if header is None or not self._is_acceptable(header):
+            return None
+        keys = self._keys.find(None if header.kid is UNSET else header.kid, header.alg)
+        if isawaitable(keys):
+            return self._verify_later(token, digest, header.alg, keys)
+        return self._verify_with(token, digest, header.alg, keys)
+
+    def _is_acceptable(self, header: JoseHeader) -> bool:
+        kind = "" if header.typ is UNSET else header.typ.lower()
+        return header.alg in self._algorithms and kind in _KINDS
+
+    async def _verify_later(
+        self, token: str, digest: bytes, algorithm: str, keys: Awaitable[list[PublicKey]]
+    ) -> Principal | None:
+        return self._verify_with(token, digest, algorithm, await keys)
+
+    def _verify_with(
+        self, token: str, digest: bytes, algorithm: str, keys: list[PublicKey]
+    ) -> Principal | None:
+        for key in keys:
+            claims = read_signed(token, key, algorithm)
+            if claims is not None:
+                principal = principal_of(claims, self._expected, self._now())
+                if principal is not None:
+                    self._keep(digest, principal)
+                return principal
+        return None
+
+    def _keep(self, digest: bytes, principal: Principal) -> None:
+        """A token is sent with every request: what was verified once need not be again."""
+        assert principal.expires is not None
+        if len(self._kept) >= MAX_KEPT:
+            self._kept.clear()
+        until = min(principal.expires, self._now() + KEEP_SECONDS)
+        self._kept[digest] = _Kept(principal, until, self._keys.changes)

@@ -1,0 +1,141 @@
+"""The keys of an issuer (RFC 7517, section 5): given beforehand, or fetched and kept.
+
+Whoever sends tokens can make up names of keys. So the keys are fetched anew for a name that is
+not known, but never more often than every few seconds, and once for all who wait for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
+
+from accord.mcp.server.auth.documents import get_document
+from accord.mcp.server.auth.issuers import find_key_set
+from accord.mcp.server.auth.places import trusted
+from accord.mcp.server.auth.signatures import PublicKey, read_key
+from accord.mcp.server.auth.verifier import UnavailableError
+
+log = logging.getLogger("accord.mcp.auth")
+
+MAX_KEYS: Final = 100
+MAX_TRIED: Final = 4
+"""How many keys are tried for a token that names none."""
+PAUSE_SECONDS: Final = 10.0
+"""How long it takes at least until keys are fetched again."""
+MAX_STALE_SECONDS: Final = 86_400.0
+"""How long keys are used that cannot be fetched anew."""
+
+
+class KeySet(Protocol):
+    """Where the keys of an issuer are found."""
+
+    changes: int
+    """How often the keys have changed."""
+
+    def find(self, id: str | None, algorithm: str) -> list[PublicKey] | Awaitable[list[PublicKey]]:
+        """The keys that a token may have been signed with. Raises UnavailableError."""
+
+
+class FixedKeys:
+    """Keys that were given beforehand."""
+
+    def __init__(self, document: Any) -> None:
+        """Raises ValueError if there is no key that can be used."""
+        self.changes = 0
+        self._keys = read_keys(document)
+        if not self._keys:
+            raise ValueError("among the keys is none that signatures can be checked with")
+
+    def find(self, id: str | None, algorithm: str) -> list[PublicKey]:
+        return suiting(self._keys, id, algorithm)
+
+
+class RemoteKeys:
+    """Keys that an issuer publishes, at `url` or at where its metadata says."""
+
+    def __init__(
+        self,
+        issuer: str,
+        url: str | None,
+        *,
+        cache_seconds: float,
+        tls: ssl.SSLContext | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Raises ValueError for URLs that are not to be trusted."""
+        self._issuer = issuer
+        self._address = None if url is None else trusted(url)
+        if url is None:
+            trusted(issuer)
+        self._cache_seconds = cache_seconds
+        self._tls = tls
+        self._clock = clock
+        self._keys: list[PublicKey] | None = None
+        self._fetched = self._tried = float("-inf")
+        self._fetching: asyncio.Task[None] | None = None
+        self.changes = 0
+
+    def find(self, id: str | None, algorithm: str) -> list[PublicKey] | Awaitable[list[PublicKey]]:
+        keys, now = self._keys, self._clock()
+        found = [] if keys is None else suiting(keys, id, algorithm)
+        if found and now - self._fetched < self._cache_seconds:
+            return found
+        if now - self._tried >= PAUSE_SECONDS or self._is_fetching:
+            return self._find_anew(id, algorithm)
+        return self._among_kept(id, algorithm)
+
+    async def _find_anew(self, id: str | None, algorithm: str) -> list[PublicKey]:
+        if not self._is_fetching:
+            self._tried = self._clock()
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
+        assert self._fetching is not None
+        # Who waits may leave; the others still want the keys.
+        await asyncio.shield(self._fetching)
+        return self._among_kept(id, algorithm)
+
+    @property
+    def _is_fetching(self) -> bool:
+        task = self._fetching
+        return (
+            task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()
+        )
+
+    def _among_kept(self, id: str | None, algorithm: str) -> list[PublicKey]:
+        if self._keys is None or self._clock() - self._fetched > MAX_STALE_SECONDS:
+            raise UnavailableError(f"the keys of {self._issuer} are not known")
+        return suiting(self._keys, id, algorithm)
+
+    async def _fetch(self) -> None:
+        try:
+            address = self._address or await find_key_set(self._issuer, self._tls)
+            keys = read_keys(await get_document(address, self._tls))
+            if not keys:
+                raise UnavailableError(f"{address} has no key that can be used")
+        except UnavailableError as error:
+            log.warning("the keys of %s were not fetched: %s", self._issuer, error)
+            return
+        if self._keys is None or [each.members for each in keys] != [
+            each.members for each in self._keys
+        ]:
+            self.changes += 1
+        self._keys = keys
+        self._fetched = self._clock()
+
+
+def read_keys(document: Any) -> list[PublicKey]:
+    """The keys of a set that can be used; what cannot is passed over (RFC 7517, section 5)."""
+    said = document.get("keys") if isinstance(document, dict) else document
+    found = map(read_key, list(said)[:MAX_KEYS]) if isinstance(said, list | tuple) else ()
+    return [key for key in found if key is not None]
+
+
+def suiting(keys: list[PublicKey], id: str | None, algorithm: str) -> list[PublicKey]:
+    """Those of a name, or where a token names none, all that its algorithm may be used with."""
+    usable = [key for key in keys if key.suits(algorithm)]
+    if id is None:
+        return usable[:MAX_TRIED]
+    return [key for key in usable if key.id == id][:MAX_TRIED]

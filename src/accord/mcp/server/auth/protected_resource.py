@@ -1,0 +1,150 @@
+"""`ProtectedResource`: a server that takes the tokens of OAuth authorization servers, and tells
+clients which ones those are (RFC 9728)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from accord.mcp.server.auth.bearer import BearerAuth
+from accord.mcp.server.auth.challenges import challenge, is_scope
+from accord.mcp.server.auth.credentials import Credentials, Scheme
+from accord.mcp.server.auth.dpop import DpopProofs
+from accord.mcp.server.auth.places import WELL_KNOWN, resource_url, trusted, well_known_url
+from accord.mcp.server.auth.signatures import ALGORITHMS
+from accord.mcp.server.auth.verifier import Verifier
+from accord.mcp.server.principal import Principal
+from accord.transports.http.replies import Reply, text_reply
+from accord.transports.web.app import JSON, WebRequest
+
+_METHODS: Final = ("GET", "HEAD", "OPTIONS")
+# Pages of every origin may read it: nothing in it is secret, and clients in browsers need it.
+_OPEN: Final = b"access-control-allow-origin: *\r\n"
+_PREFLIGHT: Final = (
+    b"access-control-allow-methods: GET, HEAD\r\n"
+    b"access-control-allow-headers: *\r\n"
+    b"access-control-max-age: 600\r\n"
+)
+
+
+class ProtectedResource(BearerAuth):
+    """Lets in whoever has a token for `resource`, the URL that clients know this server by.
+
+    `authorization_servers` are those who give such tokens; a `JwtVerifier` knows its own, and
+    which resource its tokens are for. `scopes` are what everybody needs, `scopes_supported` what
+    clients should ask for at first. The metadata is served at its well-known places, and below
+    the path of the server; `metadata_url` is the one that clients are sent to, if that is not
+    the first of them. Tokens that are bound to a key (DPoP) need its proof; with
+    `dpop_required` no others are taken.
+    """
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        *,
+        resource: str = "",
+        authorization_servers: Iterable[str] = (),
+        scopes: Iterable[str] = (),
+        scopes_supported: Iterable[str] = (),
+        implies: Mapping[str, Iterable[str]] | None = None,
+        name: str = "",
+        documentation: str = "",
+        metadata_url: str = "",
+        dpop_required: bool = False,
+    ) -> None:
+        """Raises ValueError for URLs and scopes that cannot be."""
+        super().__init__(verifier, scopes=scopes, implies=implies)
+        self.resource = resource_url(resource or getattr(verifier, "resource", ""))
+        servers = tuple(authorization_servers) or getattr(verifier, "authorization_servers", ())
+        if not servers:
+            # 2026-07-28, authorization server discovery: at least one
+            raise ValueError("authorization_servers must name at least one")
+        for server in servers:
+            trusted(server)
+        supported = tuple(dict.fromkeys(scopes_supported)) or self._scopes
+        _check_scopes(supported)
+        self._dpop_required = dpop_required
+        self._proofs = DpopProofs(now=time.time)
+        self.metadata_url = metadata_url or well_known_url(self.resource)
+        trusted(self.metadata_url)
+        self._document = msgspec.json.encode(
+            _said(
+                {
+                    "resource": self.resource,
+                    "authorization_servers": servers,
+                    "scopes_supported": supported,
+                    "bearer_methods_supported": ("header",),
+                    "resource_name": name,
+                    "resource_documentation": documentation,
+                    "dpop_signing_alg_values_supported": tuple(ALGORITHMS),
+                    "dpop_bound_access_tokens_required": dpop_required,
+                }
+            )
+        )
+        self._paths = frozenset((unquote(self.metadata_path), WELL_KNOWN))
+
+    # The metadata
+
+    @property
+    def metadata_path(self) -> str:
+        """Where the metadata is, as a path from the root of the host."""
+        return urlsplit(well_known_url(self.resource)).path
+
+    def page(self, request: WebRequest) -> Reply | None:
+        below = request.place is not None and f"/{request.place}".rstrip("/") == WELL_KNOWN
+        return self._describe(request) if below or request.path in self._paths else None
+
+    def _describe(self, request: WebRequest) -> Reply:
+        if request.method == "OPTIONS":
+            return Reply(204, _OPEN + _PREFLIGHT)
+        if request.method not in _METHODS:
+            allow = f"allow: {', '.join(_METHODS)}\r\n".encode("ascii")
+            return text_reply(405, "This method is not served here", allow)
+        return Reply(200, JSON + b"cache-control: max-age=300\r\n" + _OPEN, self._document)
+
+    # Tokens that are bound to a key
+
+    def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
+        """RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and only a
+        bound one has it."""
+        bound = principal.claims.get("cnf")
+        if not bound:
+            return found.scheme == "bearer" and not self._dpop_required
+        thumbprint = bound.get("jkt") if isinstance(bound, dict) else None
+        if found.scheme != "dpop" or not isinstance(thumbprint, str):
+            return False
+        return self._proofs.shows(
+            request.fields.get("dpop", ""),
+            method=request.method,
+            url=self._url_of(request),
+            token=found.token,
+            thumbprint=thumbprint,
+        )
+
+    def _url_of(self, request: WebRequest) -> str:
+        """The URL that a client asked for: proxies may have changed all of it but what is below
+        the server's own path."""
+        return f"{self.resource.rstrip('/')}/{request.place}" if request.place else self.resource
+
+    def _challenge(self, scheme: Scheme = "bearer", **parameters: str) -> bytes:
+        told = {**parameters, "resource_metadata": self.metadata_url}
+        if scheme == "bearer" and not self._dpop_required:
+            return challenge("Bearer", **told)
+        return challenge("DPoP", **told, algs=" ".join(ALGORITHMS))
+
+
+def _check_scopes(scopes: Iterable[str]) -> None:
+    for scope in scopes:
+        if not is_scope(scope):
+            raise ValueError(f"{scope!r} cannot be a scope")
+        if scope == "offline_access":
+            # 2026-07-28, authorization, refresh tokens: no resource requires it
+            raise ValueError("offline_access is a matter between clients and their issuers")
+
+
+def _said(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}
