@@ -1,0 +1,72 @@
+"""Migrations: numbered .sql files, run in order and once each.
+
+    0001_carts.sql
+    0002_prices.sqlite.sql
+    0002_prices.postgresql.sql
+
+A file with the name of an engine is for that one; each number exists once per engine. Which have
+been run stands in the table `accord_migrations`, by the part of the application they belong to.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from msgspec import Struct
+
+from accord.store.errors import StoreError
+from accord.store.store import Engine
+
+TABLE: Final = """
+CREATE TABLE IF NOT EXISTS accord_migrations (
+    part text NOT NULL,
+    number integer NOT NULL,
+    name text NOT NULL,
+    PRIMARY KEY (part, number)
+)
+"""
+APPLIED: Final = "SELECT number, name FROM accord_migrations WHERE part = $1"
+RECORD: Final = "INSERT INTO accord_migrations (part, number, name) VALUES ($1, $2, $3)"
+
+_NAME: Final = re.compile(r"(\d{4})_(\w+?)(?:\.(sqlite|postgresql))?\.sql")
+
+
+class Migration(Struct, frozen=True):
+    number: int
+    name: str
+    sql: str
+
+
+def migrations(folder: Traversable, engine: Engine) -> list[Migration]:
+    """The migrations of a folder for one engine, in order. Raises StoreError for a folder that
+    leaves some out, or has two of the same number."""
+    found = []
+    for file in folder.iterdir():
+        match = _NAME.fullmatch(file.name)
+        if match is not None and match[3] in (None, engine):
+            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
+    found.sort(key=lambda migration: migration.number)
+    numbers = [migration.number for migration in found]
+    if numbers != list(range(1, len(found) + 1)):
+        raise StoreError(
+            f"the migrations in {folder} are numbered {numbers}, not from 1 without gaps"
+        )
+    return found
+
+
+def missing(known: list[Migration], applied: dict[int, str], part: str) -> list[Migration]:
+    """Those that have not been run. Raises StoreError for a database that is of another history."""
+    for number, name in applied.items():
+        if number > len(known):
+            raise StoreError(
+                f"the database has migration {number} of {part} ({name}), which this release does "
+                "not know: use the release that wrote it, or a newer one"
+            )
+        if known[number - 1].name != name:
+            raise StoreError(
+                f"migration {number} of {part} is {name} in the database and "
+                f"{known[number - 1].name} here"
+            )
+    return [migration for migration in known if migration.number not in applied]

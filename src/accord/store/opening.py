@@ -1,0 +1,73 @@
+"""Which database a URL means."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from accord.store.store import Store
+
+SQLITE: Final = "sqlite"
+POSTGRES: Final = ("postgresql", "postgres")
+
+
+class open_store:  # noqa: N801 - reads as the verb it is: `async with open_store(url) as store`
+    """Open the store at `url`: use it as `async with open_store(url) as store`, or await it.
+
+    `sqlite:///var/lib/shop.db` is the file /var/lib/shop.db, which is made if it is not there,
+    `sqlite:shop.db` one where the program runs. `postgresql://user:password@host/database` needs
+    `accord[postgres]`. Without `durable` the last transactions may be lost when the machine, not
+    just the program, fails; that is faster.
+
+    Raises ValueError for another URL, StoreError where the database cannot be opened.
+    """
+
+    def __init__(self, url: str, *, durable: bool = True) -> None:
+        scheme = urlsplit(url).scheme
+        if scheme != SQLITE and scheme not in POSTGRES:
+            raise ValueError(f"{_shown(url)!r} is neither sqlite:///PATH nor postgresql://…")
+        self._url = url
+        self._is_file = scheme == SQLITE
+        self._durable = durable
+        self._store: Store | None = None
+
+    def __await__(self) -> Generator[Any, None, Store]:
+        return self._open().__await__()
+
+    async def _open(self) -> Store:
+        if self._is_file:
+            from accord.store.sqlite import open_sqlite
+
+            return await open_sqlite(_path(self._url), durable=self._durable)
+        from accord.store.postgres import open_postgres
+
+        return await open_postgres(self._url, durable=self._durable)
+
+    async def __aenter__(self) -> Store:
+        self._store = await self._open()
+        return self._store
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._store is not None
+        await self._store.close()
+
+
+def _path(url: str) -> Path:
+    parts = urlsplit(url)
+    if parts.netloc or not parts.path or parts.path == "/":
+        raise ValueError(f"{_shown(url)!r} names no file: write sqlite:///PATH")
+    return Path(unquote(parts.path))
+
+
+def _shown(url: str) -> str:
+    """A URL without what may be a password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()

@@ -1,0 +1,265 @@
+"""A store in a PostgreSQL database, with asyncpg (`accord[postgres]`).
+
+Transactions are serializable, and run again when the database finds that two were in each other's
+way. One connection listens (LISTEN); when it is lost it is made again, and everybody is woken,
+since something may have been missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.resources.abc import Traversable
+from types import TracebackType
+from typing import Any, Final, TypeVar
+from zlib import crc32
+
+from accord.store import migrations
+from accord.store.errors import ConstraintError, StoreError, UnavailableError
+from accord.store.store import Engine, Row, Work
+from accord.store.wake import check_channel
+
+try:
+    import asyncpg
+except ImportError as error:
+    raise UnavailableError("PostgreSQL needs asyncpg: pip install 'accord[postgres]'") from error
+
+log = logging.getLogger("accord.store")
+
+T = TypeVar("T")
+
+CONNECTIONS: Final = 8
+CONNECT_SECONDS: Final = 10.0
+STATEMENT_SECONDS: Final = 30.0
+ATTEMPTS: Final = 20
+"""How often a transaction is run that others get in the way of."""
+RECONNECT_SECONDS: Final = (0.1, 5.0)
+"""How long to wait before connecting again, at first and at most."""
+
+
+async def open_postgres(url: str, *, durable: bool) -> PostgresStore:
+    """Raises StoreError where the database cannot be reached."""
+    store = PostgresStore(url, durable=durable)
+    await store.connect()
+    return store
+
+
+class PostgresStore:
+    """A database; implements `Store`."""
+
+    engine: Engine = "postgresql"
+
+    def __init__(self, url: str, *, durable: bool) -> None:
+        self._url = url
+        self._settings = {
+            "application_name": "accord",
+            "synchronous_commit": "on" if durable else "off",
+        }
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+        self._listener: asyncpg.Connection[asyncpg.Record] | None = None
+        self._hearing: dict[str, list[Callable[[], None]]] = {}
+        self._reconnecting: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+
+    async def connect(self) -> None:
+        with _translated():
+            self._pool = await asyncpg.create_pool(
+                self._url,
+                min_size=1,
+                max_size=CONNECTIONS,
+                timeout=CONNECT_SECONDS,
+                command_timeout=STATEMENT_SECONDS,
+                server_settings=self._settings,
+            )
+
+    async def __aenter__(self) -> PostgresStore:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def migrate(self, part: str, folder: Traversable) -> None:
+        known = migrations.migrations(folder, self.engine)
+        lock = crc32(b"accord_migrations")
+        with _translated():
+            async with self._open.acquire() as connection:
+                # Taken before the transaction, which then sees what the one before it did.
+                await connection.execute("SELECT pg_advisory_lock($1)", lock)
+                try:
+                    async with connection.transaction():
+                        await _migrate(connection, part, known)
+                finally:
+                    await connection.execute("SELECT pg_advisory_unlock($1)", lock)
+
+    async def transact(self, work: Work[T]) -> T:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with _translated():
+                    async with (
+                        self._open.acquire() as connection,
+                        connection.transaction(isolation="serializable"),
+                    ):
+                        return await work(_PostgresTransaction(connection))
+            except _ConflictError:
+                if attempt == ATTEMPTS:
+                    raise
+                await asyncio.sleep(0.001 * attempt)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def execute(self, sql: str, /, *arguments: Any) -> int:
+        return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        with _translated():
+            rows: list[Row] = await self._open.fetch(sql, *arguments)
+            return rows
+
+    async def notify(self, channel: str, /) -> None:
+        check_channel(channel)
+        with _translated():
+            await self._open.execute("SELECT pg_notify($1, '')", channel)
+
+    async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
+        check_channel(channel)
+        with _translated():
+            async with self._lock:
+                if self._listener is None or self._listener.is_closed():
+                    await self._connect_listener()
+                assert self._listener is not None
+                if channel not in self._hearing:
+                    self._hearing[channel] = []
+                    await self._listener.add_listener(channel, self._notified)
+                self._hearing[channel].append(hear)
+
+        def stop() -> None:
+            with suppress(ValueError):
+                self._hearing[channel].remove(hear)
+
+        return stop
+
+    async def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if self._reconnecting is not None:
+            self._reconnecting.cancel()
+            await asyncio.gather(self._reconnecting, return_exceptions=True)
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                await listener.close(timeout=CONNECT_SECONDS)
+        if pool is not None:
+            try:
+                await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
+            except TimeoutError:
+                pool.terminate()
+
+    @property
+    def _open(self) -> asyncpg.Pool[asyncpg.Record]:
+        if self._pool is None:
+            raise UnavailableError("the store is closed")
+        return self._pool
+
+    # Listening
+
+    async def _connect_listener(self) -> None:
+        listener = await asyncpg.connect(
+            self._url, timeout=CONNECT_SECONDS, server_settings=self._settings
+        )
+        for channel in self._hearing:
+            await listener.add_listener(channel, self._notified)
+        listener.add_termination_listener(self._lost)
+        self._listener = listener
+
+    def _notified(self, connection: object, pid: int, channel: str, payload: object) -> None:
+        for hear in tuple(self._hearing.get(channel, ())):
+            hear()
+
+    def _lost(self, connection: object) -> None:
+        if self._pool is not None and self._reconnecting is None:
+            self._reconnecting = asyncio.get_running_loop().create_task(self._reconnect())
+
+    async def _reconnect(self) -> None:
+        delay, longest = RECONNECT_SECONDS
+        while True:
+            try:
+                async with self._lock:
+                    await self._connect_listener()
+                break
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
+                log.warning("cannot listen to the database: %s", error)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, longest)
+        self._reconnecting = None
+        for channel in tuple(self._hearing):
+            self._notified(None, 0, channel, "")
+
+
+class _PostgresTransaction:
+    """Statements on one connection; implements `Transaction`."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def execute(self, sql: str, /, *arguments: Any) -> int:
+        with _translated():
+            return _changed(await self._connection.execute(sql, *arguments))
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        with _translated():
+            rows: list[Row] = await self._connection.fetch(sql, *arguments)
+            return rows
+
+    async def notify(self, channel: str, /) -> None:
+        check_channel(channel)
+        await self.execute("SELECT pg_notify($1, '')", channel)
+
+
+async def _migrate(connection: Any, part: str, known: list[migrations.Migration]) -> None:
+    await connection.execute(migrations.TABLE)
+    rows = await connection.fetch(migrations.APPLIED, part)
+    applied = {row["number"]: row["name"] for row in rows}
+    for migration in migrations.missing(known, applied, part):
+        await connection.execute(migration.sql)
+        await connection.execute(migrations.RECORD, part, migration.number, migration.name)
+
+
+def _changed(status: str) -> int:
+    """How many rows a statement changed, as its status ends: `UPDATE 3`."""
+    count = status.rpartition(" ")[2]
+    return int(count) if count.isdecimal() else 0
+
+
+class _ConflictError(UnavailableError):
+    """Two transactions were in each other's way; this one did nothing."""
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turns the errors of the database and of its driver into ours."""
+    try:
+        yield
+    except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError) as error:
+        raise _ConflictError(str(error)) from error
+    except asyncpg.IntegrityConstraintViolationError as error:
+        raise ConstraintError(str(error)) from error
+    except (
+        OSError,
+        TimeoutError,
+        asyncpg.InterfaceError,
+        asyncpg.PostgresConnectionError,
+        asyncpg.OperatorInterventionError,
+        asyncpg.InvalidAuthorizationSpecificationError,
+        asyncpg.InvalidCatalogNameError,
+        asyncpg.TooManyConnectionsError,
+    ) as error:
+        raise UnavailableError(f"the database cannot be used: {error}") from error
+    except asyncpg.PostgresError as error:
+        raise StoreError(str(error)) from error

@@ -1,0 +1,91 @@
+"""The face of a store. Who uses it does not know which database is behind it.
+
+SQL is written once for both: parameters are `$1`, `$2`, … . A transaction is a function:
+
+    async def rename(transaction: Transaction) -> int:
+        await transaction.fetch(…)
+        return await transaction.execute(…)
+
+    await store.transact(rename)
+
+All transactions are serializable: each sees what those before it left, and nothing of others that
+run at the same time. The function may be run again when it got in another's way, and may wait for
+nothing but its own statements. With SQLite it runs in the thread that writes: it must not touch
+what belongs to the event loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from importlib.resources.abc import Traversable
+from types import TracebackType
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Engine: TypeAlias = Literal["sqlite", "postgresql"]
+
+
+class Row(Protocol):
+    """One row of a result, whose values are found by name or place."""
+
+    def __getitem__(self, key: str | int, /) -> Any: ...
+
+    def __len__(self) -> int: ...
+
+
+class Transaction(Protocol):
+    """A transaction that is open, for the function that it was given to."""
+
+    async def execute(self, sql: str, /, *arguments: Any) -> int:
+        """Run a statement; how many rows it changed. Raises StoreError."""
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        """The rows that a statement gives. Raises StoreError."""
+
+    async def notify(self, channel: str, /) -> None:
+        """Wake those who listen to `channel`, here and in other processes, once the transaction
+        is committed."""
+
+
+Work: TypeAlias = Callable[[Transaction], Coroutine[Any, Any, T]]
+
+
+class Store(Protocol):
+    """A database that is open. Used on one event loop."""
+
+    engine: Engine
+
+    async def __aenter__(self) -> Store: ...
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    async def migrate(self, part: str, folder: Traversable) -> None:
+        """Run the migrations of one part of the application that have not been run. Raises
+        StoreError where the database has some that the folder has not."""
+
+    async def transact(self, work: Work[T]) -> T:
+        """The result of `work`, whose changes are all there when this returns, or none of them.
+        Raises what it raises, and StoreError."""
+
+    async def execute(self, sql: str, /, *arguments: Any) -> int:
+        """Run one statement in a transaction of its own; how many rows it changed."""
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        """The rows that one reading statement gives."""
+
+    async def notify(self, channel: str, /) -> None:
+        """Wake those who listen to `channel`, here and in other processes."""
+
+    async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
+        """Have `hear` called on the loop when somebody notifies `channel`, perhaps once for
+        several times, perhaps for nothing; call what this gives to stop. What there is to know is
+        in the database: a wake says only that it is time to look."""
+
+    async def close(self) -> None:
+        """Finish what was begun, and let go of the database."""

@@ -1,0 +1,93 @@
+"""A PostgreSQL of the tests' own: a private cluster in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+PATIENCE = 60.0
+FAST = "-c fsync=off -c full_page_writes=off -c listen_addresses='' -c max_connections=200"
+
+
+class Cluster:
+    """A server that runs, with a new database for whoever wants one."""
+
+    def __init__(self, folder: Path, programs: Path, user: str) -> None:
+        self._folder = folder
+        self._programs = programs
+        self._user = user
+        self._numbers = count(1)
+
+    def start(self) -> None:
+        data, sockets = self._folder / "data", self._folder / "sockets"
+        self._run("initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "--no-sync")
+        sockets.mkdir()
+        shutil.chown(sockets, self._user)
+        log = self._folder / "data" / "log"
+        options = f"{FAST} -k {sockets}"
+        self._run("pg_ctl", "-D", str(data), "-l", str(log), "-o", options, "-w", "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self._folder / "data"), "-m", "immediate", "-w", "stop")
+
+    def database(self) -> str:
+        """The URL of a new, empty database."""
+        name = f"test_{next(self._numbers)}"
+        self._run("createdb", "-h", str(self._folder / "sockets"), "-U", "postgres", name)
+        return self.url(name)
+
+    def url(self, name: str) -> str:
+        query = urlencode({"host": self._folder / "sockets", "port": 5432})
+        return f"postgresql://postgres@/{name}?{query}"
+
+    def _run(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [self._programs / program, *arguments],
+            user=self._user,
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # a pipe would stay open as long as the server runs
+            stderr=subprocess.DEVNULL,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, f"{program} failed with {done.returncode}"
+
+
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    programs = _programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed: see tools/install-programs")
+    # PostgreSQL refuses to be run by root.
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    folder = Path(tempfile.mkdtemp(prefix="accord-postgres-"))
+    try:
+        shutil.chown(folder, user)
+        cluster = Cluster(folder, programs, user)
+        cluster.start()
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+def _programs() -> Path | None:
+    """Where `initdb` is: Debian keeps it off the PATH."""
+    found = shutil.which("initdb")
+    if found is not None:
+        return Path(found).resolve().parent
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return folders[-1].parent if folders else None

@@ -1,0 +1,75 @@
+"""What is special about a store in PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+from accord.store import Transaction, open_store
+from accord.store.errors import UnavailableError
+from tests.store.cluster import Cluster
+
+PATIENCE = 30.0
+
+
+async def test_a_database_that_is_not_there_is_said(cluster: Cluster) -> None:
+    with pytest.raises(UnavailableError, match="does not exist"):
+        await open_store(cluster.url("nowhere"))
+    with pytest.raises(UnavailableError, match="the database cannot be used"):
+        await open_store("postgresql://me@127.0.0.1:1/x")
+
+
+async def test_a_lost_connection_is_made_again_and_everybody_woken(cluster: Cluster) -> None:
+    url = cluster.database()
+    async with open_store(url) as store, open_store(url) as other:
+        heard = asyncio.Event()
+        await store.listen("news", heard.set)
+        await other.fetch(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        await asyncio.wait_for(heard.wait(), PATIENCE)
+        heard.clear()
+        await other.notify("news")
+        await asyncio.wait_for(heard.wait(), PATIENCE)
+        assert len(await store.fetch("SELECT 1")) == 1
+
+
+async def test_a_transaction_is_run_again_when_another_got_in_its_way(cluster: Cluster) -> None:
+    runs = 0
+    url = cluster.database()
+    async with open_store(url) as store, open_store(url) as other:
+        await store.execute("CREATE TABLE t (x integer)")
+        await store.execute("INSERT INTO t VALUES (1)")
+
+        async def double(transaction: Transaction) -> None:
+            nonlocal runs
+            runs += 1
+            [row] = await transaction.fetch("SELECT x FROM t")
+            if runs == 1:
+                await other.execute("UPDATE t SET x = x + 10")
+            await transaction.execute("UPDATE t SET x = $1", row["x"] * 2)
+
+        await store.transact(double)
+        [row] = await store.fetch("SELECT x FROM t")
+        assert (row["x"], runs) == (22, 2)
+
+
+def test_without_asyncpg_it_is_said_what_to_install() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "sys.modules['asyncpg'] = None\n"
+        "from accord.store import open_store\n"
+        "asyncio.run(open_store('postgresql://x')._open())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert "pip install 'accord[postgres]'" in done.stderr
