@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.transports.pages import Pages
 
+if TYPE_CHECKING:
+    from accord.transports.http.replies import Reply
+
 Framing = Literal["newline", "content-length"]
 Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
 """Where a child's stderr goes: to the log `accord.process`, to this process's own, nowhere,
 or line by line to a function."""
+Verdict: TypeAlias = "Mapping[str, Any] | Reply"
+"""What is said of a client that would like to connect: more for the connection's
+`info.details`, or what it is refused with."""
+Admit: TypeAlias = Callable[[str, Mapping[str, str]], "Verdict | Awaitable[Verdict]"]
+"""Decides whether a client may connect, by the target and the headers of its handshake."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -37,6 +45,8 @@ class Options(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None
     """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
     without one and those whose origin is the server's own host; `("*",)` lets in all."""
+    admit: Admit | None = None
+    """WebSocket servers: asked about every handshake that is valid."""
     pages: Pages = {}
     """HTTP servers: pages for GET, by where they are below the endpoint's path."""
     ping_seconds: float | None = 20.0

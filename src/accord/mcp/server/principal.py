@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +26,15 @@ class Principal(Struct, frozen=True, kw_only=True):
         """What tells principals apart, however often their tokens are renewed: who it is, and
         which application acts for them."""
         return f"{len(self.subject)}:{self.subject}{self.client_id}"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """For how long the token can still be used; None where it does not end."""
+        return None if self.expires is None else self.expires - time.time()
+
+    @property
+    def has_expired(self) -> bool:
+        return self.expires is not None and self.expires <= time.time()
 
 
 def owner_of(principal: Principal | None) -> str | None:

@@ -16,12 +16,15 @@ from msgspec.structs import replace
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
 from accord.jsonrpc.states import State
+from accord.mcp.server.principal import Principal
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
 from accord.transports.options import Options
 from accord.transports.serve import LAST_WORDS_SECONDS, loop_factory, serve as serve_router
 
 if TYPE_CHECKING:
+    from accord.mcp.server.auth.authenticator import Authenticator
+    from accord.mcp.server.auth.verifier import Verifier
     from accord.mcp.server.http.endpoint import McpEndpoint
     from accord.mcp.server.server import Server
     from accord.transports.serve import Server as ServedRouter
@@ -39,6 +42,9 @@ MAX_MESSAGE_BYTES: Final = {
 """The largest message that is taken, by scheme."""
 STDIO_DRAIN: Final = 0.5
 """How long what runs may go on when stdin has ended: such a server leaves within a second."""
+
+WITH_HEADERS: Final = frozenset(("http", "https", "ws", "wss"))
+"""The schemes whose clients can present a token."""
 
 _TRANSPORT_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
 
@@ -62,7 +68,11 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
     URLs as in `accord.serve`. Over HTTP `options` are those of `McpEndpoint` and of the
     listener (`server_limits`, `tls`, `reuse_port`, `backlog`), else those of `accord.serve`.
-    Raises `ConnectError` when it cannot listen.
+
+    `auth` says who calls, over HTTP and WebSocket, by the headers of a request or handshake
+    (`accord.mcp.server.auth`). `principal` says it once for all clients of a transport that has
+    no headers, such as the user who starts a server over stdio. Raises `ConnectError` when it
+    cannot listen, ValueError for one of them where it means nothing.
     """
 
     def __init__(
@@ -72,6 +82,8 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         *,
         drain: float | None = None,
         limits: Limits | None = None,
+        auth: Authenticator | Verifier | None = None,
+        principal: Principal | None = None,
         **options: Any,
     ) -> None:
         self._server = server
@@ -81,6 +93,12 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         if drain is None:
             drain = STDIO_DRAIN if self._scheme == "stdio" else DEFAULT_DRAIN
         self._drain = drain
+        self._auth = auth
+        self._principal = principal
+        if auth is not None and self._scheme not in WITH_HEADERS:
+            raise ValueError(f"`auth` needs headers, which {self._scheme}: has none of")
+        if principal is not None and self._scheme in WITH_HEADERS:
+            raise ValueError(f"over {self._scheme}: `auth` says who calls, by their tokens")
         self._options = options
         self._serving: Serving | None = None
 
@@ -97,7 +115,8 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
                 self._url,
                 drain=self._drain,
                 limits=self._limits,
-                on_connect=self._watch if self._scheme == "stdio" else None,
+                on_connect=self._connected,
+                **self._guards(),
                 **self._options,
             )
             return DuplexServing(self._server, served, stack.pop_all())
@@ -108,7 +127,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
         given = dict(self._options)
         transport = {key: given.pop(key) for key in _TRANSPORT_OPTIONS if key in given}
-        endpoint = McpEndpoint(self._server, limits=self._limits, **given)
+        endpoint = McpEndpoint(self._server, limits=self._limits, auth=self._auth, **given)
         options = Options(limits=self._limits, **transport)
         await endpoint.start()
         try:
@@ -117,6 +136,23 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
             await endpoint.close(0)
             raise
         return HttpServing(endpoint, listener, self._drain)
+
+    def _guards(self) -> dict[str, Any]:
+        """The options of a transport that asks who would like to connect."""
+        if self._auth is None:
+            return {}
+        from accord.mcp.server.auth.sockets import admission
+
+        return {"admit": admission(self._auth)}
+
+    def _connected(self, peer: Peer) -> None:
+        principal: Principal | None = peer.info.details.get("principal", self._principal)
+        if principal is not None:
+            from accord.mcp.server.auth.sockets import belong_to
+
+            belong_to(peer, principal)
+        if self._scheme == "stdio":
+            self._watch(peer)
 
     def _watch(self, peer: Peer) -> None:
         """Over stdio the end of the connection is the end of the server."""

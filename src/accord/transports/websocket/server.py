@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from email.utils import formatdate
 from http import HTTPStatus
+from inspect import isawaitable
 from typing import Final, cast
 
+from msgspec import Struct
+
 from accord.transports.arrivals import Arrivals, listen
+from accord.transports.http.replies import CLOSE, CRASHED, Reply, encode_reply
 from accord.transports.listener import Accept
-from accord.transports.options import Options
+from accord.transports.options import Options, Verdict
 from accord.transports.origins import is_loopback
 from accord.transports.sockets import describe, tune
 from accord.transports.stream.channel import StreamChannel, receive_buffer
 from accord.transports.web_address import WebAddress, parse_served
 from accord.transports.websocket.channel import WebSocketChannel, WebSocketSettings
 from accord.transports.websocket.frames import CloseCode
-from accord.transports.websocket.handshake import HeadBuffer, RefusedError, accept
+from accord.transports.websocket.handshake import HeadBuffer, RefusedError, Request, accept
 
 log = logging.getLogger("accord.transports")
 
@@ -94,6 +99,15 @@ class WebSocketListener:
         self._channels.discard(cast(WebSocketChannel, channel))
 
 
+class _Opening(Struct, frozen=True):
+    """A handshake that is valid, and what it takes to complete it."""
+
+    request: Request
+    answer: bytes
+    rest: bytes
+    """What came behind it."""
+
+
 class ServerHandshake(asyncio.BufferedProtocol):
     """A connection to the server until it is a WebSocket, or is refused."""
 
@@ -104,6 +118,7 @@ class ServerHandshake(asyncio.BufferedProtocol):
         self._head = HeadBuffer(self._limits.max_header_bytes)
         self._timer: asyncio.TimerHandle | None = None
         self._refused = False
+        self._deciding: asyncio.Task[None] | None = None
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -138,6 +153,8 @@ class ServerHandshake(asyncio.BufferedProtocol):
             self._refuse(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._deciding is not None:
+            self._deciding.cancel()
         self._leave()
 
     def abort(self) -> None:
@@ -152,18 +169,47 @@ class ServerHandshake(asyncio.BufferedProtocol):
             origins=listener.options.origins,
             loopback=bool(peer) and is_loopback(peer[0]),
         )
+        opening = _Opening(request, answer, rest)
+        admit = listener.options.admit
+        verdict = {} if admit is None else admit(request.target, request.headers)
+        if isawaitable(verdict):
+            self._transport.pause_reading()
+            self._deciding = asyncio.get_running_loop().create_task(self._decide(verdict, opening))
+        else:
+            self._conclude(verdict, opening)
+
+    async def _decide(self, verdict: Awaitable[Verdict], opening: _Opening) -> None:
+        """Wait for a verdict, for as long as a head may take; who leaves is not waited for."""
+        try:
+            found = await verdict
+        except Exception:
+            log.exception("a connection to %s could not be judged", self._listener.url)
+            found = CRASHED
+        if not self._refused:
+            self._transport.resume_reading()
+            self._conclude(found, opening)
+
+    def _conclude(self, verdict: Verdict, opening: _Opening) -> None:
+        if isinstance(verdict, Reply):
+            date = formatdate(usegmt=True)
+            self._refuse_with(encode_reply(verdict.adding(CLOSE), date))
+            return
         self._leave()
-        self._transport.write(answer)
-        details = {"headers": request.headers, "target": request.target}
+        self._transport.write(opening.answer)
+        request, listener = opening.request, self._listener
+        details = {"headers": request.headers, "target": request.target, **verdict}
         info = describe(self._transport, listener.address.scheme, details=details)
         channel = WebSocketChannel(info, listener.settings, listener)
-        channel.adopt(self._transport, rest)
+        channel.adopt(self._transport, opening.rest)
 
     def _refuse(self, error: RefusedError) -> None:
+        self._refuse_with(error.response())
+
+    def _refuse_with(self, response: bytes) -> None:
         """Say why, and let it be read: closing with bytes unread would reset the connection."""
         self._refused = True
         self._set_timer(LINGER_SECONDS, self.abort)
-        self._transport.write(error.response())
+        self._transport.write(response)
         if self._transport.can_write_eof():
             self._transport.write_eof()
         else:

@@ -7,7 +7,6 @@ A valid one that does not allow enough: 403. Tokens are neither kept nor logged 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Final
@@ -108,9 +107,7 @@ class BearerAuth(Authenticator):
         return principal
 
     def _is_usable(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
-        if principal.expires is not None and principal.expires <= time.time():
-            return False
-        return self._is_bound(principal, found, request)
+        return not principal.has_expired and self._is_bound(principal, found, request)
 
     def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
         """Whether a token is presented by whom it is bound to. Here nobody can show that, so
@@ -150,7 +147,7 @@ class BearerAuth(Authenticator):
         return challenge("Bearer", **parameters)
 
 
-def authenticator_of(auth: Authenticator | Verifier | None) -> Authenticator | None:
+def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
     """Who asks for credentials; for a verifier, by the rules of bearer tokens."""
     return BearerAuth(auth) if isinstance(auth, Verifier) else auth
 

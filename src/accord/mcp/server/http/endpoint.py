@@ -115,7 +115,7 @@ class McpEndpoint:
         self.pulse = Pulse(pulse_seconds, self._sweep)
         self.statistics = Statistics()
         self._gate = Gate(origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake)
-        self._auth = authenticator_of(auth)
+        self._auth = None if auth is None else authenticator_of(auth)
         self._plain_refusals = plain_refusals
         self._pages = {} if pages is None else pages
         self._dispatch: dict[str, Any] = {

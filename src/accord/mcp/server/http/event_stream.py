@@ -51,6 +51,12 @@ class EventStream:
         """Whether everything was said on it."""
         return self._session.streams is None or self.number not in self._session.streams
 
+    @property
+    def _is_nobodys(self) -> bool:
+        """Whether the token has ended of whoever listens, without a request to be answered."""
+        owner, announces = self._session.owner, self._session.announcements is self
+        return announces and owner is not None and owner.has_expired
+
     def is_at(self, number: int) -> bool:
         """Whether nothing came after the event with this number."""
         return number == self._last
@@ -104,6 +110,8 @@ class EventStream:
             self._session.endpoint.pulse.discard(self)
 
     def beat(self) -> None:
+        if self._is_nobodys:
+            self.disconnect()
         if self._connection is not None:
             self._connection.write(KEEP_ALIVE)
             self._session.touch()

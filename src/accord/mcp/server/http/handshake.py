@@ -105,6 +105,7 @@ class Handshake:
                 # others, as nobody else is to learn that they exist.
                 arrival.refuse(404, no_such_session(), id)
             else:
+                session.owner = arrival.principal  # with the newest of their tokens
                 use(session)
 
         sessions = self._endpoint.sessions

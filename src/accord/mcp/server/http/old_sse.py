@@ -20,7 +20,7 @@ from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE
 from accord.mcp.server.http.refusals import no_such_session, too_many_sessions
 from accord.mcp.server.http.stateless import EVENT_STREAM
 from accord.mcp.server.link import LINK, DuplexLink
-from accord.mcp.server.principal import Principal, owner_of
+from accord.mcp.server.principal import owner_of
 from accord.transports.web.app import Stream
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ class OldSse:
             return
         id = secrets.token_urlsafe(32)
         stream = exchange.stream(headers=EVENT_STREAM + head.lines)
-        channel = SseChannel(self, id, arrival.principal, exchange.channel, stream)
+        channel = SseChannel(self, id, exchange.channel, stream)
         self._channels[id] = channel
         exchange.on_gone = channel.lost
         peer = Peer(
             channel, self._endpoint.server.router, limits=self._endpoint.limits, **self._options
         )
         link = peer.call_state[LINK] = DuplexLink(peer)
+        channel.link = link
         link.principal = arrival.principal
         self._endpoint.pulse.add(channel)
         # 2024-11-05, transports: first an `endpoint` event with the URI for messages
@@ -66,12 +67,18 @@ class OldSse:
         """POST: a message for one of the connections."""
         request = arrival.head.request
         channel = self._channels.get((request.place or "").removeprefix(MESSAGES_PLACE))
-        if channel is None or owner_of(channel.owner) != owner_of(arrival.principal):
+        link = None if channel is None else channel.link
+        if (
+            channel is None
+            or link is None
+            or owner_of(link.principal) != owner_of(arrival.principal)
+        ):
             arrival.refuse(404, no_such_session())
         elif len(body) > MAX_MESSAGE_BYTES:
             reply = self._endpoint.too_large(request, MAX_MESSAGE_BYTES)
             arrival.exchange.reply(reply.body, status=413, headers=arrival.head.json)
         else:
+            link.principal = arrival.principal  # with the newest of their tokens
             arrival.accept()
             channel.receive(body)
 
@@ -87,7 +94,7 @@ class OldSse:
 class SseChannel:
     """One client of HTTP+SSE; implements `Channel`."""
 
-    __slots__ = ("_among", "_info", "_receiver", "_stream", "id", "owner")
+    __slots__ = ("_among", "_info", "_receiver", "_stream", "id", "link")
 
     writable = True
 
@@ -95,7 +102,6 @@ class SseChannel:
         self,
         among: OldSse,
         id: str,
-        owner: Principal | None,
         info: ChannelInfo,
         stream: Stream,
     ) -> None:
@@ -104,7 +110,8 @@ class SseChannel:
         self._stream = stream
         self._receiver: Receiver | None = None
         self.id = id
-        self.owner = owner
+        self.link: DuplexLink | None = None
+        """The way to the client, and whose it is."""
 
     @property
     def info(self) -> ChannelInfo:
@@ -128,7 +135,11 @@ class SseChannel:
     abort = close
 
     def beat(self) -> None:
-        self._stream.write(KEEP_ALIVE)
+        owner = None if self.link is None else self.link.principal
+        if owner is not None and owner.has_expired:
+            self.close()
+        else:
+            self._stream.write(KEEP_ALIVE)
 
     def lost(self) -> None:
         """The client is gone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import timeout
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
@@ -58,7 +60,11 @@ class _Subscriptions:
                 "notifications/subscriptions/acknowledged",
                 {"_meta": {SUBSCRIPTION_ID: id}, "notifications": wanted},
             )
-            await server.closing.wait()
+            # A token that has ended gives no right to hear more.
+            principal = incoming.link.principal
+            with suppress(TimeoutError):
+                async with timeout(None if principal is None else principal.seconds_left):
+                    await server.closing.wait()
         finally:
             server.listeners.discard(listener)
             tasks.stop_listening(wanted.task_ids, listener.hear_of_task)
