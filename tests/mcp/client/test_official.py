@@ -20,7 +20,7 @@ from accord.mcp.protocol.params import ProgressParams
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
 from accord.transports.web_address import parse
-from benchmarks.environments import python_of
+from tests.mcp.interop.commands import python
 
 PEERS = Path(__file__).parent / "peers"
 PATIENCE = 30.0
@@ -42,7 +42,7 @@ _PACKAGES = {"official": "mcp", "fast": "fastmcp"}
 @contextmanager
 def running(peer: str, transport: str) -> Iterator[Any]:
     """What a client is given to reach the server."""
-    command = [python_of(_PACKAGES[peer]), str(PEERS / f"{peer}.py"), transport]
+    command = [python(_PACKAGES[peer]), str(PEERS / f"{peer}.py"), transport]
     if transport == "stdio":
         yield command
         return
