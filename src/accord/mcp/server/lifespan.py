@@ -64,10 +64,10 @@ class _Run:
         await asyncio.shield(self._finished())
 
     async def _finished(self) -> None:
-        failed_to_start = self._ready.done() and self._ready.exception() is not None
         await asyncio.wait([self._task])
-        if not failed_to_start and not self._task.cancelled():
-            self._task.result()
+        error = None if self._task.cancelled() else self._task.exception()
+        if error is not None and error is not self._ready.exception():
+            raise error
 
     async def _live(self, make: MakeLifespan) -> None:
         try:
