@@ -1,6 +1,7 @@
-"""The server that clients of others call: `python server.py stdio | http`.
+"""The server that clients of others call: `python server.py stdio | http | token`.
 
-Over HTTP it prints its URL, and serves the old HTTP+SSE below it, at /mcp/sse.
+Over HTTP it prints its URL, and serves the old HTTP+SSE below it, at /mcp/sse. With `token` it
+lets nobody in without one.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import sys
 from msgspec import Struct
 
 from accord.mcp import Accepted, Context, Server, TextContent, ToolError
+from accord.mcp.server.auth.static_tokens import StaticTokens
+
+TOKEN = "a-token-of-anna"
 
 server = Server("shop", version="1.0", instructions="Ask nicely.")
 
@@ -89,6 +93,7 @@ def main(transport: str) -> None:
         server.run(
             "http://127.0.0.1:0/mcp",
             old_sse=True,
+            auth=StaticTokens({TOKEN: "anna"}) if transport == "token" else None,
             on_listen=lambda serving: print(serving.url, flush=True),
         )
 

@@ -4,6 +4,7 @@ FastMCP's command line."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from accord.mcp import Client
 from accord.mcp.client.client import Mode
 from accord.mcp.protocol.params import ProgressParams
-from tests.interop.programs import environment
+from tests.interop.programs import environment, serving
 from tests.mcp.interop.commands import OURS, PATIENCE, output, python
+from tests.mcp.interop.server import TOKEN
 
 ADD = ("--method", "tools/call", "--tool-name", "add", "--tool-arg", "a=1", "b=2")
 WEATHER = ("--method", "resources/read", "--uri", "weather://oslo")
@@ -52,6 +54,33 @@ def test_inspector_uses_our_server(
     assert [tool["name"] for tool in inspect(*TOOLS)["tools"]][:2] == ["add", "work"]
     assert inspect(*WEATHER)["contents"][0]["text"] == "rain in oslo"
     assert inspect(*GREETING)["messages"][0]["content"]["text"] == "hello you"
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[str]:
+    """The URL of our server where it wants a token."""
+    with serving([*OURS, "token"]) as url:
+        yield url
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("era", [[], ["--protocol-era", "modern"]])
+def test_inspector_shows_its_token(
+    guarded: str, packages: Path, node: str, tmp_path: Path, era: list[str]
+) -> None:
+    reached = [guarded, "--transport", "http", *era]
+    shown = ["--header", f"Authorization: Bearer {TOKEN}"]
+    inspect = Inspector(node, packages, tmp_path, *reached, *shown)
+    assert inspect(*ADD)["structuredContent"] == {"total": 3}
+    with pytest.raises(AssertionError, match="auth_required"):
+        Inspector(node, packages, tmp_path, *reached)(*ADD)
+
+
+@pytest.mark.timeout(180)
+def test_the_command_line_of_fastmcp_shows_its_token(guarded: str, tmp_path: Path) -> None:
+    program = os.fspath(Path(python("fastmcp")).parent / "fastmcp")
+    call = [program, "call", guarded, "add", "a=1", "b=2", "--json"]
+    assert output(*call, "--auth", TOKEN, home=tmp_path)["structured_content"] == {"total": 3}
 
 
 @pytest.mark.req("M-09")
