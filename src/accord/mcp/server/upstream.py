@@ -1,10 +1,10 @@
 """The server behind a proxy: the connections to it, and whom its questions are for.
 
 What a server asks, and the log messages it sends, do not tell which call they belong to. In
-the stateless era a question is part of the answer to a call, and there is no doubt. In the
-handshake era each session of ours therefore has a connection of its own; where there is one
-for all, as to a child process, a question is passed on only while all calls that it may belong
-to are of one session.
+the stateless era a question is part of the answer to a call, and there is no doubt. To a server
+of the handshake era each session of ours therefore has a connection of its own, and so has
+each request without a session whose client can be asked. Where there is one connection for all,
+as to a child process, a question is passed on only while it is certain whom it is for.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from accord.mcp.protocol.asking import (
     Root,
 )
 from accord.mcp.protocol.params import LogParams
+from accord.mcp.protocol.versions import Era
 from accord.mcp.server.asking import Unanswered
 from accord.mcp.server.context import Context
 from accord.mcp.server.forwarding import PASSING, Passing
@@ -61,8 +62,8 @@ class Asks:
         known = PASSING.get()
         if known in self._passing:
             return known
-        sessions = {id(it.context.incoming.link.session or it) for it in self._passing}
-        return self._passing[-1] if len(sessions) == 1 else None
+        possible = {id(_session(it.context) or it) for it in self._passing}
+        return self._passing[-1] if len(possible) == 1 else None
 
     async def elicit(self, asked: ElicitForm | ElicitUrl) -> ElicitResult:
         answer: Answer[Any]
@@ -171,10 +172,11 @@ class Upstream:
 
     @asynccontextmanager
     async def _connection(self, context: Context) -> AsyncIterator[Connection]:
-        session = context.incoming.link.session
+        session = _session(context)
         main = self._main
         assert main is not None, "the proxy does not run"
-        if not self._per_session or main.client.conversation.stateless:
+        shared = not self._per_session or main.client.conversation.stateless
+        if shared or (session is None and not _can_be_asked(context)):
             yield main
         elif session is not None and (session in self._own or len(self._own) < MAX_CONNECTIONS):
             yield await self._connection_of(session, context)
@@ -214,6 +216,18 @@ class Upstream:
         except Exception:
             return
         await connection.client.close()
+
+
+def _session(context: Context) -> Session | None:
+    """The session that a question of this request belongs to; in the stateless era it belongs
+    to the request alone."""
+    incoming = context.incoming
+    return incoming.link.session if incoming.era is Era.HANDSHAKE else None
+
+
+def _can_be_asked(context: Context) -> bool:
+    known = context.client_capabilities
+    return any(it is not None for it in (known.elicitation, known.sampling, known.roots))
 
 
 async def _unless_stopped(work: Coroutine[Any, Any, T], passing: Passing) -> T:
