@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.errors import AccordError, RpcError, TransportError
-from accord.mcp.client.auth_hook import Auth
+from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.client import Client
 from accord.mcp.client.target import Target
 from accord.mcp.protocol.codes import Profile
@@ -61,7 +61,7 @@ class Proxy:
         target: Target | Client,
         *,
         forward: Iterable[str] = (),
-        auth: Auth | None = None,
+        auth: Auth | str | None = None,
         per_session: bool | None = None,
         **options: Any,
     ) -> None:
@@ -73,7 +73,8 @@ class Proxy:
             self.upstream = Upstream(lambda asks: target, per_session=False)
             return
         own = per_session if per_session is not None else not _is_program(target)
-        forwarding = Forwarding(forward, auth)
+        credentials = StaticAuth.bearer(auth) if isinstance(auth, str) else auth
+        forwarding = Forwarding(forward, credentials)
         options = {"name": "accord-proxy", "timeout": None, **options}
 
         def make(asks: Asks) -> Client:

@@ -313,7 +313,7 @@ class Server:
         version: str = "0",
         prefix: str = "",
         forward: Iterable[str] = (),
-        auth: Auth | None = None,
+        auth: Auth | str | None = None,
         per_session: bool | None = None,
         limits: McpLimits | None = None,
         **options: Any,
