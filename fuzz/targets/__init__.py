@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 Check: TypeAlias = Callable[[bytes], None]
 
-NAMES: Final = ("codec", "framing", "http", "websocket", "dispatcher")
+NAMES: Final = ("codec", "framing", "http", "websocket", "dispatcher", "mcp")
 
 
 def load(name: str) -> AbstractContextManager[Check]:

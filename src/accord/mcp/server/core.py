@@ -15,10 +15,11 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.params import AnswerableParams, Params
@@ -121,6 +122,10 @@ class Core:
 
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
+            if context.id is UNSET:
+                # 2026-07-28, Streamable HTTP: headers are compared with requests. A tool must
+                # not be called past that, by a message that nobody answers.
+                raise own_error("invalid_request", f"{context.method} without an id")
             found, incoming = read(decode, kind, params, context, eras)
             if has_middleware:
                 return self._serve_through(row, found, incoming)

@@ -306,7 +306,8 @@ class McpEndpoint:
     def _refuse_invalid(self, arrival: Arrival, message: Message) -> None:
         assert isinstance(message, Invalid)
         self.statistics.invalid_received += 1
-        arrival.refuse(400, message.error, message.id)
+        # The id of a broken response is one of ours: whatever carries it would answer nobody.
+        arrival.refuse(400, message.error, UNSET if message.response else message.id)
 
     # Around all of this
 

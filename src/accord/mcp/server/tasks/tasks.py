@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from inspect import isawaitable
 from secrets import token_hex, token_urlsafe
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
@@ -195,9 +196,8 @@ class Tasks:
                 era=incoming.era,
                 profile=self._server.codes,
             )
-        loop = asyncio.get_running_loop()
-        self._timers[record.id] = loop.call_later(
-            record.ttl_ms / 1000, lambda: self._spawn(self.forget(record.id))
+        self._timers[record.id] = asyncio.get_running_loop().call_later(
+            record.ttl_ms / 1000, _expire, ref(self), record.id
         )
         if ends_with_session(owner) and owner not in self._sessions:
             self._sessions.add(owner)
@@ -411,6 +411,14 @@ def _may_see(record: TaskRecord, incoming: Incoming) -> bool:
 
 def _has_extension(incoming: Incoming) -> bool:
     return EXTENSION in (incoming.capabilities.extensions or {})
+
+
+def _expire(tasks: ref[Tasks], id: str) -> None:
+    """The time of a task is over. A timer that lasts for hours keeps no server alive that is
+    gone."""
+    found = tasks()
+    if found is not None:
+        found._spawn(found.forget(id))
 
 
 async def _result(call: Callable[[], Any]) -> Any:
