@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
-from accord import RpcError
-from accord.mcp import Accepted, Client, Context, Server, ToolError, user_message
+from accord import ConnectError, RpcError
+from accord.mcp import Accepted, CallToolResult, Client, Context, Server, ToolError, user_message
 from accord.mcp.client.client import Mode
 from accord.mcp.protocol.asking import CreateMessage, CreateMessageResult, ElicitForm, ElicitUrl
 from accord.mcp.protocol.content import TextContent
@@ -304,3 +304,45 @@ async def test_allowed_headers_go_along_and_tokens_do_not(mode: Mode, behind: Mo
             async with Client(near.url, mode=mode, headers=sent) as client:
                 result = await client.call_tool("headers")
     assert result.structured == {"x-tenant": "t1"}
+
+
+async def test_a_server_behind_that_is_gone_is_told_of(
+    mode: Mode, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = await far().serve("tcp://127.0.0.1:0")
+    async with Client(Server.proxy(served.url), mode=mode) as client:
+        assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
+        await served.close()
+        result = await client.call_tool("add", {"a": 1, "b": 2})
+        with pytest.raises(RpcError):
+            await client.read_resource("data://x")
+    assert (result.is_error, result.text) == (
+        True,
+        "The server behind this tool cannot be reached.",
+    )
+    assert "tool add of the server behind failed" in caplog.text
+
+
+async def test_a_proxy_of_nothing_cannot_be_served() -> None:
+    with pytest.raises(ConnectError):
+        async with Client(Server.proxy("tcp://127.0.0.1:1")):
+            pass
+
+
+async def test_a_result_that_breaks_its_promise_is_not_passed_on(mode: Mode) -> None:
+    server = Server("far")
+
+    @server.tool
+    async def lie() -> Promised:
+        return CallToolResult(content=[], structured_content={"x": "no number"})  # type: ignore[return-value]
+
+    async with Client(Server.proxy(server), mode=mode) as client:
+        result = await client.call_tool("lie")
+    assert (result.is_error, result.text) == (
+        True,
+        "The server behind this tool gave a result that makes no sense.",
+    )
+
+
+class Promised(TypedDict):
+    x: int

@@ -339,8 +339,12 @@ async def test_arguments_must_be_an_object() -> None:
     async def one(a: int = 1) -> int:
         return a
 
-    answer = await Caller().ask(server, "tools/call", name="one", arguments=[1])
-    assert answer["result"]["isError"] is True
+    @server.tool(input_schema={"type": "object"})
+    async def whole(arguments: dict[str, Any]) -> None: ...
+
+    for name in ("one", "whole"):
+        answer = await Caller().ask(server, "tools/call", name=name, arguments=[1])
+        assert answer["result"]["isError"] is True
 
 
 # Limits

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.errors import AccordError, RpcError, TransportError
+from accord.jsonrpc.errors import AccordError, InvalidResultError, TransportError
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.client import Client
 from accord.mcp.client.target import Target
@@ -210,9 +210,7 @@ class ProxiedTool(ServedTool):
 
         try:
             return await self._upstream.call(context, ask)
-        except RpcError:
-            raise  # it is what the other server says
-        except AccordError as error:
+        except (TransportError, InvalidResultError) as error:
             return _unreachable(self.definition.name, error)
 
 
