@@ -123,7 +123,10 @@ class _Demo:
 
 
 def _listening(url: str) -> str:
-    return f"Accord demo listening on {url} (press Ctrl-C to stop)"
+    line = f"Accord demo listening on {url} (press Ctrl-C to stop)"
+    if not url.startswith("http"):
+        return line
+    return f"{line}\nExplore its methods at {url.rstrip('/')}/explore"
 
 
 def _announce(url: str) -> None:
