@@ -33,6 +33,9 @@ class DpopProofs:
         self._now = now
         self._seen: OrderedDict[bytes, float] = OrderedDict()
 
+    def __len__(self) -> int:
+        return len(self._seen)
+
     def shows(self, proof: str, *, method: str, url: str, token: str, thumbprint: str) -> bool:
         """Whether `proof` is one for this request, by whoever has the key of `thumbprint`.
 

@@ -83,7 +83,7 @@ class JwtVerifier:
         )
         self._keys: KeySet
         if jwks is None or isinstance(jwks, str):
-            self._keys = RemoteKeys(issuer, jwks, cache_seconds=cache_seconds, tls=tls)
+            self._keys = RemoteKeys(issuer, jwks, cache_seconds=cache_seconds, tls=tls, now=now)
         else:
             self._keys = FixedKeys(jwks)
         self._now = now

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
@@ -64,7 +63,7 @@ class RemoteKeys:
         *,
         cache_seconds: float,
         tls: ssl.SSLContext | None,
-        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float],
     ) -> None:
         """Raises ValueError for URLs that are not to be trusted."""
         self._issuer = issuer
@@ -73,24 +72,24 @@ class RemoteKeys:
             trusted(issuer)
         self._cache_seconds = cache_seconds
         self._tls = tls
-        self._clock = clock
+        self._now = now
         self._keys: list[PublicKey] | None = None
         self._fetched = self._tried = float("-inf")
         self._fetching: asyncio.Task[None] | None = None
         self.changes = 0
 
     def find(self, id: str | None, algorithm: str) -> list[PublicKey] | Awaitable[list[PublicKey]]:
-        keys, now = self._keys, self._clock()
+        keys = self._keys
         found = [] if keys is None else suiting(keys, id, algorithm)
-        if found and now - self._fetched < self._cache_seconds:
+        if found and self._since(self._fetched) < self._cache_seconds:
             return found
-        if now - self._tried >= PAUSE_SECONDS or self._is_fetching:
+        if self._since(self._tried) >= PAUSE_SECONDS or self._is_fetching:
             return self._find_anew(id, algorithm)
         return self._among_kept(id, algorithm)
 
     async def _find_anew(self, id: str | None, algorithm: str) -> list[PublicKey]:
         if not self._is_fetching:
-            self._tried = self._clock()
+            self._tried = self._now()
             self._fetching = asyncio.get_running_loop().create_task(self._fetch())
         assert self._fetching is not None
         # Who waits may leave; the others still want the keys.
@@ -104,8 +103,13 @@ class RemoteKeys:
             task is not None and not task.done() and task.get_loop() is asyncio.get_running_loop()
         )
 
+    def _since(self, then: float) -> float:
+        """How long ago something was; for ever where a clock was put back."""
+        passed = self._now() - then
+        return passed if passed >= 0 else float("inf")
+
     def _among_kept(self, id: str | None, algorithm: str) -> list[PublicKey]:
-        if self._keys is None or self._clock() - self._fetched > MAX_STALE_SECONDS:
+        if self._keys is None or self._since(self._fetched) > MAX_STALE_SECONDS:
             raise UnavailableError(f"the keys of {self._issuer} are not known")
         return suiting(self._keys, id, algorithm)
 
@@ -123,7 +127,7 @@ class RemoteKeys:
         ]:
             self.changes += 1
         self._keys = keys
-        self._fetched = self._clock()
+        self._fetched = self._now()
 
 
 def read_keys(document: Any) -> list[PublicKey]:

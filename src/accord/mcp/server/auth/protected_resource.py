@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -19,7 +20,10 @@ from accord.mcp.server.auth.signatures import ALGORITHMS
 from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.principal import Principal
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, WebRequest
+from accord.transports.web.app import JSON, Exchange, WebRequest
+
+if TYPE_CHECKING:
+    from accord.transports.web.asgi import WebAsgi
 
 _METHODS: Final = ("GET", "HEAD", "OPTIONS")
 # Pages of every origin may read it: nothing in it is secret, and clients in browsers need it.
@@ -59,6 +63,7 @@ class ProtectedResource(BearerAuth):
         """Raises ValueError for URLs and scopes that cannot be."""
         super().__init__(verifier, scopes=scopes, implies=implies)
         self.resource = resource_url(resource or getattr(verifier, "resource", ""))
+        trusted(self.resource)
         servers = tuple(authorization_servers) or getattr(verifier, "authorization_servers", ())
         if not servers:
             # 2026-07-28, authorization server discovery: at least one
@@ -66,7 +71,7 @@ class ProtectedResource(BearerAuth):
         for server in servers:
             trusted(server)
         supported = tuple(dict.fromkeys(scopes_supported)) or self._scopes
-        _check_scopes(supported)
+        _check_scopes((*self._scopes, *supported))
         self._dpop_required = dpop_required
         self._proofs = DpopProofs(now=time.time)
         self.metadata_url = metadata_url or well_known_url(self.resource)
@@ -94,11 +99,20 @@ class ProtectedResource(BearerAuth):
         """Where the metadata is, as a path from the root of the host."""
         return urlsplit(well_known_url(self.resource)).path
 
+    @cached_property
+    def metadata_asgi(self) -> WebAsgi:
+        """The metadata as an ASGI application, for `metadata_path` of an application in which the
+        server is mounted: nothing at the root of the host reaches the server itself there."""
+        from accord.transports.web.asgi import WebAsgi
+
+        return WebAsgi(_Metadata(self))
+
     def page(self, request: WebRequest) -> Reply | None:
         below = request.place is not None and f"/{request.place}".rstrip("/") == WELL_KNOWN
-        return self._describe(request) if below or request.path in self._paths else None
+        return self.describe(request) if below or request.path in self._paths else None
 
-    def _describe(self, request: WebRequest) -> Reply:
+    def describe(self, request: WebRequest) -> Reply:
+        """The answer to whoever asks for the metadata."""
         if request.method == "OPTIONS":
             return Reply(204, _OPEN + _PREFLIGHT)
         if request.method not in _METHODS:
@@ -135,6 +149,28 @@ class ProtectedResource(BearerAuth):
         if scheme == "bearer" and not self._dpop_required:
             return challenge("Bearer", **told)
         return challenge("DPoP", **told, algs=" ".join(ALGORITHMS))
+
+
+class _Metadata:
+    """Answers every request by the metadata; implements `LivingApp`."""
+
+    def __init__(self, resource: ProtectedResource) -> None:
+        self._resource = resource
+
+    def judge(self, request: WebRequest) -> Reply:
+        return self._resource.describe(request)
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        return self._resource.describe(request)
+
+    def handle(self, judged: Reply, body: bytes, exchange: Exchange) -> None:
+        raise AssertionError("every request is answered by its head")
+
+    async def start(self) -> None:
+        """It is always ready."""
+
+    async def close(self, drain: float) -> None:
+        """Nothing is ever under way."""
 
 
 def _check_scopes(scopes: Iterable[str]) -> None:

@@ -5,7 +5,6 @@ PyJWT and cryptography do the work, and are loaded when it is to be done.
 
 from __future__ import annotations
 
-import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from functools import cache
@@ -84,7 +83,7 @@ def read_header(token: str) -> JoseHeader | None:
         return None
     try:
         header = _decode_header(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
-    except (msgspec.DecodeError, binascii.Error, UnicodeError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     # RFC 7515, section 4.1.11: what is critical and not understood makes a token invalid.
     return header if header.crit is UNSET and header.b64 is UNSET else None
