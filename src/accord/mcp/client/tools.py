@@ -20,13 +20,13 @@ from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.mcp.client.agreement import lacking
 from accord.mcp.client.conversation import Answered, Conversation, Options
-from accord.mcp.client.json_schema import JsonSchema, TooComplexError
 from accord.mcp.client.tasks import FinishedTask, LegacyTask, ModernTask, RunningTask
 from accord.mcp.client.tool_result import ToolResult
 from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.headers import HeaderParameter, parameter_headers, request_headers
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.tasks import CreateTaskResult, TaskCreated
+from accord.schema.validator import JsonSchema, TooComplexError
 
 log = logging.getLogger("accord.mcp")
 

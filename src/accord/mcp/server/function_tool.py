@@ -14,7 +14,6 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.method import where
 from accord.jsonrpc.parameters import innermost
-from accord.mcp.client.json_schema import JsonSchema, TooComplexError
 from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import TaskSupport, Tool, ToolAnnotations
@@ -28,6 +27,7 @@ from accord.mcp.server.registry import Enabled
 from accord.mcp.server.tool import ServedTool, ToolError, check_name
 from accord.mcp.server.tool_results import Output, error_result, output_of, structured_by
 from accord.mcp.server.tool_schema import checked_input, input_schema, output_schema
+from accord.schema.validator import JsonSchema, TooComplexError
 
 log = logging.getLogger("accord.mcp")
 

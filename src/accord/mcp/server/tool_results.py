@@ -15,7 +15,6 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.codec import encode
-from accord.mcp.client.json_schema import JsonSchema, TooComplexError
 from accord.mcp.protocol.content import (
     AudioContent,
     Content,
@@ -29,6 +28,7 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.media import Audio, File, Image, content_of
 from accord.schema.schema import Schema
 from accord.schema.types import returns as schema_of_results
+from accord.schema.validator import JsonSchema, TooComplexError
 
 BLOCKS: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 

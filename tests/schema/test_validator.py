@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.mcp.client.json_schema import JsonSchema, TooComplexError
+from accord.schema.validator import JsonSchema, TooComplexError
 
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, 1.0, -2, 2.5, 7, 1e300, "", "a", "abc", "ü"),
