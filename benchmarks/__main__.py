@@ -18,6 +18,11 @@ from benchmarks import (
     http,
     imports,
     latency,
+    mcp_http,
+    mcp_memory,
+    mcp_sessions,
+    mcp_stdio,
+    mcp_tools,
     memory,
     openrpc,
     report,
@@ -36,6 +41,11 @@ MODULES: tuple[ModuleType, ...] = (
     websocket,
     exposure,
     openrpc,
+    mcp_http,
+    mcp_stdio,
+    mcp_memory,
+    mcp_tools,
+    mcp_sessions,
     workers,
     throughput,
     latency,
@@ -49,7 +59,7 @@ def main() -> int:
     given = _arguments()
     if given.list:
         for name, module in GROUPS.items():
-            print(f"{name:10} {module.TITLE}")
+            print(f"{name:12} {module.TITLE}")
         return 0
     names = given.only or list(GROUPS)
     rows: list[report.Row] = []

@@ -82,13 +82,17 @@ def _after_headers(data: bytes, place: int) -> tuple[int, int] | None:
 
 
 class Http:
-    def __init__(self, path: bytes = b"/rpc") -> None:
+    def __init__(
+        self, path: bytes = b"/rpc", lines: bytes = b"Accept: application/json\r\n"
+    ) -> None:
+        """`lines` are further header lines, each with its line end."""
         self._path = path
+        self._lines = lines
 
     def frame(self, message: bytes) -> bytes:
-        head = (
-            b"POST %b HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-            b"Accept: application/json\r\nContent-Length: %d\r\n\r\n" % (self._path, len(message))
+        head = (  # with a port, as some servers want one there
+            b"POST %b HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Type: application/json\r\n"
+            b"%bContent-Length: %d\r\n\r\n" % (self._path, self._lines, len(message))
         )
         return head + message
 

@@ -16,6 +16,10 @@ class Versus:
         self._what = what
         self._costs = costs
 
+    def fastest(self, names: Iterable[str]) -> str:
+        """Whoever of these does it at the least cost."""
+        return min(names, key=self._costs.cost)
+
     def rows(
         self, ours: str, peers: Iterable[str], bounds: dict[str, Bound] | None = None
     ) -> list[Row]:

@@ -70,11 +70,4 @@ def echo(text: str) -> Work:
     return Work("echo", {"text": text}, lambda result: result == text)
 
 
-def tool_call(text: str) -> Work:
-    """MCP's way to ask for an echo; the answer is judged by its content alone."""
-    content = [{"type": "text", "text": text}]
-    params = {"name": "echo", "arguments": {"text": text}}
-    return Work("tools/call", params, lambda result: result["content"] == content)
-
-
 SUBTRACT = Work("subtract", {"minuend": 42, "subtrahend": 23}, lambda result: result == 19)

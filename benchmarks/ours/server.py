@@ -10,16 +10,8 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 import accord
 from accord.transports.serve import Server
-
-
-class Echo(Struct):
-    """The arguments of the tool `echo`."""
-
-    text: str
 
 
 def inline() -> accord.Router:
@@ -32,10 +24,6 @@ def inline() -> accord.Router:
     @router.method
     def subtract(minuend: int, subtrahend: int) -> int:
         return minuend - subtrahend
-
-    @router.method("tools/call")
-    def call_tool(name: str, arguments: Echo) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": arguments.text}], "isError": False}
 
     @router.method
     def pid() -> int:
@@ -61,10 +49,6 @@ def tasks() -> accord.Router:
     @router.method
     async def subtract(minuend: int, subtrahend: int) -> int:
         return minuend - subtrahend
-
-    @router.method("tools/call")
-    async def call_tool(name: str, arguments: Echo) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": arguments.text}], "isError": False}
 
     return router
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 
 def measure(answer: str, operate: Callable[[int], object]) -> None:
@@ -20,6 +20,16 @@ def measure(answer: str, operate: Callable[[int], object]) -> None:
         count = int(line)
         started = time.thread_time_ns()
         operate(count)
+        print(time.thread_time_ns() - started, flush=True)
+
+
+async def measure_async(answer: str, operate: Callable[[int], Awaitable[object]]) -> None:
+    """`measure` inside of a loop; nothing else runs there between two slices."""
+    print(answer, flush=True)
+    for line in sys.stdin:
+        count = int(line)
+        started = time.thread_time_ns()
+        await operate(count)
         print(time.thread_time_ns() - started, flush=True)
 
 

@@ -1,0 +1,51 @@
+"""Accord serving MCP at a URL or, as `asgi`, on uvicorn; prints the port it listens on."""
+
+from __future__ import annotations
+
+import argparse
+from urllib.parse import urlsplit
+
+from accord.mcp import Server
+from accord.mcp.server.serving import Serving
+from benchmarks.peers.tools import echo, more
+
+
+def make(tools: int, *, inline: bool = False) -> Server:
+    """A server with so many tools."""
+    server = Server("benchmark", page_size=max(tools, 100))
+    if inline:
+        server.add_tool(inline_echo, "echo", inline=True)
+    else:
+        server.add_tool(echo)
+    for function in more(tools - 1):
+        server.add_tool(function)
+    return server
+
+
+def inline_echo(text: str) -> str:
+    """Give a text back."""
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("place", help="a URL, or asgi")
+    parser.add_argument("tools", type=int)
+    parser.add_argument("--inline", action="store_true")
+    given = parser.parse_args()
+    server = make(given.tools, inline=given.inline)
+    if given.place == "asgi":
+        from benchmarks.peers.uvicorn_server import run
+
+        run(server.asgi("/mcp"))
+    else:
+        server.run(given.place, on_listen=announce)
+
+
+def announce(serving: Serving) -> None:
+    if not serving.url.startswith("stdio:"):
+        print(urlsplit(serving.url).port, flush=True)
+
+
+if __name__ == "__main__":
+    main()
