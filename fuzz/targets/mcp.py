@@ -258,6 +258,11 @@ class Asked:
             assert id in (*due, typed(None)), f"answered to {id}, due are {due}"
 
     def _check_message(self, message: Any) -> None:
+        if isinstance(message, list):
+            assert self.resumes, "a batch where there are none"
+            for each in message:
+                _id_of(each)
+            return
         if "method" in message:
             assert message.keys() <= {"jsonrpc", "id", "method", "params"}, message
             return
