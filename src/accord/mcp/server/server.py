@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from accord.mcp.client.auth_hook import Auth
     from accord.mcp.client.client import Client
     from accord.mcp.client.target import Target
+    from accord.mcp.server.auth.authenticator import Authenticator
+    from accord.mcp.server.auth.verifier import Verifier
     from accord.mcp.server.serving import serve
     from accord.transports.web.asgi import WebAsgi
 
@@ -115,6 +117,7 @@ class Server:
         state_keys: Sequence[bytes] = (),
         state_seconds: float = 3600.0,
         tasks: TaskSettings | None = None,
+        auth: Authenticator | Verifier | None = None,
     ) -> None:
         self.info = Implementation(
             name=name,
@@ -144,6 +147,9 @@ class Server:
         )
         """How handlers ask their clients. `state_keys` seal what a client brings back with its
         answers: all workers that serve the same clients need the same."""
+        self.auth = auth
+        """Who asks callers for their tokens, wherever they can present one
+        (`accord.mcp.server.auth`); None where everybody may call."""
         self.task_settings = TaskSettings() if tasks is None else tasks
         self._has_task_tools, self._task_tools_at = False, 0
         self.limits = McpLimits() if limits is None else limits

@@ -45,6 +45,8 @@ STDIO_DRAIN: Final = 0.5
 
 WITH_HEADERS: Final = frozenset(("http", "https", "ws", "wss"))
 """The schemes whose clients can present a token."""
+LOCAL: Final = frozenset(("stdio", "memory"))
+"""Those whose only client is whoever started the server."""
 
 _TRANSPORT_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
 
@@ -69,9 +71,9 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
     URLs as in `accord.serve`. Over HTTP `options` are those of `McpEndpoint` and of the
     listener (`server_limits`, `tls`, `reuse_port`, `backlog`), else those of `accord.serve`.
 
-    `auth` says who calls, over HTTP and WebSocket, by the headers of a request or handshake
-    (`accord.mcp.server.auth`). `principal` says it once for all clients of a transport that has
-    no headers, such as the user who starts a server over stdio. Raises `ConnectError` when it
+    `auth` says who calls, in place of the server's own, over HTTP and WebSocket: by the headers of
+    a request or handshake. `principal` says it once for all clients of a transport that has no
+    headers, such as the user who starts a server over stdio. Raises `ConnectError` when it
     cannot listen, ValueError for one of them where it means nothing.
     """
 
@@ -93,12 +95,18 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         if drain is None:
             drain = STDIO_DRAIN if self._scheme == "stdio" else DEFAULT_DRAIN
         self._drain = drain
-        self._auth = auth
+        self._auth = server.auth if auth is None else auth
         self._principal = principal
-        if auth is not None and self._scheme not in WITH_HEADERS:
+        if self._scheme in WITH_HEADERS:
+            if principal is not None:
+                raise ValueError(f"over {self._scheme}: `auth` says who calls, by their tokens")
+        elif auth is not None:
             raise ValueError(f"`auth` needs headers, which {self._scheme}: has none of")
-        if principal is not None and self._scheme in WITH_HEADERS:
-            raise ValueError(f"over {self._scheme}: `auth` says who calls, by their tokens")
+        elif server.auth is not None and principal is None and self._scheme not in LOCAL:
+            raise ValueError(
+                f"nobody can present a token over {self._scheme}: say by `principal` for whom all "
+                "who connect call"
+            )
         self._options = options
         self._serving: Serving | None = None
 
@@ -139,7 +147,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
     def _guards(self) -> dict[str, Any]:
         """The options of a transport that asks who would like to connect."""
-        if self._auth is None:
+        if self._auth is None or self._scheme not in WITH_HEADERS:
             return {}
         from accord.mcp.server.auth.sockets import admission
 

@@ -80,9 +80,9 @@ class McpEndpoint:
 
     `origins` are the web pages that may ask, beside the server's own; `hosts` the names that
     it may be called by, where the loopback interface is not called by its own. `auth` says who
-    asks: a verifier of tokens, or more (`accord.mcp.server.auth`). `sessions` and `events` keep
-    the state of the handshake era; without `handshake` there is none. `batches` says whether
-    versions that dropped them take them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below
+    asks, in place of the server's own. `sessions` and `events` keep the state of the handshake
+    era; without `handshake` there is none. `batches` says whether versions that dropped them
+    take them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below
     the path. `plain_refusals` sends errors for want of permissions with status 200, for clients
     that throw the body of a 403 away. `pages` are answered for their paths, wherever they are.
     """
@@ -115,6 +115,7 @@ class McpEndpoint:
         self.pulse = Pulse(pulse_seconds, self._sweep)
         self.statistics = Statistics()
         self._gate = Gate(origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake)
+        auth = server.auth if auth is None else auth
         self._auth = None if auth is None else authenticator_of(auth)
         self._plain_refusals = plain_refusals
         self._pages = {} if pages is None else pages
