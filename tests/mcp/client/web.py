@@ -68,6 +68,13 @@ class Request:
         fields = {"content-type": "application/json", **fields}
         await self.reply(status, json.dumps(message).encode(), fields)
 
+    async def raw(self, data: bytes, *, end: bool = True) -> None:
+        """Send bytes that may be no answer at all, and end the connection."""
+        self._writer.write(data)
+        await self._writer.drain()
+        if end:
+            self._writer.close()
+
     async def stream(self) -> Stream:
         """Begin an answer that is a stream of events."""
         self._writer.write(
@@ -117,6 +124,7 @@ class Web:
         self.requests: list[Request] = []
         self._handle = handle
         self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._asked = asyncio.Event()
 
     async def until(self, enough: Callable[[], bool]) -> None:
@@ -131,6 +139,9 @@ class Web:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
         ended = asyncio.Event()
         try:
             while True:
@@ -146,16 +157,19 @@ class Web:
                 self.requests.append(request)
                 self._asked.set()
                 await self._handle(request)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             ended.set()
+            self._tasks.discard(task)
             self._writers.discard(writer)
             writer.close()
 
     def end(self) -> None:
         for writer in tuple(self._writers):
             writer.transport.abort()
+        for task in tuple(self._tasks):
+            task.cancel()
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from accord.jsonrpc.errors import ConnectionLostError, RpcError, TransportError
 from accord.jsonrpc.messages import Id, Notification
 from accord.mcp.client.conversation import SessionGoneError
 from accord.mcp.client.http.endpoint import Endpoint
-from accord.mcp.client.http.replies import EVENTS, JSON, is_stream, refusal, reply_to
+from accord.mcp.client.http.replies import EVENTS, JSON, check_coding, is_stream, refusal, reply_to
 from accord.mcp.protocol.headers import SESSION, VERSION, request_headers
 from accord.mcp.protocol.params import CancelledParams
 from accord.mcp.protocol.sse import SseDecoder
@@ -37,10 +38,16 @@ LISTEN_SECONDS: Final = 1.0
 have something to say."""
 RETRY_SECONDS: Final = 1.0
 """How long to wait before a stream is resumed where the server does not say."""
+MIN_RETRY_SECONDS: Final = 0.1
+"""However soon the server wants to be asked again."""
 MAX_RETRY_SECONDS: Final = 60.0
 MAX_FAILURES: Final = 6
 """How often in a row resuming may fail."""
 EXTEND_SECONDS: Final = 1.0
+MAX_SENDING: Final = 64
+"""How many messages may be on their way to the server before no more of its own are read."""
+
+_NOBODYS: Final = b'{"jsonrpc":"2.0","id":null,'
 
 _ACCEPT: Final = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
 
@@ -81,8 +88,9 @@ class HttpChannel:
 
     def send(self, data: bytes) -> None:
         """Send what needs no answer: answers to the server, notifications."""
-        # 2026-07-28, Streamable HTTP: a client must not send responses, nor is it asked.
-        if not self._closing and not self.stateless:
+        # 2026-07-28, Streamable HTTP: a client must not send responses, nor is it asked. An error
+        # about a message that is none says nothing to a server, and would be a POST for each.
+        if not self._closing and not self.stateless and not data.startswith(_NOBODYS):
             self._run(self._send(data))
 
     def close(self) -> None:
@@ -209,6 +217,7 @@ class HttpChannel:
         if response.status == 404 and session and call.method != "initialize":
             # 2025-11-25, Streamable HTTP: 404 for a session means that a new one is needed.
             raise SessionGoneError
+        check_coding(response)
         if is_stream(response):
             await self._follow(call, response)
             return
@@ -268,6 +277,8 @@ class HttpChannel:
                 for event in decoder.feed(chunk):
                     if event.event == "message" and event.data:
                         self._receiver.message_received(event.data)
+                        while len(self._others) >= MAX_SENDING:
+                            await asyncio.wait(self._others, return_when=FIRST_COMPLETED)
                 place.move(decoder)
         except TransportError as error:
             return error
@@ -349,7 +360,8 @@ class _Place:
     def seconds(self, failures: int) -> float:
         """How long to wait before the next connection."""
         asked = RETRY_SECONDS if self.retry_ms is None else self.retry_ms / 1000
-        return min(max(asked, RETRY_SECONDS * (2.0**failures - 1)), MAX_RETRY_SECONDS)
+        wanted = max(asked, RETRY_SECONDS * (2.0**failures - 1), MIN_RETRY_SECONDS)
+        return min(wanted, MAX_RETRY_SECONDS)
 
 
 def _limit(most: int | None) -> dict[str, int]:

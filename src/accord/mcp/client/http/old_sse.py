@@ -25,6 +25,8 @@ log = logging.getLogger("accord.mcp")
 ENDPOINT_SECONDS: Final = 10.0
 """How long the server may take to say where messages go."""
 SEND_SECONDS: Final = 30.0
+MAX_QUEUED: Final = 1_000
+"""How many messages may wait to be sent before no more of the server's own are read."""
 MAX_BODY: Final = 64 * 1024
 
 
@@ -128,6 +130,8 @@ class OldSseChannel:
             self._take(self._events)
             while chunk := await self._response.receive():
                 self._take(self._decoder.feed(chunk))
+                if len(self._queue) >= MAX_QUEUED and self._sending is not None:
+                    await asyncio.wait((self._sending,))  # the server does not take answers
             error = ConnectionLostError("the server's stream ended")
         except asyncio.CancelledError:
             pass  # by `close`

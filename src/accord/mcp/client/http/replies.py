@@ -31,6 +31,17 @@ def is_stream(response: Response) -> bool:
     return response.status == 200 and response.content_type == EVENTS
 
 
+def check_coding(response: Response) -> None:
+    """Raises TransportError for a body that is compressed, which nobody asked for."""
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding != "identity":
+        raise TransportError(
+            f"the server's answer is compressed ({coding[:40]}), though that was not asked for",
+            recoverable=False,
+            advice="Have the server, or the proxy before it, send answers as they are.",
+        )
+
+
 def reply_to(id: Id, response: Response, body: bytes) -> bytes:
     """The answer to the request `id` that a response holds.
 
