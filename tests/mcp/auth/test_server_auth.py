@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from accord.mcp import Client
 from accord.mcp.server.auth import Principal, StaticTokens
+from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.serving import serve
 from tests.mcp.auth.service import ADA, EVE, bearer, make_shop, tokens
 from tests.mcp.http.service import Carrier, initialize, serving
@@ -53,3 +56,9 @@ async def test_a_guarded_server_is_not_open_to_who_can_connect(url: str) -> None
         team = Principal(subject="team")
         async with server.serve(url, principal=team) as served, Client(served.url) as client:
             assert (await client.call_tool("whoami")).text == "team"
+
+
+@pytest.mark.parametrize("auth", [{ADA: "ada"}, ADA, object()])
+def test_what_asks_for_no_token_is_refused_at_once(auth: Any) -> None:
+    with pytest.raises(TypeError, match=r"it is StaticTokens\("):
+        McpEndpoint(make_shop(auth=auth))

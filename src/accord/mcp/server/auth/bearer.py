@@ -148,8 +148,16 @@ class BearerAuth(Authenticator):
 
 
 def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
-    """Who asks for credentials; for a verifier, by the rules of bearer tokens."""
-    return BearerAuth(auth) if isinstance(auth, Verifier) else auth
+    """Who asks for credentials; for a verifier, by the rules of bearer tokens. Raises TypeError
+    for what is neither, before anybody calls."""
+    if isinstance(auth, Verifier):
+        return BearerAuth(auth)
+    if not callable(getattr(auth, "authenticate", None)):
+        raise TypeError(
+            f"`auth` is a verifier or an authenticator, not {type(auth).__name__}; for fixed tokens "
+            "it is StaticTokens({token: name})"
+        )
+    return auth
 
 
 def _closed(implies: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
