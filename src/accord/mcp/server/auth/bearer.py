@@ -154,8 +154,8 @@ def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
         return BearerAuth(auth)
     if not callable(getattr(auth, "authenticate", None)):
         raise TypeError(
-            f"`auth` is a verifier or an authenticator, not {type(auth).__name__}; for fixed tokens "
-            "it is StaticTokens({token: name})"
+            f"`auth` is a verifier or an authenticator, not {type(auth).__name__}; for fixed "
+            "tokens it is StaticTokens({token: name})"
         )
     return auth
 
