@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -34,4 +35,4 @@ def test_generated_calls_are_answered_as_the_document_says() -> None:
         )
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("✓") > 30
-    assert "Errors:  \x1b[31m0\x1b" in done.stdout, done.stdout
+    assert re.search(r"Errors:  (\x1b\[31m)?0\b", done.stdout), done.stdout
