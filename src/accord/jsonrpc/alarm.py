@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
 SWEEP_SECONDS: Final = 0.01
@@ -13,25 +14,30 @@ SWEEP_SECONDS: Final = 0.01
 class Alarm:
     """Rings once, at the earliest of the times it was set to."""
 
-    __slots__ = ("_loop", "_ring", "_timer")
+    __slots__ = ("_loop", "_ring", "_timer", "when")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
         self._loop = loop
         self._ring = ring
         self._timer: asyncio.TimerHandle | None = None
+        self.when = inf
+        """When it rings. Setting it to no earlier time changes nothing."""
 
     def set(self, when: float) -> None:
+        if when >= self.when:
+            return
         if self._timer is not None:
-            if self._timer.when() <= when:
-                return
             self._timer.cancel()
+        self.when = when
         self._timer = self._loop.call_at(when, self._fire)
 
     def clear(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+            self.when = inf
 
     def _fire(self) -> None:
         self._timer = None
+        self.when = inf
         self._ring()

@@ -35,6 +35,7 @@ from accord.jsonrpc.codec import (
     read,
     sort,
 )
+from accord.jsonrpc.context import InThread
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire, told_code
 from accord.jsonrpc.limits import Limits
@@ -73,13 +74,16 @@ class Dispatcher:
 
     __slots__ = (
         "_alarm",
+        "_call_seconds",
         "_debug",
         "_find",
         "_find_direct",
         "_idle",
+        "_in_thread",
         "_limits",
         "_loop",
         "_max_depth",
+        "_max_in_flight",
         "_observer",
         "_running",
         "_shallow",
@@ -110,10 +114,13 @@ class Dispatcher:
             self._find_direct = _NOTHING_DIRECT.get
             self.serve = self._serve_observed
         self._limits = limits
+        self._call_seconds = limits.call_seconds
+        self._max_in_flight = limits.max_in_flight
         self._max_depth = limits.max_depth
         self._shallow = 2 * limits.max_depth
         self.statistics = Statistics() if statistics is None else statistics
         self._threads = threads
+        self._in_thread: InThread = self._submit
         self._strict = strict_codes
         self._debug = debug
         self._running: set[Running] = set()
@@ -142,16 +149,18 @@ class Dispatcher:
         except REFUSALS:
             what = read(data, self._max_depth)
         if type(what) is Envelope:
-            id = what.id
-            call = self._find_direct(what.method)
-            if call is None or not id:  # nothing direct, a notification, or an unusual id
+            id, name = what.id, what.method
+            call = self._find_direct(name)
+            if call is None and name:
+                return self.serve(id, name, what.params, source)
+            if call is None or not id:  # a response, a notification, or an unusual id
                 return self._serve_other(what, source)
             # The common case, written out: `serve` would do the same.
             self.statistics.requests_received += 1
             try:
                 return encode(Success(id, call(what.params, None)))
             except _FAULTS as error:
-                return self._malformed(id, what.params) or self._failed(id, what.method, error)
+                return self._malformed(id, what.params) or self._failed(id, name, error)
         if isinstance(what, list):
             return self._serve_batch(what, source)
         return self._serve_other(what, source)
@@ -288,32 +297,30 @@ class Dispatcher:
         source: Source,
         seen: Observation | None,
     ) -> bytes | None | Running:
-        refusal = self._no_room()
-        if refusal is not None:
-            return self._refuse(id, refusal, seen)
+        if self.draining or len(self._running) >= self._max_in_flight:
+            return self._refuse(id, self._no_room(), seen)
         try:
-            pool = self._threads or shared_pool()
             context = None
             if method.wants_context:
                 context = source.context(method.name, id)
-                context.in_thread = pool.submit
+                context.in_thread = self._in_thread
             work: Awaitable[Any]
             if method.mode == "thread":
-                work = pool.submit(method.bind(params, context))
+                work = self._in_thread(method.bind(params, context))
             else:
                 work = method.invoke(params, context)
-                if method.mode == "either" and not isinstance(work, CoroutineType):
+                if method.mode == "either" and type(work) is not CoroutineType:
                     return self._answer(id, work, seen)
         except Exception as error:
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
-        running = Running(method, id, source, self._running, seen)
-        running.work = work
+        running = Running(method, id, source, self._running, seen, work)
         self._running.add(running)
-        seconds = self._seconds(method)
+        seconds = self._call_seconds if method.deadline is UNSET else method.deadline
         if seconds is not None:
-            running.deadline = self._loop.time() + seconds
-            self._alarm.set(running.deadline)
-        task = _start_task(self._drive(running, work), self._loop)
+            deadline = running.deadline = self._loop.time() + seconds
+            if deadline < self._alarm.when:
+                self._alarm.set(deadline)
+        task = _start_task(self._drive(running, work), self._loop, method.name)
         if running not in self._running:  # an eager task that is done already
             return running.answer
         running.task = task
@@ -350,29 +357,23 @@ class Dispatcher:
             self._running.discard(running)
             if running.seen is not None:
                 tell_ended(running.take_seen(), CANCELLED)
-            self._finish(running, answer)
+            running.answer = answer
+            if running.task is not None and not running.answered:
+                running.answered = True
+                running.source.answer(answer)
+            if self._idle is not None and not self._running and not self._idle.done():
+                self._idle.set_result(None)
 
-    def _finish(self, running: Running, answer: bytes | None) -> None:
-        running.answer = answer
-        if running.task is not None and not running.answered:
-            running.answered = True
-            running.source.answer(answer)
-        if self._idle is not None and not self._running and not self._idle.done():
-            self._idle.set_result(None)
-
-    def _no_room(self) -> RpcError | None:
+    def _no_room(self) -> RpcError:
         if self.draining:
             return own_error("busy", "the connection is closing")
-        most = self._limits.max_in_flight
-        if len(self._running) < most:
-            return None
+        most = self._max_in_flight
         return own_error("busy", f"{most:,} calls are being handled, the limit", limit=most)
 
-    # Deadlines
+    def _submit(self, job: Callable[[], Any]) -> Awaitable[Any]:
+        return (self._threads or shared_pool()).submit(job)
 
-    def _seconds(self, method: Method) -> float | None:
-        """How long a call of `method` may take."""
-        return self._limits.call_seconds if method.deadline is UNSET else method.deadline
+    # Deadlines
 
     def _sweep(self) -> None:
         now = self._loop.time()
@@ -386,7 +387,8 @@ class Dispatcher:
 
     def _time_out(self, running: Running) -> None:
         running.deadline = None
-        seconds = self._seconds(running.method)
+        own = running.method.deadline
+        seconds = self._call_seconds if own is UNSET else own
         error = own_error("timeout", f"{running.method.name} took longer than {seconds:g} s")
         self.statistics.handlers_timed_out += 1
         log.warning("handler of %s passed its deadline of %g s", running.method.name, seconds)
@@ -515,9 +517,13 @@ def _unknown_method(name: str) -> RpcError:
 
 if sys.version_info >= (3, 12):
 
-    def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+    def _start_task(
+        coroutine: Any, loop: asyncio.AbstractEventLoop, name: str
+    ) -> asyncio.Task[None]:
+        return asyncio.Task(coroutine, loop=loop, name=name, eager_start=True)
 else:
 
-    def _start_task(coroutine: Any, loop: asyncio.AbstractEventLoop) -> asyncio.Task[None]:
-        return loop.create_task(coroutine)
+    def _start_task(
+        coroutine: Any, loop: asyncio.AbstractEventLoop, name: str
+    ) -> asyncio.Task[None]:
+        return asyncio.Task(coroutine, loop=loop, name=name)

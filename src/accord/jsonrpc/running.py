@@ -57,13 +57,14 @@ class Running:
         source: Source,
         among: set[Running],
         seen: Observation | None,
+        work: Awaitable[Any],
     ) -> None:
         self.method = method
         self.id = id
         self.source = source
         self.deadline: float | None = None
         self.task: asyncio.Task[None] | None = None
-        self.work: Awaitable[Any] | None = None
+        self.work: Awaitable[Any] | None = work
         """What the task will await; None once it does."""
         self.answered = False
         self.answer: bytes | None = None
