@@ -43,6 +43,7 @@ CASES: Final = {
     "url_elicitation_required": Case(-32042, -32603, -32042),
     "message_too_large": Case(-32012, -32600, -32012, status=413),
     "rate_limited": Case(-32010, -32603, -32010, status=429),
+    "busy": Case(-32010, -32603, -32010, status=429),
     "authentication_failed": Case(-32051, -32603, -32051),
     "insufficient_permissions": Case(-32055, -32603, -32055, status=403),
     "invalid_request_state": Case(-32602, -32602, -32602),

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.codec import encode
+from accord.jsonrpc.codec import encode, encode_failure
+from accord.jsonrpc.errors import from_wire
 from accord.jsonrpc.messages import Id, Notification
 from accord.mcp.protocol.codes import CASES
 from accord.mcp.protocol.versions import Era
@@ -24,6 +25,8 @@ _IN_SESSIONS: Final = frozenset((403, 413, 429))
 
 
 class _Error(Struct):
+    code: int
+    message: str
     data: Any = UNSET
 
 
@@ -59,6 +62,18 @@ def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
         return OK
     scopes = data.get("scopes", ()) if case.status == 403 else ()
     return Status(case.status, tuple(map(str, scopes)) if isinstance(scopes, list) else ())
+
+
+def restated(answer: bytes, id: Id | UnsetType) -> bytes:
+    """An error with the code that the stateless era has for it: those who dispatch requests
+    do not know which era they serve."""
+    error = _decode(answer).error
+    reason = error.data.get("reason") if isinstance(error.data, dict) else None
+    case = CASES.get(reason) if isinstance(reason, str) else None
+    if case is None or error.code != case.handshake or error.code == case.stateless:
+        return answer
+    told = from_wire(case.stateless, error.message, error.data)
+    return encode_failure(None if id is UNSET else id, told)
 
 
 def notification(method: str, params: Any) -> bytes:

@@ -16,7 +16,7 @@ from accord.jsonrpc.running import Cancellable
 from accord.mcp.protocol.params import RequestId
 from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.http.answers import OK, notification, status_of
+from accord.mcp.server.http.answers import OK, notification, restated, status_of
 from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.link import LINK
 from accord.mcp.server.principal import Principal
@@ -107,7 +107,8 @@ class StatelessCall:
             if status is OK:
                 self._exchange.reply(data, headers=head.json)
             else:
-                self._endpoint.send_json(self._exchange, data, status, head.json)
+                told = restated(data, self._id)
+                self._endpoint.send_json(self._exchange, told, status, head.json)
         self._end()
 
     def settle(self, response: Success | Failure | Invalid) -> None:
