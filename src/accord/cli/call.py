@@ -18,7 +18,7 @@ from accord.cli import exits, schemes
 from accord.cli.batch import Item, read_batch
 from accord.cli.certificates import client_tls
 from accord.cli.exits import UsageError
-from accord.cli.flags import duration, header, size
+from accord.cli.flags import add_web_flags, duration, header, size
 from accord.cli.output import (
     describe,
     error_object,
@@ -91,15 +91,7 @@ def configure(parser: Parser) -> None:
         choices=("newline", "content-length"),
         help="how messages are told apart on a byte stream (default: newline)",
     )
-    add(
-        "--header",
-        metavar="'NAME: VALUE'",
-        action="append",
-        default=[],
-        help="send this header (ws, wss, http, https); can be repeated",
-    )
-    add("--ca", metavar="FILE", type=Path, help="trust the certificates in this file")
-    add("--insecure", action="store_true", help="trust any certificate")
+    add_web_flags(parser)
     add(
         "--answer",
         metavar="METHOD=JSON",

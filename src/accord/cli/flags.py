@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from itertools import pairwise
 from math import isfinite
+from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import FieldInfo, fields
@@ -49,6 +50,20 @@ def count(text: str, wanted: str = "a number, 0 or more") -> int:
 def size(text: str) -> int | None:
     """A number, None for `unlimited` or 0."""
     return None if text == "unlimited" else count(text, "a number, or unlimited") or None
+
+
+def add_web_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that tell how to be let in by a server, and whom to trust."""
+    add = parser.add_argument
+    add(
+        "--header",
+        metavar="'NAME: VALUE'",
+        action="append",
+        default=[],
+        help="send this header (ws, wss, http, https); can be repeated",
+    )
+    add("--ca", metavar="FILE", type=Path, help="trust the certificates in this file")
+    add("--insecure", action="store_true", help="trust any certificate")
 
 
 def header(text: str) -> tuple[str, str]:

@@ -9,7 +9,6 @@ import logging
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -18,7 +17,7 @@ import msgspec
 from accord.cli import exits, schemes
 from accord.cli.certificates import client_tls
 from accord.cli.exits import UsageError
-from accord.cli.flags import duration, header
+from accord.cli.flags import add_web_flags, duration, header
 from accord.cli.mcp_file import ServerFile
 from accord.cli.output import error_object, paint, print_error_line, print_line, printable
 from accord.cli.parser import Parser
@@ -39,16 +38,8 @@ def add_target(parser: Parser) -> None:
     """The argument TARGET, and the flags that tell how to get at it."""
     add = parser.add_argument
     add("target", metavar="TARGET", nargs="?", help="the server: a URL, a command or a file")
-    add(
-        "--header",
-        metavar="'NAME: VALUE'",
-        action="append",
-        default=[],
-        help="send this header (ws, wss, http, https); can be repeated",
-    )
     add("--token", help="send this bearer token (http, https)")
-    add("--ca", metavar="FILE", type=Path, help="trust the certificates in this file")
-    add("--insecure", action="store_true", help="trust any certificate")
+    add_web_flags(parser)
     add(
         "--protocol",
         metavar="VERSION",

@@ -18,7 +18,7 @@ from msgspec import Raw
 from accord.cli import schemes
 from accord.cli.certificates import client_tls
 from accord.cli.exits import UsageError
-from accord.cli.flags import header, seconds
+from accord.cli.flags import add_web_flags, header, seconds
 from accord.cli.parser import Parser
 from accord.jsonrpc.codec import REFUSALS
 from accord.jsonrpc.errors import ConnectError
@@ -39,15 +39,7 @@ def add_source(parser: Parser) -> None:
     """The argument DOC, and the flags that tell how to get at it."""
     add = parser.add_argument
     add("document", metavar="DOC", nargs="?", help="where the OpenRPC document is")
-    add(
-        "--header",
-        metavar="'NAME: VALUE'",
-        action="append",
-        default=[],
-        help="send this header (ws, wss, http, https); can be repeated",
-    )
-    add("--ca", metavar="FILE", type=Path, help="trust the certificates in this file")
-    add("--insecure", action="store_true", help="trust any certificate")
+    add_web_flags(parser)
     add(
         "--timeout",
         metavar="SECONDS",

@@ -5,8 +5,9 @@ The names that most programs need. They are loaded when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from accord.lazy_names import lazy
 
 _HOMES = {
     "Accepted": "accord.mcp.server.questions",
@@ -49,14 +50,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'accord.mcp' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
+__getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.mcp.client.client import (

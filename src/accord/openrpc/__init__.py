@@ -5,8 +5,9 @@ The names that most programs need are loaded when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from accord.lazy_names import lazy
 
 _HOMES = {
     "About": "accord.jsonrpc.about",
@@ -26,18 +27,7 @@ _HOMES = {
 __all__ = [*_HOMES]  # noqa: PLE0604 - every key is a str
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'accord.openrpc' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
+__getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.jsonrpc.about import (

@@ -8,9 +8,10 @@ import gc
 import logging
 import signal
 from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import astuple
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -256,23 +257,43 @@ def run(
     **options: Any,
 ) -> None:
     """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
+    run_until_stopped(lambda: serve(router, url, **options), on_listen)
+
+
+class Closable(Protocol):
+    """Something that is served, and may end by itself."""
+
+    async def wait_closed(self) -> None: ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+def run_until_stopped(
+    begin: Callable[[], AbstractAsyncContextManager[C]], on_listen: Callable[[C], None] | None
+) -> None:
+    """Have `begin` served until SIGINT, SIGTERM or its own end. Uses uvloop if installed."""
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        async with serve(router, url, **options) as server:
+        stop = asyncio.Event()
+        async with begin() as serving:
             for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, server._ended)
+                loop.add_signal_handler(number, stop.set)
             if on_listen is not None:
-                on_listen(server)
+                on_listen(serving)
             gc.collect()
             gc.freeze()  # what is there now stays: later collections need not look at it
-            await server.wait_closed()
+            ended = [loop.create_task(stop.wait()), loop.create_task(serving.wait_closed())]
+            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.cancel()
 
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(main())
 
 
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """Makes uvloop's event loops where it is installed."""
     with contextlib.suppress(ImportError):
         import uvloop

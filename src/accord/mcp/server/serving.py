@@ -4,8 +4,6 @@ transports of JSON-RPC, whose connections carry messages both ways."""
 from __future__ import annotations
 
 import asyncio
-import gc
-import signal
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -20,7 +18,7 @@ from accord.mcp.server.principal import Principal
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
 from accord.transports.options import Options
-from accord.transports.serve import LAST_WORDS_SECONDS, loop_factory, serve as serve_router
+from accord.transports.serve import LAST_WORDS_SECONDS, run_until_stopped, serve as serve_router
 
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator
@@ -253,24 +251,7 @@ def run(
     **options: Any,
 ) -> None:
     """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        stop = asyncio.Event()
-        async with serve(server, url, **options) as serving:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, stop.set)
-            if on_listen is not None:
-                on_listen(serving)
-            gc.collect()
-            gc.freeze()  # what is there now stays: later collections need not look at it
-            ended = [loop.create_task(stop.wait()), loop.create_task(serving.wait_closed())]
-            await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended:
-                task.cancel()
-
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(main())
+    run_until_stopped(lambda: serve(server, url, **options), on_listen)
 
 
 def limits_for(scheme: str, limits: Limits | None) -> Limits:

@@ -96,21 +96,9 @@ class Admission:
         )
 
     def _preflight(self, asked: Asked) -> Reply | None:
-        """The answer to a browser that asks whether a page may ask (Fetch, section 4.8)."""
         if asked.method != b"OPTIONS" or self._origins is None:
             return None
-        fields = Fields(asked.pairs)
-        if "origin" not in fields or "access-control-request-method" not in fields:
-            return None
-        names = fields.get("access-control-request-headers", "content-type")
-        if _TOKENS.fullmatch(names) is None:
-            return None
-        lines = (
-            f"access-control-allow-methods: {self._methods(asked.place)}\r\n"
-            f"access-control-allow-headers: {names}\r\n"
-            "access-control-max-age: 600\r\n"
-        )
-        return Reply(204, lines.encode("ascii"))
+        return preflight(Fields(asked.pairs), self._methods(asked.place))
 
     def _wrong_method(self, place: str) -> Reply:
         preflights = "" if self._origins is None else ", OPTIONS"
@@ -126,6 +114,22 @@ class Admission:
     def _methods(self, place: str) -> str:
         methods = ["POST"] if place == ENDPOINT else []
         return ", ".join(methods + ["GET", "HEAD"] * (place in self._pages))
+
+
+def preflight(fields: Fields, methods: str) -> Reply | None:
+    """The answer to a browser that asks whether a page may ask (Fetch, section 4.8); None for
+    any other OPTIONS."""
+    if "origin" not in fields or "access-control-request-method" not in fields:
+        return None
+    names = fields.get("access-control-request-headers", "content-type")
+    if _TOKENS.fullmatch(names) is None:
+        return None
+    lines = (
+        f"access-control-allow-methods: {methods}\r\n"
+        f"access-control-allow-headers: {names}\r\n"
+        "access-control-max-age: 600\r\n"
+    )
+    return Reply(204, lines.encode("ascii"))
 
 
 def nothing_here(endpoint: str) -> Reply:

@@ -5,8 +5,9 @@ The names that applications need. Modules are loaded when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from accord.lazy_names import lazy
 
 _HOMES = {
     "AuthorizationError": "accord.mcp.client.auth.errors",
@@ -27,14 +28,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'accord.mcp.client.auth' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
+__getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.mcp.client.auth.assertions import (

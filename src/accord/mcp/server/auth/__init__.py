@@ -14,8 +14,9 @@ loaded when first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from accord.lazy_names import lazy
 
 _HOMES = {
     "Authenticator": "accord.mcp.server.auth.authenticator",
@@ -32,14 +33,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'accord.mcp.server.auth' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
+__getattr__, __dir__ = lazy(__name__, _HOMES)
 
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator as Authenticator

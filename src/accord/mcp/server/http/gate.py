@@ -17,6 +17,7 @@ from accord.jsonrpc.errors import own_error
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.headers import SESSION, VERSION
 from accord.mcp.protocol.versions import era
+from accord.transports.http.admission import preflight
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.origins import is_loopback, origin_allowed
 from accord.transports.web.app import JSON, WebRequest
@@ -29,7 +30,6 @@ MESSAGES_PLACE: Final = "messages/"
 _EXPOSED: Final = b"access-control-expose-headers: Mcp-Session-Id, WWW-Authenticate\r\n"
 _MEDIA_TYPE: Final = re.compile(r"application/json[ \t]*(?:;[ -~\t]*)?", re.IGNORECASE)
 _CHARSET: Final = re.compile(r';[ \t]*charset[ \t]*=[ \t]*"?([^";, \t]*)', re.IGNORECASE)
-_TOKENS: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
 _METHODS: Final[Mapping[Route, tuple[str, ...]]] = {
     "endpoint": ("POST", "GET", "DELETE"),
     "sse": ("GET",),
@@ -156,21 +156,10 @@ class Gate:
         )
 
     def _preflight(self, request: WebRequest, methods: tuple[str, ...]) -> Reply | None:
-        """The answer to a browser that asks whether a page may ask (Fetch, section 4.8)."""
-        fields = request.fields
         if request.method != "OPTIONS" or self._origins is None:
             return None
-        if "origin" not in fields or "access-control-request-method" not in fields:
-            return None
-        names = fields.get("access-control-request-headers", "content-type")
-        if _TOKENS.fullmatch(names) is None:
-            return None
-        lines = (
-            f"access-control-allow-methods: {', '.join(methods)}\r\n"
-            f"access-control-allow-headers: {names}\r\n"
-            "access-control-max-age: 600\r\n"
-        )
-        return Reply(204, lines.encode("ascii") + self._cors(request))
+        reply = preflight(request.fields, ", ".join(methods))
+        return None if reply is None else reply.adding(self._cors(request))
 
 
 def refusal_body(message: str) -> bytes:
