@@ -10,13 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from accord.store import StoreError, Transaction, open_store
+from accord.store import Store, StoreError, Transaction, open_store
 from accord.store.errors import UnavailableError
 from accord.store.wake import WakeFolder
 
 
 def url(folder: Path) -> str:
     return f"sqlite://{folder}/store.db"
+
+
+async def _opened(url: str) -> Store:
+    return await open_store(url)
 
 
 async def test_nobody_else_can_read_the_files(tmp_path: Path) -> None:
@@ -35,6 +39,13 @@ async def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_text("no database" * 100)
     with pytest.raises(StoreError, match="not a database"):
         await open_store(url(tmp_path))
+
+
+async def test_many_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
+    for number in range(10):
+        new = f"sqlite://{tmp_path}/{number}.db"
+        stores = await asyncio.gather(*(_opened(new) for _ in range(6)))
+        await asyncio.gather(*(store.close() for store in stores))
 
 
 async def test_a_transaction_waits_for_nothing_else(tmp_path: Path) -> None:

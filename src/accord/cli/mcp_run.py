@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from tempfile import TemporaryDirectory
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from accord.cli import exits
 from accord.cli.exits import UsageError
+from accord.cli.flags import count
 from accord.cli.mcp_file import ServerFile, load_server, messages_only
 from accord.cli.output import print_line
 from accord.cli.parser import Parser
+from accord.cli.workers import OnListen, run_workers
 from accord.mcp.server.server import Server
+from accord.store import StoreError, open_store
 
 USAGE: Final = "accord mcp run FILE[:NAME] [--stdio | --http HOST:PORT/PATH] [options]"
 
@@ -25,7 +33,7 @@ tools print goes to stderr. The server ends when stdin does.
 
 examples:
   accord mcp run server.py
-  accord mcp run server.py:weather --http 127.0.0.1:8000/mcp
+  accord mcp run server.py:weather --http 127.0.0.1:8000/mcp --workers 2
 """
 
 DEFAULT_PATH: Final = "/mcp"
@@ -39,6 +47,19 @@ def configure(parser: Parser) -> None:
         "--http",
         metavar="HOST:PORT/PATH",
         help=f"serve there instead; port 0 picks a free one, the path is {DEFAULT_PATH} by default",
+    )
+    add(
+        "--workers",
+        metavar="N",
+        type=count,
+        default=1,
+        help="processes that share the port, with --http (default: 1)",
+    )
+    add(
+        "--store",
+        metavar="URL",
+        help="where processes keep what they share, with --http: sqlite:///PATH or postgresql://… "
+        "(default: a file of their own)",
     )
     add(
         "--codes",
@@ -55,22 +76,66 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     level = logging.DEBUG if arguments.debug else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
-    if arguments.stdio and arguments.http is not None:
-        raise UsageError("either --stdio or --http, not both")
+    _check(arguments)
     file = ServerFile.read(arguments.file)
     if arguments.http is None:
-        return _run_stdio(file, arguments)
+        with messages_only():
+            server = _server(file, arguments)
+        server.run("stdio:", debug=arguments.debug)
+        return exits.OK
     url = _url(arguments.http)
+    # Run before there are workers: they have it from their parent, and what is wrong is said once.
     server = _server(file, arguments)
-    server.run(url, debug=arguments.debug, on_listen=lambda serving: _announce(server, serving.url))
-    return exits.OK
+    with _store(arguments) as store:
+        return _serve(server, url, store, arguments)
 
 
-def _run_stdio(file: ServerFile, arguments: argparse.Namespace) -> int:
-    with messages_only():
-        server = _server(file, arguments)
-    server.run("stdio:", debug=arguments.debug)
-    return exits.OK
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.stdio and arguments.http is not None:
+        raise UsageError("either --stdio or --http, not both")
+    if arguments.workers < 1:
+        raise UsageError("--workers must be at least 1")
+    if arguments.http is None and (arguments.workers > 1 or arguments.store is not None):
+        raise UsageError("--workers and --store are for --http")
+
+
+def _serve(server: Server, url: str, store: str | None, arguments: argparse.Namespace) -> int:
+    options = {"debug": arguments.debug, "shared": store}
+    announce = partial(_announce, server)
+    if arguments.workers == 1:
+        server.run(url, on_listen=lambda serving: announce(serving.url), **options)
+        return exits.OK
+
+    def serve_one(url: str, on_listen: OnListen) -> None:
+        server.run(url, on_listen=on_listen, reuse_port=True, **options)
+
+    return run_workers(url, arguments.workers, serve_one, announce)
+
+
+@contextmanager
+def _store(arguments: argparse.Namespace) -> Iterator[str | None]:
+    """The URL of the store that processes share; None where there is nothing to share."""
+    if arguments.store is not None:
+        _try_store(arguments.store)
+        yield arguments.store
+    elif arguments.workers > 1:
+        with TemporaryDirectory(prefix="accord-mcp-") as folder:
+            yield f"sqlite://{quote(folder)}/shared.db"
+    else:
+        yield None
+
+
+def _try_store(url: str) -> None:
+    """Say at once what is wrong with a store. Raises `UsageError`."""
+
+    async def open_and_close() -> None:
+        async with open_store(url):
+            pass
+
+    try:
+        asyncio.run(open_and_close())
+    except (StoreError, ValueError) as error:
+        raise UsageError(f"--store: {error}") from None
 
 
 def _server(file: ServerFile, arguments: argparse.Namespace) -> Server:

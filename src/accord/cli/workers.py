@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -27,12 +27,21 @@ from msgspec import Struct
 from accord.cli import exits
 from accord.cli.output import complain
 from accord.jsonrpc.errors import ConnectError, TransportError
-from accord.transports.serve import Server
 from accord.transports.urls import shown
 
 log = logging.getLogger("accord.cli")
 
-OnListen: TypeAlias = Callable[[Server], None]
+
+class Serving(Protocol):
+    """What a worker serves."""
+
+    @property
+    def url(self) -> str: ...
+
+    async def close(self) -> None: ...
+
+
+OnListen: TypeAlias = Callable[[Serving], None]
 ServeOne: TypeAlias = Callable[[str, OnListen], None]
 """Serves a URL until told to stop; calls back once it listens."""
 
@@ -160,7 +169,7 @@ def _run_child(serve: Callable[[OnListen], None], report: int, lifeline: int) ->
         os._exit(code)
 
 
-def _on_listen(server: Server, *, report: int, lifeline: int) -> None:
+def _on_listen(server: Serving, *, report: int, lifeline: int) -> None:
     loop = asyncio.get_running_loop()
     closing: set[asyncio.Task[None]] = set()
 

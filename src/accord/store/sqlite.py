@@ -57,7 +57,9 @@ class SqliteStore:
             self._wake = WakeFolder(path.with_name(f"{path.name}.wake"))
         except OSError as error:
             raise UnavailableError(f"cannot open {path}: {error.strerror}") from None
-        self._writer = _Writer(partial(_connect, path, durable=durable), self._wake.notify)
+        # SQLite does not wait for another that makes the same new file a WAL one.
+        with self._wake.alone():
+            self._writer = _Writer(partial(_connect, path, durable=durable), self._wake.notify)
         self._reading = threading.local()
         self._readers = ThreadPoolExecutor(READERS, "accord-store-reader")
         self._connections: list[sqlite3.Connection] = []

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import os
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,16 @@ class WakeFolder:
     def __init__(self, path: Path) -> None:
         self._path = path
         path.mkdir(mode=0o700, exist_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keeps other processes out of the same block; waits for them."""
+        fd = os.open(self._path, os.O_RDONLY)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
 
     def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
         """Have `hear` called on the running loop; call what this gives to stop."""

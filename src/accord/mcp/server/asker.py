@@ -27,7 +27,14 @@ class Asker:
         self.elicitations = Elicitations()
         self.profile: Profile = profile
         self.timeout = timeout
+        self._has_keys = bool(state_keys)
+        self._state_seconds = state_seconds
         self._seal = StateSeal(state_keys, seconds=state_seconds)
+
+    def share_key(self, key: bytes) -> None:
+        """Seal by the key that other processes have too, unless some were given."""
+        if not self._has_keys:
+            self._seal = StateSeal([key], seconds=self._state_seconds)
 
     def begin(self, incoming: Incoming, params: AnswerableParams) -> Asking:
         """The way to ask for one request. Raises RpcError for state that is not its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from accord.mcp.server.link import Link
@@ -17,6 +18,8 @@ class Elicitations:
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
         self._sessions: set[Session] = set()
+        self.on_unknown: Callable[[str], None] | None = None
+        """Called with the id of one that another process may know of."""
 
     def __len__(self) -> int:
         return len(self._links)
@@ -33,9 +36,15 @@ class Elicitations:
     def complete(self, id: str) -> None:
         """Tell the client that asked, and no other, that the user is done. Unknown ids are
         ignored: the client may be gone, or of an era without this notification."""
+        if not self.complete_here(id) and self.on_unknown is not None:
+            self.on_unknown(id)
+
+    def complete_here(self, id: str) -> bool:
+        """The same where it is known; whether it is."""
         link = self._links.pop(id, None)
         if link is not None:
             link.announce("notifications/elicitation/complete", {"elicitationId": id})
+        return link is not None
 
     def _forget(self, session: Session) -> None:
         self._sessions.discard(session)

@@ -65,6 +65,9 @@ class Listeners:
         """Have `tell` called at once, in whatever thread, with everything that is told here."""
         self._others.append(tell)
 
+    def stop_passing_on(self, tell: Callable[[Change], None]) -> None:
+        self._others.remove(tell)
+
     def tell(self, change: Change) -> None:
         """Let all who listen hear of `change`, each on its loop, in a turn that comes."""
         for tell in tuple(self._others):

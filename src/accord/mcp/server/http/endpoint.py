@@ -50,6 +50,7 @@ from accord.mcp.server.http.events import EventStore, MemoryEvents
 from accord.mcp.server.http.gate import Gate, McpHead
 from accord.mcp.server.http.handshake import Handshake
 from accord.mcp.server.http.header_check import HeaderCheck
+from accord.mcp.server.http.http_session import Others
 from accord.mcp.server.http.old_sse import OldSse
 from accord.mcp.server.http.pulse import Pulse
 from accord.mcp.server.http.refusals import bad_id, invalid
@@ -70,6 +71,8 @@ HTTP_LIMITS: Final = Limits(
     max_message_bytes=50 * MIB, max_queued_bytes=64 * MIB, max_in_flight=10_000
 )
 PULSE_SECONDS: Final = 15.0
+SAVE_SECONDS: Final = 1.0
+"""How long changes of sessions are waited for, at least, when the endpoint closes."""
 
 _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
 """What only clients of the stateless era ask for."""
@@ -85,6 +88,8 @@ class McpEndpoint:
     take them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below
     the path. `plain_refusals` sends errors for want of permissions with status 200, for clients
     that throw the body of a 403 away. `pages` are answered for their paths, wherever they are.
+    `shared` is the URL of a store (`accord.store`) that several processes keep their sessions,
+    streams and tasks in, so that each can serve the clients of all.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class McpEndpoint:
         batches: bool = True,
         plain_refusals: bool = False,
         old_sse: bool = False,
+        shared: str | None = None,
         pulse_seconds: float = PULSE_SECONDS,
         pages: Mapping[str, Callable[[WebRequest], Reply]] | None = None,
         threads: ThreadPool | None = None,
@@ -112,6 +118,12 @@ class McpEndpoint:
         self.limits = limits
         self.sessions: Sessions = MemorySessions(session_limits) if sessions is None else sessions
         self.events: EventStore = MemoryEvents() if events is None else events
+        self.others: Others | None = None
+        """The other processes that serve the same sessions."""
+        self.session_limits = SessionLimits() if session_limits is None else session_limits
+        self._shared = shared
+        if shared is not None and (old_sse or sessions is not None or events is not None):
+            raise ValueError("`shared` keeps sessions and events itself, and none of HTTP+SSE")
         self.pulse = Pulse(pulse_seconds, self._sweep)
         self.statistics = Statistics()
         self._gate = Gate(origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake)
@@ -130,6 +142,8 @@ class McpEndpoint:
         self._living = AsyncExitStack()
         self.dispatcher: Dispatcher
         self._tasks: set[asyncio.Task[None]] = set()
+        self._finishing: set[asyncio.Task[None]] = set()
+        """What is to be finished before the endpoint closes."""
         self._old_sse = OldSse(self, self._dispatch)
         self._handshake = Handshake(self, batches=batches)
         self._headers = HeaderCheck(server)
@@ -189,14 +203,27 @@ class McpEndpoint:
     async def _start(self, loop: asyncio.AbstractEventLoop) -> None:
         self._living = AsyncExitStack()
         try:
+            await self._share()
             await self._living.enter_async_context(self.server.running())
             self.dispatcher = Dispatcher(
                 self.server.router, limits=self.limits, statistics=self.statistics, **self._dispatch
             )
             self.pulse.stop()
             self._loop = loop
+        except BaseException:
+            await self._living.aclose()
+            raise
         finally:
             self._starting = None
+
+    async def _share(self) -> None:
+        """Begin to share with other processes what they all serve."""
+        if self._shared is None:
+            return
+        from accord.mcp.server.shared.shared import Shared
+
+        shared = await self._living.enter_async_context(Shared(self, self._shared))
+        self.sessions, self.events, self.others = shared.sessions, shared.events, shared.others
 
     def handle(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
         if self._loop is asyncio.get_running_loop():
@@ -223,6 +250,8 @@ class McpEndpoint:
         self.server.closing.set()
         if self._loop is not None:
             await self.dispatcher.drain(drain)
+        if self._finishing:
+            await asyncio.wait(self._finishing, timeout=max(drain, SAVE_SECONDS))
         self.sessions.end_all()
         self._old_sse.close()
         self.pulse.stop()
@@ -311,6 +340,23 @@ class McpEndpoint:
         arrival.refuse(400, message.error, UNSET if message.response else message.id)
 
     # Around all of this
+
+    def after(self, done: Awaitable[None] | None, proceed: Callable[[], None]) -> None:
+        """Go on when something that may take its time is done, whoever has left meanwhile."""
+        if done is None:
+            proceed()
+            return
+
+        async def wait() -> None:
+            try:
+                await done
+            except Exception:
+                log.exception("a session could not be kept")
+            proceed()
+
+        task = asyncio.get_running_loop().create_task(wait())
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
 
     def then(
         self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange

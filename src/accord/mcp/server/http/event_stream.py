@@ -72,8 +72,17 @@ class EventStream:
     def reconnect(self, connection: Stream, missed: Sequence[Event]) -> None:
         """The same for a client that comes back, and has missed these events."""
         self._attach(connection)
-        for event in missed:
-            connection.write(encode_event(event.data, id=event_id(self.number, event.number)))
+        self.relay(missed, False)
+
+    def relay(self, events: Sequence[Event], is_last: bool) -> None:
+        """Send what another process said on this stream."""
+        if self._connection is not None:
+            for event in events:
+                self._connection.write(
+                    encode_event(event.data, id=event_id(self.number, event.number))
+                )
+            if is_last:
+                self.disconnect()
 
     def _attach(self, connection: Stream) -> None:
         self.disconnect()

@@ -7,10 +7,12 @@ cannot resume its stream. Another store can keep them for several processes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
+
+from accord.jsonrpc.messages import Id
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_EVENTS: Final = 50_000
@@ -24,15 +26,41 @@ class Event(Struct, frozen=True, gc=False):
     data: bytes
 
 
+Relay: TypeAlias = Callable[[Sequence[Event], bool], None]
+"""Takes the next events of a stream, and whether they are the last."""
+
+
+class Elsewhere(Struct, frozen=True):
+    """A stream that goes on in another process."""
+
+    events: Sequence[Event]
+    """What the client has missed."""
+    follow: Callable[[Relay], Callable[[], None]]
+    """Has a function called with all that comes after them; call what it gives to stop."""
+
+
+class Orphaned(Struct, frozen=True):
+    """A stream of announcements whose process is gone: others announce from now on."""
+
+    events: Sequence[Event]
+
+
+Found: TypeAlias = Sequence[Event] | Elsewhere | Orphaned | None
+
+
 class EventStore(Protocol):
     """Keeps the events of streams. Streams are numbered within their session."""
+
+    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
+        """A stream begins, on which these requests are answered; none for announcements."""
+
+    def closed(self, session: str, stream: int) -> None:
+        """Everything was said on a stream."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         """Keep an event. Never blocks."""
 
-    def after(
-        self, session: str, stream: int, number: int
-    ) -> Sequence[Event] | None | Awaitable[Sequence[Event] | None]:
+    def after(self, session: str, stream: int, number: int) -> Found | Awaitable[Found]:
         """The events of a stream that came after `number`; None if they are not all known."""
 
     def forget(self, session: str) -> None:
@@ -57,6 +85,12 @@ class MemoryEvents:
         """How many bytes are kept."""
         self.count = 0
         """How many events are kept."""
+
+    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
+        """Nothing is known of a stream but its events."""
+
+    def closed(self, session: str, stream: int) -> None:
+        """They stay, for a client that lost the last of them."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         kept = self._sessions.get(session)

@@ -9,10 +9,11 @@ from msgspec import UNSET
 
 from accord.jsonrpc.codec import Envelope, encode_failure
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
+from accord.mcp.protocol.sse import encode_event
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
 from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.event_stream import parse_event_id
-from accord.mcp.server.http.events import Event
+from accord.mcp.server.http.event_stream import event_id, parse_event_id
+from accord.mcp.server.http.events import Elsewhere, Event, Found, Orphaned
 from accord.mcp.server.http.http_session import HttpSession
 from accord.mcp.server.http.post import Post
 from accord.mcp.server.http.refusals import (
@@ -80,8 +81,11 @@ class Handshake:
         """DELETE."""
 
         def use(session: HttpSession) -> None:
-            self._endpoint.sessions.end(session)
-            arrival.exchange.reply(b"", status=204, headers=arrival.head.lines)
+            ending = self._endpoint.sessions.end(session)
+            self._endpoint.after(
+                ending,
+                lambda: arrival.exchange.reply(b"", status=204, headers=arrival.head.lines),
+            )
 
         self._in_session(arrival, use)
 
@@ -114,21 +118,30 @@ class Handshake:
     # Messages
 
     def _initialize(self, arrival: Arrival, what: Envelope) -> None:
-        if what.id is UNSET:
+        id = what.id
+        if id is UNSET:
             arrival.refuse(400, invalid("initialize is a request"))
-        elif not self._endpoint.sessions.has_room(arrival.principal):
-            arrival.refuse(503, too_many_sessions(), what.id, _RETRY)
-        else:
+            return
+
+        def begin(has_room: bool) -> None:
+            if not has_room:
+                arrival.refuse(503, too_many_sessions(), id, _RETRY)
+                return
             self._endpoint.pulse.start()
-            session = HttpSession(self._endpoint, new_id(), arrival.principal)
-            call = InitializeCall(Post(session, arrival), what.id)
+            session = HttpSession(
+                self._endpoint, new_id(), arrival.principal, self._endpoint.others
+            )
+            call = InitializeCall(Post(session, arrival), id)
             self._serve(call, cast(str, what.method), what.params)
+
+        room = self._endpoint.sessions.has_room(arrival.principal)
+        self._endpoint.then(room, begin, arrival.exchange)
 
     def _take_in(self, arrival: Arrival, session: HttpSession, what: Envelope) -> None:
         method = cast(str, what.method)
         if what.id is UNSET:
             self._hear(arrival, session, method, what.params)
-            arrival.accept()
+            self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
         elif session.serves(what.id):
             arrival.refuse(400, id_in_use(), what.id)
         else:
@@ -151,7 +164,7 @@ class Handshake:
             return
         requests = self._requests_in(arrival, session, messages)
         if not requests:
-            arrival.accept()
+            self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
             return
         post = Post(session, arrival, batch=len(requests))
         calls = []
@@ -192,10 +205,23 @@ class Handshake:
 
     # Streams
 
-    def _announce_to(self, arrival: Arrival, session: HttpSession) -> None:
+    def _announce_to(
+        self, arrival: Arrival, session: HttpSession, missed: Sequence[Event] = (), of: int = 0
+    ) -> None:
+        """Announce to this client from here on; it has missed some events of another stream."""
+        listens = self._endpoint.sessions.listens(session)
+        self._endpoint.after(
+            listens, lambda: self._connect_announcements(arrival, session, missed, of)
+        )
+
+    def _connect_announcements(
+        self, arrival: Arrival, session: HttpSession, missed: Sequence[Event], of: int
+    ) -> None:
         connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
         stream = session.listen()
         arrival.exchange.on_gone = lambda: stream.lost(connection)
+        for event in missed:
+            connection.write(encode_event(event.data, id=event_id(of, event.number)))
         stream.connect(connection)
 
     def _find_stream(self, arrival: Arrival, session: HttpSession, last: str) -> None:
@@ -205,7 +231,7 @@ class Handshake:
             return
         number, after = place
 
-        def resume(missed: Sequence[Event] | None) -> None:
+        def resume(missed: Found) -> None:
             self._resume(arrival, session, number, missed)
 
         live = None if session.streams is None else session.streams.get(number)
@@ -215,15 +241,26 @@ class Handshake:
             missed = self._endpoint.events.after(session.id, number, after)
             self._endpoint.then(missed, resume, arrival.exchange)
 
-    def _resume(
-        self, arrival: Arrival, session: HttpSession, number: int, missed: Sequence[Event] | None
-    ) -> None:
-        if missed is None:
+    def _resume(self, arrival: Arrival, session: HttpSession, number: int, found: Found) -> None:
+        if found is None:
             arrival.refuse(400, unknown_event())
+            return
+        if isinstance(found, Orphaned):
+            self._announce_to(arrival, session, found.events, number)
             return
         connection = arrival.exchange.stream(headers=EVENT_STREAM + arrival.head.lines)
         stream = session.stream(number)
         arrival.exchange.on_gone = lambda: stream.lost(connection)
-        stream.reconnect(connection, missed)
+        if isinstance(found, Elsewhere):
+            stream.reconnect(connection, found.events)
+            stop = found.follow(stream.relay)
+
+            def gone() -> None:
+                stream.lost(connection)
+                stop()
+
+            arrival.exchange.on_gone = gone
+            return
+        stream.reconnect(connection, found)
         if stream.is_over:
             stream.disconnect()

@@ -6,13 +6,14 @@ Costs little while nothing happens: everything but its state is made when first 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.calls import Calls
 from accord.jsonrpc.errors import ConnectionClosedError, ConnectionLostError
+from accord.jsonrpc.ids import Counter
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success, id_key
 from accord.jsonrpc.session import Session as Asked
 from accord.mcp.protocol.params import CancelledParams, RequestId
@@ -27,8 +28,29 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANNOUNCEMENTS = 0
-"""The number of the stream for what belongs to no request."""
+SPAN: Final = 1_000_000_000
+"""How many streams, and how many requests to its client, a process numbers in one session. Those
+of a process begin at a multiple of it; the first is the stream for what belongs to no request."""
+
+
+class Others(Protocol):
+    """Other processes that serve the same sessions."""
+
+    @property
+    def number(self) -> int:
+        """The number of this process among them."""
+
+    def listen_to(self, session: HttpSession) -> bool:
+        """Whether the client listens for announcements of another process."""
+
+    def say(self, session: HttpSession, data: bytes) -> None:
+        """Have that process announce a message."""
+
+    def settle(self, session: HttpSession, response: Success | Failure) -> None:
+        """Hand a client's answer to the process that waits for it."""
+
+    def cancel(self, session: HttpSession, id: RequestId) -> None:
+        """Stop a request that another process serves."""
 
 
 class HttpSession:
@@ -43,6 +65,7 @@ class HttpSession:
         "calls",
         "endpoint",
         "id",
+        "others",
         "over",
         "owner",
         "state",
@@ -50,8 +73,15 @@ class HttpSession:
         "used",
     )
 
-    def __init__(self, endpoint: McpEndpoint, id: str, principal: Principal | None) -> None:
+    def __init__(
+        self,
+        endpoint: McpEndpoint,
+        id: str,
+        principal: Principal | None,
+        others: Others | None = None,
+    ) -> None:
         self.endpoint = endpoint
+        self.others = others
         self.id = id
         self.owner = principal
         """Who began it: nobody else may use it."""
@@ -65,9 +95,13 @@ class HttpSession:
         self.announcements: EventStream | None = None
         """The stream of what belongs to no request, once the client has asked for it."""
         self.over = False
-        self._numbered = ANNOUNCEMENTS
+        self._numbered = self._first
         self._asked: Calls | None = None
         self._ends: list[Callable[[], None]] | None = None
+
+    @property
+    def _first(self) -> int:
+        return 0 if self.others is None else self.others.number * SPAN
 
     @property
     def is_busy(self) -> bool:
@@ -98,18 +132,20 @@ class HttpSession:
         call = None if self.calls is None else self.calls.get(id_key(id))
         if call is not None:
             call.abandon()
+        elif self.others is not None:
+            self.others.cancel(self, id)
 
     # Streams
 
-    def new_stream(self) -> EventStream:
-        """A stream for the answer to a POST."""
+    def new_stream(self, requests: Sequence[Id]) -> EventStream:
+        """A stream for the answers to a POST."""
         self._numbered += 1
-        return self._keep(EventStream(self, self._numbered))
+        return self._keep(EventStream(self, self._numbered), requests)
 
     def listen(self) -> EventStream:
         """The stream of what belongs to no request."""
         if self.announcements is None:
-            self.announcements = self._keep(EventStream(self, ANNOUNCEMENTS))
+            self.announcements = self._keep(EventStream(self, self._first), ())
         return self.announcements
 
     def stream(self, number: int) -> EventStream:
@@ -120,15 +156,32 @@ class HttpSession:
     def end_stream(self, stream: EventStream) -> None:
         """Everything was said on this stream."""
         stream.disconnect()
-        if self.streams is not None:
-            self.streams.pop(stream.number, None)
+        if self.streams is not None and self.streams.pop(stream.number, None) is not None:
+            self.endpoint.events.closed(self.id, stream.number)
 
     def announce(self, method: str, params: Any) -> None:
-        """Say what belongs to no request; to nobody where nobody ever listened."""
+        """Say what belongs to no request; to nobody where nobody listened to this process."""
         if self.announcements is not None:
             self.announcements.send(notification(method, params))
 
-    def _keep(self, stream: EventStream) -> EventStream:
+    def announce_anywhere(self, data: bytes) -> bool:
+        """Say what belongs to no request from wherever the client listens; whether it does."""
+        if self.announcements is not None:
+            self.announcements.send(data)
+            return True
+        if self.others is None or not self.others.listen_to(self):
+            return False
+        self.others.say(self, data)
+        return True
+
+    def stop_announcing(self) -> None:
+        """Another process announces from now on."""
+        if self.announcements is not None:
+            self.end_stream(self.announcements)
+            self.announcements = None
+
+    def _keep(self, stream: EventStream, requests: Sequence[Id]) -> EventStream:
+        self.endpoint.events.opened(self.id, stream.number, requests)
         if self.streams is None:
             self.streams = {}
         self.streams[stream.number] = stream
@@ -147,7 +200,9 @@ class HttpSession:
     ) -> T:
         """Have a request sent by `send`, and wait for the answer."""
         if self._asked is None:
-            self._asked = Calls(Asked(limits=self.endpoint.limits), timeout=timeout)
+            ids = Counter(first=self._first + 1)
+            asked = Asked(limits=self.endpoint.limits, next_id=ids)
+            self._asked = Calls(asked, timeout=timeout)
         call, data = self._asked.prepare(
             method, params, timeout=timeout, longest=None, idempotent=False, message=None
         )
@@ -169,6 +224,11 @@ class HttpSession:
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         """Take a client's answer."""
+        if self.others is not None and not isinstance(response, Invalid):
+            id = response.id
+            if isinstance(id, int) and id // SPAN != self.others.number:
+                self.others.settle(self, response)
+                return
         if self._asked is not None:
             self._asked.settle(response)
 
@@ -181,6 +241,14 @@ class HttpSession:
 
     def end(self) -> None:
         """The session is over: nothing of it stays."""
+        self.leave()
+        ends, self._ends = self._ends, None
+        for callback in ends or ():
+            callback()
+        self.endpoint.events.forget(self.id)
+
+    def leave(self) -> None:
+        """Nothing of the session goes on in this process."""
         self.over = True
         for call in tuple((self.calls or {}).values()):
             call.abandon()
@@ -189,7 +257,3 @@ class HttpSession:
         self.announcements = None
         if self._asked is not None:
             self._asked.lose(ConnectionClosedError)
-        ends, self._ends = self._ends, None
-        for callback in ends or ():
-            callback()
-        self.endpoint.events.forget(self.id)

@@ -36,6 +36,7 @@ class Post:
         "_waiting",
         "arrival",
         "lines",
+        "requests",
         "session",
     )
 
@@ -44,6 +45,8 @@ class Post:
         self.arrival = arrival
         self.lines = b""
         """Further header lines of an answer that is JSON."""
+        self.requests: list[Id] = []
+        """The ids of the requests in it."""
         self._exchange: Exchange | None = arrival.exchange
         self._batch = bool(batch)
         self._beaten = False
@@ -122,7 +125,7 @@ class Post:
 
     def _open(self) -> EventStream:
         if self._stream is None:
-            self._stream = self.session.new_stream()
+            self._stream = self.session.new_stream(self.requests)
             if self._exchange is not None:
                 self._connection = self._exchange.stream(
                     headers=EVENT_STREAM + self.arrival.head.lines

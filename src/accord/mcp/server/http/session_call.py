@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from msgspec import UnsetType
@@ -49,9 +50,8 @@ class SessionLink:
 
     def _say(self, data: bytes) -> None:
         """Send a message that has no better place. Raises ConnectionLostError."""
-        if self._session.announcements is None:
+        if not self._session.announce_anywhere(data):
             raise ConnectionLostError("the client does not listen for requests of the server")
-        self._session.announcements.send(data)
 
     def cancel(self, id: RequestId) -> None:
         self._session.cancel(id)
@@ -86,6 +86,7 @@ class SessionCall(SessionLink):
 
     def __init__(self, post: Post, id: Id, *, place: int = 0) -> None:
         super().__init__(post.session, post.arrival.principal)
+        post.requests.append(id)
         self._post = post
         self._running: Cancellable | None = None
         self._over = False
@@ -113,7 +114,13 @@ class SessionCall(SessionLink):
             self._over = True
             self._session.discard(self)
             self._session.touch()
-            self._post.answered(self._place, data, self.id)
+            endpoint = self._session.endpoint
+            saving = endpoint.sessions.save(self._session)
+            if saving is None:
+                self._post.answered(self._place, data, self.id)
+            else:
+                answer = partial(self._post.answered, self._place, data, self.id)
+                endpoint.after(saving, answer)
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only requests are dispatched")
@@ -129,6 +136,9 @@ class SessionCall(SessionLink):
     def notify(self, method: str, params: Any) -> None:
         if not self._over:
             self._post.send(notification(method, params))
+
+    def announce(self, method: str, params: Any) -> None:
+        self._session.announce_anywhere(notification(method, params))
 
     def _say(self, data: bytes) -> None:
         if self._post.can_send:

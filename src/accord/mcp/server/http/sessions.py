@@ -42,22 +42,29 @@ class Sessions(Protocol):
 
     def __len__(self) -> int: ...
 
-    def has_room(self, principal: Principal | None) -> bool:
+    def has_room(self, principal: Principal | None) -> bool | Awaitable[bool]:
         """Whether somebody may begin a session; may end one that is not used for it."""
 
     def add(self, session: HttpSession) -> None: ...
+
+    def save(self, session: HttpSession) -> Awaitable[None] | None:
+        """Keep what a request has changed of a session; before the request is answered."""
+
+    def listens(self, session: HttpSession) -> Awaitable[None] | None:
+        """The client listens for announcements here; before it is told that it does."""
 
     def find(
         self, id: str, principal: Principal | None
     ) -> HttpSession | None | Awaitable[HttpSession | None]:
         """The session, if there is one and it is this principal's."""
 
-    def end(self, session: HttpSession) -> None: ...
+    def end(self, session: HttpSession) -> Awaitable[None] | None: ...
 
     def sweep(self, now: float) -> bool:
         """End those that are too old; whether any are left."""
 
-    def end_all(self) -> None: ...
+    def end_all(self) -> None:
+        """Nothing is served here any more."""
 
 
 class MemorySessions:
@@ -87,6 +94,12 @@ class MemorySessions:
         owner = owner_of(session.owner)
         if owner is not None:
             self._owned.setdefault(owner, OrderedDict())[session.id] = None
+
+    def save(self, session: HttpSession) -> None:
+        """Sessions are kept as they are."""
+
+    def listens(self, session: HttpSession) -> None:
+        """Nobody else needs to know."""
 
     def find(self, id: str, principal: Principal | None) -> HttpSession | None:
         session = self._sessions.get(id)

@@ -83,7 +83,7 @@ class _Tasks:
 
     def _outcome(self, record: TaskRecord, incoming: Incoming) -> Any:
         """2025-11-25, tasks: exactly what the request would have been answered with."""
-        if record.result is not None:
+        if record.result is not UNSET:
             return record.result
         if record.error is not None:
             error = record.error

@@ -33,7 +33,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the client is asked and has not answered, by key: requests without ids."""
     answers: dict[str, TaskAnswer] = {}
     """What came back, for whoever runs the task."""
-    result: Raw | None = None
+    result: Raw | UnsetType = UNSET
     """What the request would have been answered with."""
     error: TaskError | None = None
 
@@ -77,7 +77,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         now: float,
         *,
         message: str = "",
-        result: Raw | None = None,
+        result: Raw | UnsetType = UNSET,
         error: TaskError | None = None,
     ) -> TaskRecord | None:
         """At its end; None if it has ended already.

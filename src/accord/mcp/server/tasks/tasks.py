@@ -74,7 +74,7 @@ class Tasks:
         self._core = core
         self._server = core.server
         self._settings = settings
-        self.store: TaskStore = settings.store or MemoryTaskStore()
+        self.store: TaskStore
         self._running: dict[str, Running] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
@@ -82,7 +82,12 @@ class Tasks:
         self._sessions: set[str] = set()
         self._chores: set[asyncio.Task[Any]] = set()
         self._closer: asyncio.Task[None] | None = None
-        self.store.observe(self._changed)
+        self.keep_in(settings.store or MemoryTaskStore())
+
+    def keep_in(self, store: TaskStore) -> None:
+        """Keep tasks there from now on; before any is created."""
+        self.store = store
+        store.observe(self._changed)
 
     @property
     def running(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec import Raw, to_builtins
+from msgspec import UNSET, to_builtins
 
 from accord.mcp.protocol.meta import RELATED_TASK, SUBSCRIPTION_ID
 from accord.mcp.protocol.tasks import (
@@ -49,7 +49,8 @@ def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> Detailed
         case "input_required":
             return InputRequiredTask(**members, input_requests=record.questions)
         case "completed":
-            return CompletedTask(**members, result=record.result or Raw(b"{}"))
+            assert record.result is not UNSET
+            return CompletedTask(**members, result=record.result)
         case "failed":
             error = record.error or TaskError(-32603, "Internal error")
             return FailedTask(**members, error=error)

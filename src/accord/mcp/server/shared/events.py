@@ -1,0 +1,333 @@
+"""Events that any worker can send again.
+
+A stream belongs to the worker that says something on it, whose number is part of its own. That
+worker keeps its events in memory too. What it says is written to the store in the order in which
+it was said, all that waits in one transaction.
+
+A client that comes back to another worker gets what it missed from the store. That worker follows
+the stream from then on: its owner tells it whenever there is more to read. If the owner is gone,
+the requests that were to be answered on the stream are answered with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from accord.jsonrpc.codec import encode_failure
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.messages import Id
+from accord.mcp.server.http.events import Elsewhere, Event, Found, MemoryEvents, Orphaned, Relay
+from accord.mcp.server.http.http_session import SPAN
+from accord.mcp.server.shared.mail import Advanced, Follow, Gone, Unfollow
+from accord.mcp.server.shared.worker import Worker
+from accord.store import Row, Transaction
+
+MAX_PER_SESSION: Final = 256
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""How many bytes of events all workers keep together."""
+
+Key: TypeAlias = tuple[str, int]
+"""A session, and the number of one of its streams."""
+
+_TRIM: Final = """
+DELETE FROM mcp_events WHERE session = $1 AND place <= (
+    SELECT place FROM mcp_events WHERE session = $1 ORDER BY place DESC LIMIT 1 OFFSET $2
+)
+"""
+_STREAM: Final = """
+SELECT s.worker, s.requests, s.is_over, w.id AS living
+FROM mcp_streams s LEFT JOIN mcp_workers w ON w.id = s.worker
+WHERE s.session = $1 AND s.number = $2
+"""
+_EVENTS: Final = """
+SELECT number, data FROM mcp_events
+WHERE session = $1 AND stream = $2 AND number > $3 ORDER BY number
+"""
+
+
+class _Opened(Struct, frozen=True):
+    key: Key
+    requests: bytes
+
+
+class _Closed(Struct, frozen=True):
+    key: Key
+
+
+class _Appended(Struct, frozen=True):
+    key: Key
+    event: Event
+
+
+class _Reached(Struct, frozen=True):
+    """What there is to read of another worker's stream."""
+
+    events: list[Event]
+    is_over: bool
+    is_orphaned: bool = False
+
+
+class _Answer(Struct):
+    """As much of a message as tells whether it answers a request."""
+
+    id: int | str | None = None
+    method: Raw | UnsetType = UNSET
+
+
+_decode_answer = msgspec.json.Decoder(_Answer).decode
+_decode_ids = msgspec.json.Decoder(list[int | str | None]).decode
+
+
+class _Follower:
+    """A client of this worker that is on another's stream."""
+
+    __slots__ = ("again", "busy", "last", "relay")
+
+    def __init__(self, last: int, relay: Relay) -> None:
+        self.last = last
+        self.relay = relay
+        self.busy = False
+        self.again = False
+
+
+class SharedEvents:
+    """The events of all workers; implements `EventStore`."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._store = worker.store
+        self._own = MemoryEvents()
+        self._waiting: list[_Opened | _Closed | _Appended] = []
+        self._writing = False
+        self._followers: dict[Key, _Follower] = {}
+        """Clients here, on streams of others."""
+        self._followed: dict[Key, set[int]] = {}
+        """Workers that follow streams of this one."""
+        self._beats = 0
+        worker.on(Follow, self._follow)
+        worker.on(Unfollow, self._unfollow)
+        worker.on(Advanced, lambda advanced: self._advance((advanced.session, advanced.stream)))
+        worker.on(Gone, self._gone)
+        worker.on_beat.append(self._sweep)
+
+    # As `EventStore`
+
+    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
+        self._write(_Opened((session, stream), msgspec.json.encode(requests)))
+
+    def closed(self, session: str, stream: int) -> None:
+        self._write(_Closed((session, stream)))
+
+    def append(self, session: str, stream: int, event: Event) -> None:
+        self._own.append(session, stream, event)
+        self._write(_Appended((session, stream), event))
+
+    def after(self, session: str, stream: int, number: int) -> Found | Awaitable[Found]:
+        if stream // SPAN == self._worker.number:
+            return self._own.after(session, stream, number)
+        return self._find(session, stream, number)
+
+    def forget(self, session: str) -> None:
+        self._own.forget(session)
+        for key in [key for key in self._followed if key[0] == session]:
+            del self._followed[key]
+        for key in [key for key in self._followers if key[0] == session]:
+            self._followers.pop(key).relay((), True)
+
+    # Writing
+
+    def _write(self, what: _Opened | _Closed | _Appended) -> None:
+        self._waiting.append(what)
+        if not self._writing:
+            self._writing = True
+            self._worker.spawn(self._write_all())
+
+    async def _write_all(self) -> None:
+        try:
+            while self._waiting:
+                waiting, self._waiting = self._waiting, []
+                followed = {key: tuple(workers) for key, workers in self._followed.items()}
+                for each in waiting:
+                    if isinstance(each, _Closed):
+                        self._followed.pop(each.key, None)
+                await self._store.transact(_Writing(self._worker, waiting, followed).work)
+        finally:
+            self._writing = False
+
+    # Reading the streams of others
+
+    async def _find(self, session: str, stream: int, number: int) -> Found:
+        key = session, stream
+        reached = await self._read(key, number)
+        if reached is None:
+            return None
+        if reached.is_orphaned:
+            return Orphaned(reached.events)
+        if reached.is_over:
+            return reached.events
+        last = reached.events[-1].number if reached.events else number
+
+        def follow(relay: Relay) -> Callable[[], None]:
+            return self._begin_following(key, last, relay)
+
+        return Elsewhere(reached.events, follow)
+
+    async def _read(self, key: Key, number: int) -> _Reached | None:
+        """All that can be read now, after the event `number`; None for a stream that is unknown,
+        or has lost some of that."""
+        rows = await self._store.fetch(_STREAM, *key)
+        if not rows:
+            return None
+        [stream] = rows
+        found = [
+            Event(row["number"], bytes(row["data"]))
+            for row in await self._store.fetch(_EVENTS, *key, number)
+        ]
+        events = _unbroken(found, number)
+        if stream["is_over"]:
+            return _Reached(events, True) if len(events) == len(found) else None
+        if found and not events:
+            return None
+        if stream["living"] is not None:
+            return _Reached(events, False)
+        if not _decode_ids(stream["requests"]):
+            return _Reached(events, True, is_orphaned=True)
+        return _Reached(await self._with_failures(key, stream, events, number), True)
+
+    async def _with_failures(
+        self, key: Key, stream: Row, events: list[Event], number: int
+    ) -> list[Event]:
+        """With an error for each request that nobody will answer any more."""
+        said = await self._store.fetch(_EVENTS, *key, 0)
+        answers = [_decode_answer(bytes(row["data"])) for row in said]
+        answered = {answer.id for answer in answers if answer.method is UNSET}
+        last = max(number, events[-1].number if events else 0)
+        open_requests = [id for id in _decode_ids(stream["requests"]) if id not in answered]
+        lost = own_error("internal_error", "The process that served this request is gone")
+        return events + [
+            Event(place, encode_failure(id, lost))
+            for place, id in enumerate(open_requests, last + 1)
+        ]
+
+    # Following
+
+    def _begin_following(self, key: Key, last: int, relay: Relay) -> Callable[[], None]:
+        follower = self._followers[key] = _Follower(last, relay)
+        owner = key[1] // SPAN
+        self._worker.send(owner, Follow(*key, self._worker.number))
+
+        def stop() -> None:
+            if self._followers.get(key) is follower:
+                del self._followers[key]
+                self._worker.send(owner, Unfollow(*key, self._worker.number))
+
+        return stop
+
+    def _advance(self, key: Key) -> None:
+        follower = self._followers.get(key)
+        if follower is not None:
+            follower.again = True
+            if not follower.busy:
+                follower.busy = True
+                self._worker.spawn(self._catch_up(key, follower))
+
+    async def _catch_up(self, key: Key, follower: _Follower) -> None:
+        try:
+            while follower.again and self._followers.get(key) is follower:
+                follower.again = False
+                reached = await self._read(key, follower.last)
+                if self._followers.get(key) is not follower:
+                    return
+                events = [] if reached is None else reached.events
+                is_over = reached is None or reached.is_over
+                if events:
+                    follower.last = events[-1].number
+                if is_over:
+                    del self._followers[key]
+                follower.relay(events, is_over)
+        finally:
+            follower.busy = False
+
+    def _follow(self, follow: Follow) -> None:
+        key = follow.session, follow.stream
+        self._followed.setdefault(key, set()).add(follow.worker)
+        # What was said before this arrived, and whether that was all, is read again.
+        self._worker.send(follow.worker, Advanced(*key))
+
+    def _unfollow(self, unfollow: Unfollow) -> None:
+        key = unfollow.session, unfollow.stream
+        workers = self._followed.get(key, set())
+        workers.discard(unfollow.worker)
+        if not workers:
+            self._followed.pop(key, None)
+
+    def _gone(self, gone: Gone) -> None:
+        for key in tuple(self._followers):
+            if key[1] // SPAN == gone.worker:
+                self._advance(key)
+        for workers in self._followed.values():
+            workers.discard(gone.worker)
+
+    # Bounds
+
+    async def _sweep(self) -> None:
+        """Forget the oldest events where there are too many bytes of them."""
+        self._beats += 1
+        if self._beats % 10:
+            return
+        [row] = await self._store.fetch(
+            "SELECT coalesce(sum(length(data)), 0) AS size, min(place) AS first, "
+            "max(place) AS last FROM mcp_events"
+        )
+        if row["size"] > MAX_BYTES:
+            half = (row["first"] + row["last"]) // 2
+            await self._store.execute("DELETE FROM mcp_events WHERE place <= $1", half)
+
+
+class _Writing(Struct, frozen=True):
+    """One transaction of things that were said."""
+
+    worker: Worker
+    waiting: list[_Opened | _Closed | _Appended]
+    followed: dict[Key, tuple[int, ...]]
+
+    async def work(self, transaction: Transaction) -> None:
+        for each in self.waiting:
+            match each:
+                case _Opened(key=(session, stream), requests=requests):
+                    await transaction.execute(
+                        "INSERT INTO mcp_streams (session, number, worker, requests, is_over) "
+                        "VALUES ($1, $2, $3, $4, 0) ON CONFLICT (session, number) DO NOTHING",
+                        session, stream, self.worker.number, requests,
+                    )  # fmt: skip
+                case _Appended(key=(session, stream), event=event):
+                    await transaction.execute(
+                        "INSERT INTO mcp_events (session, stream, number, data) "
+                        "VALUES ($1, $2, $3, $4)",
+                        session, stream, event.number, event.data,
+                    )  # fmt: skip
+                case _Closed(key=(session, stream)):
+                    await transaction.execute(
+                        "UPDATE mcp_streams SET is_over = 1 WHERE session = $1 AND number = $2",
+                        session, stream,
+                    )  # fmt: skip
+        for session in {each.key[0] for each in self.waiting}:
+            await transaction.execute(_TRIM, session, MAX_PER_SESSION)
+        for key in {each.key for each in self.waiting}:
+            for follower in self.followed.get(key, ()):
+                await self.worker.post(transaction, follower, Advanced(*key))
+
+
+def _unbroken(events: list[Event], number: int) -> list[Event]:
+    """Those that follow `number` without a gap."""
+    kept = []
+    for event in events:
+        number += 1
+        if event.number != number:
+            break
+        kept.append(event)
+    return kept

@@ -1,0 +1,358 @@
+"""Sessions that all workers find.
+
+Each request looks its session up in the store, so that it sees whatever requests before it did,
+wherever they were served. What a request has changed is written before it is answered. A worker
+keeps what it has under way for a session until the session is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Raw, Struct
+
+from accord.jsonrpc.codec import decode as decode_message, encode as encode_message
+from accord.jsonrpc.messages import Failure, Success
+from accord.mcp.protocol.params import RequestId
+from accord.mcp.server.http.http_session import SPAN, HttpSession
+from accord.mcp.server.http.session_call import SessionLink
+from accord.mcp.server.http.sessions import new_id
+from accord.mcp.server.principal import Principal, owner_of
+from accord.mcp.server.session import Phase
+from accord.mcp.server.session_listener import SessionListener
+from accord.mcp.server.shared import session_state
+from accord.mcp.server.shared.mail import Cancelled, Ended, Listens, Said, Settled
+from accord.mcp.server.shared.session_state import SessionState, merge, restore, state_of
+from accord.mcp.server.shared.worker import Worker
+from accord.store import Row, Transaction
+
+if TYPE_CHECKING:
+    from accord.mcp.server.http.endpoint import McpEndpoint
+
+SWEEP_SECONDS: Final = 5.0
+"""How often uses are written down and sessions that are too old ended, at most."""
+
+_FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE id = $1"
+
+
+class _Among(Struct, frozen=True):
+    """How to count sessions, and to find the one that was unused for longest, one that never
+    began first."""
+
+    count: str
+    idle: str
+
+
+_ALL: Final = _Among(
+    "SELECT count(*) AS n FROM mcp_sessions",
+    "SELECT id FROM mcp_sessions WHERE listener IS NULL ORDER BY ready, used LIMIT 1",
+)
+_OWN: Final = _Among(
+    "SELECT count(*) AS n FROM mcp_sessions WHERE owner = $1",
+    "SELECT id FROM mcp_sessions WHERE listener IS NULL AND owner = $1 "
+    "ORDER BY ready, used LIMIT 1",
+)
+
+
+class _Known(Struct):
+    """A session that this worker has used."""
+
+    session: HttpSession
+    version: int
+    """How often its state had changed when it was last looked up; 0 if it is nowhere yet."""
+    state: SessionState
+    listener: int | None = None
+    hears_changes: bool = False
+    """Whether it is among the listeners of the server."""
+    written: float = 0.0
+    """When it was last used, as far as that is written down."""
+
+
+class SharedSessions:
+    """The sessions of all workers; implements `Sessions` and `Others`."""
+
+    def __init__(self, endpoint: McpEndpoint, worker: Worker) -> None:
+        self._endpoint = endpoint
+        self._limits = endpoint.session_limits
+        self._worker = worker
+        self._store = worker.store
+        self._known: dict[str, _Known] = {}
+        self._swept = 0.0
+        worker.on(Settled, self._settled)
+        worker.on(Cancelled, self._cancelled)
+        worker.on(Said, self._said)
+        worker.on(Listens, self._listens)
+        worker.on(Ended, lambda ended: self._end_here(ended.session))
+        worker.on_beat.append(self._sweep)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    # As `Sessions`
+
+    async def has_room(self, principal: Principal | None) -> bool:
+        owner = owner_of(principal)
+        if owner is not None:
+            most = self._limits.max_per_principal
+            if not await self._make_room(_OWN, most, owner):
+                return False
+        return await self._make_room(_ALL, self._limits.max_sessions)
+
+    def add(self, session: HttpSession) -> None:
+        session.state.key = new_id()
+        self._known[session.id] = _Known(session, 0, state_of(session.state))
+
+    def save(self, session: HttpSession) -> Awaitable[None] | None:
+        known = self._known.get(session.id)
+        if known is None:
+            return None
+        state = state_of(session.state)
+        if known.version and state == known.state:
+            return None
+        if state.phase is Phase.READY:  # the lifecycle has seen to it
+            known.hears_changes = True
+        return self._save(known, state)
+
+    def listens(self, session: HttpSession) -> Awaitable[None] | None:
+        known = self._known[session.id]
+        if known.listener == self._worker.number:
+            return None
+        return self._listen_here(known)
+
+    async def find(self, id: str, principal: Principal | None) -> HttpSession | None:
+        rows = await self._store.fetch(_FIND, id)
+        if not rows:
+            self._end_here(id)
+            return None
+        [row] = rows
+        if row["owner"] != owner_of(principal):
+            return None
+        known = self._known.get(id)
+        if known is None:
+            known = self._adopt(id, principal, row)
+        else:
+            self._refresh(known, row)
+        known.session.touch()
+        return known.session
+
+    def end(self, session: HttpSession) -> Awaitable[None]:
+        self._end_here(session.id)
+        return self._store.transact(lambda transaction: self._remove(transaction, [session.id]))
+
+    def sweep(self, now: float) -> bool:
+        """The store is swept by the beats of the workers."""
+        return False
+
+    def end_all(self) -> None:
+        """Other workers go on with the sessions."""
+        for known in self._known.values():
+            known.session.leave()
+        self._known.clear()
+
+    # As `Others`
+
+    @property
+    def number(self) -> int:
+        return self._worker.number
+
+    def listen_to(self, session: HttpSession) -> bool:
+        known = self._known.get(session.id)
+        return known is not None and known.listener not in (None, self.number)
+
+    def say(self, session: HttpSession, data: bytes) -> None:
+        listener = self._known[session.id].listener
+        assert listener is not None
+        self._worker.send(listener, Said(session.id, Raw(data)))
+
+    def settle(self, session: HttpSession, response: Success | Failure) -> None:
+        assert isinstance(response.id, int)
+        data = Raw(encode_message(response))
+        self._worker.send(response.id // SPAN, Settled(session.id, data))
+
+    def cancel(self, session: HttpSession, id: RequestId) -> None:
+        self._worker.send_all(Cancelled(session.id, id))
+
+    # Mail
+
+    def _settled(self, settled: Settled) -> None:
+        known = self._known.get(settled.session)
+        response = decode_message(bytes(settled.response))
+        if known is not None and isinstance(response, Success | Failure):
+            known.session.settle(response)
+
+    def _cancelled(self, cancelled: Cancelled) -> None:
+        known = self._known.get(cancelled.session)
+        if known is not None and known.session.serves(cancelled.request):
+            known.session.cancel(cancelled.request)
+
+    def _said(self, said: Said) -> None:
+        known = self._known.get(said.session)
+        if known is not None and known.session.announcements is not None:
+            known.session.announcements.send(bytes(said.message))
+
+    def _listens(self, listens: Listens) -> None:
+        known = self._known.get(listens.session)
+        if known is not None:
+            known.listener = listens.worker
+            known.session.stop_announcing()
+
+    # What is known here
+
+    def _adopt(self, id: str, principal: Principal | None, row: Row) -> _Known:
+        """Begin to serve a session that was served elsewhere."""
+        session = HttpSession(self._endpoint, id, principal, self)
+        state = session_state.decode(row["state"])
+        restore(session.state, state)
+        known = _Known(session, row["version"], state, row["listener"])
+        self._known[id] = known
+        self._hear_changes(known)
+        return known
+
+    def _refresh(self, known: _Known, row: Row) -> None:
+        known.listener = row["listener"]
+        if row["version"] > known.version:
+            theirs = session_state.decode(row["state"])
+            ours = state_of(known.session.state)
+            restore(known.session.state, merge(known.state, ours, theirs))
+            known.version, known.state = row["version"], theirs
+            self._hear_changes(known)
+
+    def _hear_changes(self, known: _Known) -> None:
+        """Every worker hears of every change, and tells the clients that listen to it."""
+        session = known.session
+        if known.hears_changes or session.state.phase is not Phase.READY:
+            return
+        known.hears_changes = True
+        listeners = self._endpoint.server.listeners
+        listener = SessionListener(SessionLink(session, session.owner))
+        listeners.add(listener)
+        session.at_end(lambda: listeners.discard(listener))
+
+    def _end_here(self, id: str) -> None:
+        known = self._known.pop(id, None)
+        if known is not None:
+            known.session.end()
+
+    # The store
+
+    async def _save(self, known: _Known, state: SessionState) -> None:
+        base, session = known.state, known.session
+
+        async def work(transaction: Transaction) -> tuple[int, SessionState] | None:
+            rows = await transaction.fetch(_FIND, session.id)
+            if not rows:
+                return None
+            theirs = session_state.decode(rows[0]["state"])
+            version: int = rows[0]["version"] + 1
+            merged = merge(base, state, theirs)
+            await transaction.execute(
+                "UPDATE mcp_sessions SET version = $1, state = $2, ready = $3 WHERE id = $4",
+                version, session_state.encode(merged), _is_ready(merged), session.id,
+            )  # fmt: skip
+            return version, merged
+
+        if not known.version:
+            await self._insert(known, state)
+            return
+        written = await self._store.transact(work)
+        if written is not None:
+            ours = state_of(session.state)
+            known.version, merged = written
+            known.state = merged
+            restore(session.state, merge(state, ours, merged))
+
+    async def _insert(self, known: _Known, state: SessionState) -> None:
+        session = known.session
+        await self._store.execute(
+            "INSERT INTO mcp_sessions (id, owner, version, state, ready, used) "
+            "VALUES ($1, $2, 1, $3, $4, $5)",
+            session.id,
+            owner_of(session.owner),
+            session_state.encode(state),
+            _is_ready(state),
+            time.time(),
+        )
+        known.version, known.state = 1, state
+
+    async def _listen_here(self, known: _Known) -> None:
+        id, number = known.session.id, self.number
+
+        async def work(transaction: Transaction) -> None:
+            await transaction.execute(
+                "UPDATE mcp_sessions SET listener = $1 WHERE id = $2", number, id
+            )
+            await self._worker.post_all(transaction, Listens(id, number))
+
+        await self._store.transact(work)
+        known.listener = number
+
+    async def _remove(self, transaction: Transaction, ids: list[str]) -> None:
+        for id in ids:
+            await transaction.execute("DELETE FROM mcp_sessions WHERE id = $1", id)
+            await transaction.execute("DELETE FROM mcp_streams WHERE session = $1", id)
+            await transaction.execute("DELETE FROM mcp_events WHERE session = $1", id)
+        if ids:
+            await self._worker.post_all(transaction, *map(Ended, ids))
+
+    async def _make_room(self, among: _Among, most: int, *owner: str) -> bool:
+        """Whether there is room for one more; another may have to go for it."""
+        [row] = await self._store.fetch(among.count, *owner)
+        if row["n"] < most:
+            return True
+
+        async def work(transaction: Transaction) -> str | None:
+            rows = await transaction.fetch(among.idle, *owner)
+            if not rows:
+                return None
+            id: str = rows[0]["id"]
+            await self._remove(transaction, [id])
+            return id
+
+        ended = await self._store.transact(work)
+        if ended is not None:
+            self._end_here(ended)
+        return ended is not None
+
+    # Time
+
+    async def _sweep(self) -> None:
+        """Write down which sessions were used, then end those that were not."""
+        limits, now = self._limits, time.time()
+        shortest = min(limits.idle_seconds, limits.handshake_seconds)
+        if now - self._swept < min(SWEEP_SECONDS, shortest / 3):
+            return
+        self._swept = now
+        used = self._used_lately(now)
+
+        async def work(transaction: Transaction) -> list[str]:
+            for id, at in used.items():
+                await transaction.execute(
+                    "UPDATE mcp_sessions SET used = $1 WHERE id = $2 AND used < $1", at, id
+                )
+            rows = await transaction.fetch(
+                "SELECT id FROM mcp_sessions "
+                "WHERE (ready = 1 AND used < $1) OR (ready = 0 AND used < $2)",
+                now - limits.idle_seconds, now - limits.handshake_seconds,
+            )  # fmt: skip
+            ids = [row["id"] for row in rows]
+            await self._remove(transaction, ids)
+            return ids
+
+        for id in await self._store.transact(work):
+            self._end_here(id)
+
+    def _used_lately(self, now: float) -> dict[str, float]:
+        """When sessions were last used, of those whose use has not been written down."""
+        clock = self._endpoint.now()
+        used: dict[str, float] = {}
+        for id, known in self._known.items():
+            at = now if known.session.is_busy else now - (clock - known.session.used)
+            if at > known.written + 0.001:
+                used[id] = known.written = at
+        return used
+
+
+def _is_ready(state: SessionState) -> int:
+    return int(state.phase is Phase.READY)
