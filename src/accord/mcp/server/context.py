@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from functools import partial
+from math import inf
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from accord.mcp.protocol.asking import (
     CreateMessageResult,
@@ -46,49 +47,27 @@ class Done:
 DONE = Done()
 
 
-class Context:
+class Context(Struct, eq=False):
     """One request being served. A handler gets it by annotating a parameter with `Context`.
 
     What sends something (`progress`, `log`) has done so when it returns; awaiting it is
     possible and needless.
     """
 
-    __slots__ = (
-        "_asker",
-        "_begin_task",
-        "_incoming",
-        "_loop",
-        "_params",
-        "_progress",
-        "_waiting",
-        "asking",
-        "is_held",
-        "lifespan",
-    )
-
-    def __init__(
-        self,
-        incoming: Incoming,
-        lifespan: Any,
-        asker: Asker | None = None,
-        params: AnswerableParams | None = None,
-    ) -> None:
-        self._incoming = incoming
-        self._progress = float("-inf")
-        self.lifespan = lifespan
-        """What the server's lifespan gave."""
-        self._asker = asker
-        self._params = params
-        self.asking: Asking | None = None
-        """How this request asks its client; None until it does. For the methods of the
-        protocol."""
-        self.is_held = False
-        """Whether the handler goes on after its request was answered."""
-        self._begin_task: Callable[[], Awaitable[None]] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: set[asyncio.Task[Any]] | None = None
-        if params is not None and params.request_state is not UNSET:
-            self._ask_how()  # state that is not the request's own is refused, used or not
+    _incoming: Incoming
+    lifespan: Any
+    """What the server's lifespan gave."""
+    _asker: Asker | None = None
+    _params: AnswerableParams | None = None
+    asking: Asking | None = None
+    """How this request asks its client; None until it does. For the methods of the
+    protocol."""
+    is_held: bool = False
+    """Whether the handler goes on after its request was answered."""
+    _progress: float = -inf
+    _begin_task: Callable[[], Awaitable[None]] | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _waiting: set[asyncio.Task[Any]] | None = None
 
     @property
     def version(self) -> str:
@@ -286,14 +265,14 @@ class Context:
 
         The answers come under the names of their questions.
         """
-        answers = await self._ask_how().ask(list(questions.items()))
+        answers = await self.prepare_asking().ask(list(questions.items()))
         return dict(zip(questions, answers, strict=True))
 
     def url_required(self, *pages: ElicitUrl) -> BaseException:
         """What to raise when a request cannot be served before the user has been to `pages`:
         `raise context.url_required(ElicitUrl("Sign in", url, id=id))`. The client repeats the
         request when they have."""
-        return self._ask_how().refuse(pages)
+        return self.prepare_asking().refuse(pages)
 
     async def once(self, key: str, function: Callable[[], Any]) -> Any:
         """The result of `function`, plain or async, which is called once per request.
@@ -301,7 +280,7 @@ class Context:
         A handler that asks may be run again from its start for each answer: what must not
         happen twice goes here, or after the last question. The result is kept as JSON.
         """
-        return await self._ask_how().once.do(key, function)
+        return await self.prepare_asking().once.do(key, function)
 
     async def start_task(self) -> None:
         """Go on as a task, in tools with `starts_task=True`: the client gets its handle now,
@@ -311,10 +290,12 @@ class Context:
             await self._begin_task()
 
     async def _ask(self, key: str, question: Question[T]) -> T:
-        answers: list[T] = await self._ask_how().ask([(key, question)])
+        answers: list[T] = await self.prepare_asking().ask([(key, question)])
         return answers[0]
 
-    def _ask_how(self) -> Asking:
+    def prepare_asking(self) -> Asking:
+        """How this request asks its client. Raises RpcError for a request whose answers belong
+        to another one."""
         if self.asking is None:
             if self._asker is None or self._params is None:
                 raise RuntimeError(

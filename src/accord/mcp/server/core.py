@@ -28,14 +28,13 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.access import Access
 from accord.mcp.server.context import Context
 from accord.mcp.server.deadlines import Deadlines
-from accord.mcp.server.incoming import Admission, Incoming
+from accord.mcp.server.incoming import BOTH, Admission, Incoming
 from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
 
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
 
-BOTH: Final = tuple(Era)
 HANDSHAKE: Final = (Era.HANDSHAKE,)
 STATELESS: Final = (Era.STATELESS,)
 
@@ -87,7 +86,10 @@ class Core:
         if incoming.shared is not None:
             shared: Context = incoming.shared
             return shared
-        return Context(incoming, self.server.lifespan_value, self.asker, params)
+        context = Context(incoming, self.server.lifespan_value, self.asker, params)
+        if params is not None and params.request_state is not UNSET:
+            context.prepare_asking()  # state that is not the request's own is refused, used or not
+        return context
 
     async def answer(
         self,

@@ -6,6 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from msgspec import Struct
+
+from accord.jsonrpc.alarm import Alarm
+
 T = TypeVar("T")
 
 
@@ -46,42 +50,33 @@ class Deadlines:
         return watch
 
 
-class _Running:
-    __slots__ = ("rung", "seconds", "task", "waits", "when")
-
-    def __init__(
-        self, task: asyncio.Task[object], now: float, seconds: float, waits: Callable[[], bool]
-    ) -> None:
-        self.task = task
-        self.seconds = seconds
-        self.waits = waits
-        self.when = now + seconds
-        self.rung = False
+class _Running(Struct, eq=False):
+    task: asyncio.Task[object]
+    when: float
+    seconds: float
+    waits: Callable[[], bool]
+    rung: bool = False
 
 
 class _Watch:
-    """What runs on one loop, and its timer, which rings at the earliest deadline there was when
-    it was set."""
+    """What runs on one loop, and the alarm that rings for it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.running: set[_Running] = set()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(loop, self._ring)
 
     def add(
         self, task: asyncio.Task[object], seconds: float, waits: Callable[[], bool]
     ) -> _Running:
-        running = _Running(task, self.loop.time(), seconds, waits)
+        when = self.loop.time() + seconds
+        running = _Running(task, when, seconds, waits)
         self.running.add(running)
-        if self._timer is None:
-            self._timer = self.loop.call_at(running.when, self._ring)
-        elif running.when < self._timer.when():
-            self._timer.cancel()
-            self._timer = self.loop.call_at(running.when, self._ring)
+        if when < self._alarm.when:
+            self._alarm.set(when)
         return running
 
     def _ring(self) -> None:
-        self._timer = None
         now = self.loop.time()
         for running in self.running:
             if running.when > now or running.rung:
@@ -93,4 +88,4 @@ class _Watch:
                 running.task.cancel()
         waiting = [each.when for each in self.running if not each.rung]
         if waiting:
-            self._timer = self.loop.call_at(min(waiting), self._ring)
+            self._alarm.set(min(waiting))

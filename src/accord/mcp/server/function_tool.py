@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from inspect import getdoc, isawaitable
+from inspect import getdoc
 from typing import Any, Final
 
 import msgspec
@@ -92,6 +92,7 @@ class FunctionTool(ServedTool):
         self.timeout = timeout
         self.concurrency = concurrency
         self.is_quick = self._handler.is_quick
+        self.wants_context = self._handler.wants_context
 
     def output_schema(self, era: Era) -> dict[str, Any] | None:
         output = self.output
@@ -114,7 +115,7 @@ class FunctionTool(ServedTool):
             return refused_arguments(error, era, profile)
         try:
             value = self._handler.begin(bound, context)
-            if not self.is_quick or isawaitable(value):
+            if not self.is_quick or hasattr(value, "__await__"):
                 return self._finish(value, era)
             return self.output.convert(value, era)
         except Exception as error:

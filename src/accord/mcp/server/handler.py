@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any, cast
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.call_plan import Planner
@@ -38,9 +38,9 @@ class Handler:
     """
 
     __slots__ = (
-        "_bind",
         "_injection",
-        "_is_direct",
+        "begin",
+        "bind",
         "function",
         "mode",
         "parameters",
@@ -65,25 +65,31 @@ class Handler:
         self.parameters = tuple(map(_by_name, self._injection.visible))
         """What callers give, each by name."""
         self.returns = signature.returns
-        self._is_direct = self.mode == "async" and not self._injection.has_dependencies
-        """Whether binding gives the coroutine of the call itself."""
-        call = function if self._is_direct else partial(partial, function)
-        self._bind = self._whole(call) if whole else self._planned(call)
+        is_direct = self.mode == "async" and not self._injection.has_dependencies
+        call = function if is_direct else partial(partial, function)
+        self.bind: Callable[[Any, Context], Any] = (
+            self._whole(call) if whole else self._planned(call)
+        )
+        """The call with these arguments, an object, for `begin`, which must follow. Raises
+        `InvalidParamsError`."""
+        self.begin: Callable[[Any, Context], Any] = self._begin_direct if is_direct else self._begin
+        """Gives the result of a quick function, or else a coroutine that gives the result."""
 
     @property
     def is_quick(self) -> bool:
         """Whether `begin` gives the result itself."""
         return self.mode == "inline" and not self._injection.has_dependencies
 
-    def bind(self, arguments: bytes | Raw, context: Context) -> Any:
-        """The call with these arguments, an object, for `begin`, which must follow. Raises
-        `InvalidParamsError`."""
-        return self._bind(arguments, context)
+    @property
+    def wants_context(self) -> bool:
+        """Whether the context matters to how it is called."""
+        injected = self._injection.context is not None or self._injection.has_dependencies
+        return injected or self.mode == "thread"
 
-    def begin(self, bound: Any, context: Context) -> Any:
-        """The result of a quick function, or else a coroutine that gives the result."""
-        if self._is_direct:
-            return bound if self.timeout is None else self._in_time(bound)
+    def _begin_direct(self, coroutine: Any, context: Context) -> Any:
+        return coroutine if self.timeout is None else _within(self.timeout, coroutine)
+
+    def _begin(self, bound: Any, context: Context) -> Any:
         if self._injection.has_dependencies:
             return self._in_time(self._run_with_dependencies(bound, context))
         if self.mode == "inline":

@@ -33,6 +33,7 @@ P = TypeVar("P", bound=Params)
 MAX_KNOWN: Final = 1_024
 """How many different sets of capabilities are kept decoded."""
 
+BOTH: Final = tuple(Era)
 _EARLY: Final = frozenset(("initialize", "ping"))
 """2025-11-25, lifecycle: all that may be asked for before the handshake is complete."""
 _known_capabilities: dict[bytes, ClientCapabilities] = {}
@@ -47,33 +48,22 @@ class _OnlyMeta(msgspec.Struct):
 _decode_meta = msgspec.json.Decoder(_OnlyMeta).decode
 
 
-class Incoming:
+class Incoming(msgspec.Struct, eq=False):
     """One request or notification of a client."""
 
-    __slots__ = (
-        "context",
-        "era",
-        "link",
-        "meta",
-        "method",
-        "shared",
-        "unfinished",
-        "version",
-    )
+    context: Context
+    link: Link
+    meta: RequestMeta
+    era: Era
+    version: str
+    shared: Any = None
+    """The context of handlers, where it was made before a handler is known."""
+    unfinished: bool = False
+    """Whether results are still to be looked at as they are, before they are finished."""
 
-    def __init__(
-        self, context: Context, link: Link, meta: RequestMeta, era: Era, version: str
-    ) -> None:
-        self.context = context
-        self.method = context.method
-        self.link = link
-        self.meta = meta
-        self.era = era
-        self.version = version
-        self.shared: Any = None
-        """The context of handlers, where it was made before a handler is known."""
-        self.unfinished = False
-        """Whether results are still to be looked at as they are, before they are finished."""
+    @property
+    def method(self) -> str:
+        return self.context.method
 
     @property
     def capabilities(self) -> ClientCapabilities:
@@ -137,7 +127,8 @@ class Admission:
             _check_era(self.admit(self._meta_of(data), context), eras)
             raise _refused(kind, data) from None
         incoming = self.admit(found.meta, context)
-        _check_era(incoming, eras)
+        if eras is not BOTH:
+            _check_era(incoming, eras)
         return found, incoming
 
     def _meta_of(self, data: Any) -> RequestMeta:

@@ -15,7 +15,7 @@ from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.versioned import result_in
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.result_size import bounded
+from accord.mcp.server.result_size import size_of, too_large
 
 _COMPLETE: Final = b'"resultType":"complete",'
 
@@ -40,8 +40,9 @@ class Replies:
         """What is sent as the result of this request. Raises RpcError if it is too large."""
         if incoming.unfinished:
             return result
-        if self._max_bytes is not None:
-            result = bounded(result, self._max_bytes, incoming, self._profile)
+        most = self._max_bytes
+        if most is not None and (size := size_of(result)) > most:
+            result = too_large(result, size, most, incoming, self._profile)
         result = result_in(incoming.version, result)
         return result if incoming.era is Era.HANDSHAKE else Raw(self.stateless(result))
 

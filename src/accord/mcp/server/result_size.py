@@ -32,7 +32,11 @@ SMALL = 200
 def size_of(result: Result) -> int:
     """About how many bytes a result has: what texts, binary and structured content take."""
     if isinstance(result, CallToolResult):
-        return sum(map(_block, result.content)) + _structured(result.structured_content)
+        size = 0
+        for block in result.content:
+            size += len(block.text) + SMALL if type(block) is TextContent else _block(block)
+        structured = result.structured_content
+        return size if structured is UNSET else size + _structured(structured)
     if isinstance(result, ReadResourceResult):
         return sum(map(_contents, result.contents))
     if isinstance(result, GetPromptResult):
@@ -40,11 +44,8 @@ def size_of(result: Result) -> int:
     return 0
 
 
-def bounded(result: Result, most: int, incoming: Incoming, profile: Profile) -> Result:
-    """`result`, or what tells that it is too large. Raises RpcError where no result can."""
-    size = size_of(result)
-    if size <= most:
-        return result
+def too_large(result: Result, size: int, most: int, incoming: Incoming, profile: Profile) -> Result:
+    """What is sent in place of `result`. Raises RpcError where no result can tell that."""
     told = f"The result of about {size:,} bytes is over the limit of {most:,}"
     if isinstance(result, CallToolResult):
         return error_result(f"{told}. Ask for less.")
@@ -65,6 +66,4 @@ def _contents(contents: ResourceContents) -> int:
 
 
 def _structured(value: Any) -> int:
-    if value is UNSET:
-        return 0
     return len(bytes(value) if isinstance(value, Raw) else encode(value))

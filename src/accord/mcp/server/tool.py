@@ -80,6 +80,7 @@ class ServedTool:
         "starts_task",
         "task_support",
         "timeout",
+        "wants_context",
     )
 
     def __init__(
@@ -106,6 +107,8 @@ class ServedTool:
         """How many calls may run at once; UNSET for the server's limit."""
         self.is_quick = False
         """Whether `call` gives the result itself."""
+        self.wants_context = True
+        """Whether `call` looks at its context: one that does not can ask nobody."""
         self.running = 0
         """How many calls are being served."""
 

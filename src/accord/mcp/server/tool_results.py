@@ -60,7 +60,9 @@ class OutputRefusedError(Exception):
 
 def output_of(annotation: Any, *, structured: bool = True) -> Output:
     """How values of `annotation` are sent; without `structured`, as content alone."""
-    if not structured or annotation in (str, bytes, NoneType, None) or _is_blocks(annotation):
+    if annotation is str:
+        return Output(_convert_text)
+    if not structured or annotation in (bytes, NoneType, None) or _is_blocks(annotation):
         return Output(lambda value, era: content_result(value))
     if annotation is Any:
         return Output(_convert_any)
@@ -115,6 +117,12 @@ def content_result(value: Any) -> CallToolResult:
 def error_result(text: str) -> CallToolResult:
     """A result that tells the model what went wrong."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
+
+
+def _convert_text(value: Any, era: Era) -> CallToolResult:
+    if type(value) is str:  # as it should be; the rest is for those who return something else
+        return CallToolResult(content=[TextContent(text=value)])
+    return content_result(value)
 
 
 def _convert_object(value: Any, era: Era) -> CallToolResult:

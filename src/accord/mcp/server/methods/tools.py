@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
@@ -50,7 +49,9 @@ class _Tools:
 
     def call(self, params: CallToolParams, incoming: Incoming) -> Any:
         tool = self._tools.get(params.name)
-        if tool is None or (tool.enabled and not self._access.is_enabled(tool, incoming)):
+        if tool is None or (
+            tool.enabled is not None and not self._access.is_enabled(tool, incoming)
+        ):
             raise failure(
                 "tool_not_found",
                 f"Unknown tool: {params.name[:100]}",
@@ -88,7 +89,9 @@ class _Tools:
             session.running += 1
         try:
             called = self._called(tool, params, context, incoming)
-            return await self._core.answer(called, context, incoming)
+            if tool.wants_context:
+                return await self._core.answer(called, context, incoming)
+            return self._core.replies.finish(await called, incoming)
         finally:
             tool.running -= 1
             if session is not None:
@@ -102,7 +105,7 @@ class _Tools:
             return result
         seconds = self._limits.call_seconds if tool.timeout is UNSET else None
         return await self._core.deadlines.keep(
-            result, seconds, partial(self._late, incoming), context.is_asking
+            result, seconds, lambda late: self._late(incoming, late), context.is_asking
         )
 
     def _late(self, incoming: Incoming, seconds: float) -> CallToolResult:
