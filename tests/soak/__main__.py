@@ -9,40 +9,47 @@ import argparse
 import subprocess
 import sys
 from importlib.util import find_spec
+from typing import TypeVar
 
 import msgspec
 
+from tests.soak.mcp.page import render as render_mcp
+from tests.soak.mcp.run import McpReport
 from tests.soak.page import PAGE, render
 from tests.soak.run import Report
+
+R = TypeVar("R", Report, McpReport)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small one, which is not stored")
     given = parser.parse_args()
-    reports = []
-    for loop in ("asyncio", "uvloop"):
-        if loop == "uvloop" and find_spec("uvloop") is None:
-            print("uvloop is not installed: one loop only", file=sys.stderr)
-            continue
-        reports.append(_run(loop, quick=given.quick))
+    loops = ["asyncio", "uvloop"]
+    if find_spec("uvloop") is None:
+        print("uvloop is not installed: one loop only", file=sys.stderr)
+        loops.remove("uvloop")
+    reports = [_run(loop, "tests.soak.run", Report, quick=given.quick) for loop in loops]
+    of_mcp = [_run(loop, "tests.soak.mcp.run", McpReport, quick=given.quick) for loop in loops]
     faults = [f"{report.loop}: {fault}" for report in reports for fault in report.faults]
+    faults += [f"{report.loop}: {fault}" for report in of_mcp for fault in report.faults]
     for fault in faults:
         print(fault, file=sys.stderr)
+    page = render(reports) + render_mcp(of_mcp)
     if given.quick or faults:
-        sys.stdout.write(render(reports))
+        sys.stdout.write(page)
     else:
-        PAGE.write_text(render(reports), encoding="utf-8")
+        PAGE.write_text(page, encoding="utf-8")
     return 1 if faults else 0
 
 
-def _run(loop: str, *, quick: bool) -> Report:
+def _run(loop: str, module: str, kind: type[R], *, quick: bool) -> R:
     """A soak in a process of its own, so that its memory is its own."""
-    command = [sys.executable, "-m", "tests.soak.run", loop, *(["--quick"] if quick else [])]
+    command = [sys.executable, "-m", module, loop, *(["--quick"] if quick else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode:
-        sys.exit(f"the soak on {loop} failed")
-    return msgspec.json.decode(done.stdout, type=Report)
+        sys.exit(f"the soak on {loop} failed: {module}")
+    return msgspec.json.decode(done.stdout, type=kind)
 
 
 if __name__ == "__main__":

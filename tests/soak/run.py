@@ -79,10 +79,12 @@ class Report(Struct, frozen=True, kw_only=True):
     def faults(self) -> list[str]:
         """What was left behind; empty when all is well."""
         both = (("", self.before, self.after), ("child: ", self.child_before, self.child_after))
-        return [fault for name, before, after in both for fault in _faults(name, before, after)]
+        return [
+            fault for name, before, after in both for fault in faults_between(name, before, after)
+        ]
 
 
-def _faults(name: str, before: Held, after: Held) -> list[str]:
+def faults_between(name: str, before: Held, after: Held) -> list[str]:
     bounds = {"rss": MOST_GROWTH, "objects": MOST_OBJECTS, "tasks": 0, "files": 0, "threads": 0}
     grown = {field: getattr(after, field) - getattr(before, field) for field in bounds}
     return [

@@ -345,3 +345,24 @@ async def test_handshakes_that_are_never_finished_give_way_to_others(carrier: Ca
         site.endpoint.sessions.sweep(site.endpoint.now() + 61)
         assert len(site.endpoint.sessions) == 1
         assert (await shaken.request("ping")).status == 200
+
+
+async def test_a_request_that_comes_too_late_does_not_begin_everything_again(
+    carrier: Carrier,
+) -> None:
+    begun: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(server: Server) -> AsyncIterator[None]:
+        begun.append("begun")
+        yield
+        begun.append("ended")
+
+    async with serving(Server("late", lifespan=lifespan), carrier) as site:
+        assert (await site.modern("tools/list")).status == 200
+        await site.endpoint.close(0)
+        assert (await site.modern("tools/list")).error == (503, -32010, None)
+        assert begun == ["begun", "ended"]
+        await site.endpoint.start()
+        assert (await site.modern("tools/list")).status == 200
+    assert begun == ["begun", "ended"] * 2

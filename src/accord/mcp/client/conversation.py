@@ -95,6 +95,8 @@ class Conversation:
         self._renew = renew
         self._follows_progress = inbox.follows_progress
         self._sessions = 0
+        self._session_gone = False
+        """Whether a new session is needed before anything can be sent."""
         self._renewing: asyncio.Task[None] | None = None
         self.renewed: list[Callable[[], Awaitable[None]]] = []
         """What is done again when there is a new session."""
@@ -129,6 +131,8 @@ class Conversation:
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request; its result as raw JSON. `params` is taken over."""
+        if self._session_gone:
+            await self._new_session(self._sessions)
         sessions = self._sessions
         try:
             if options is not DEFAULT or self._follows_progress:
@@ -246,6 +250,9 @@ class Conversation:
         """Begin a new session, unless somebody has since the one numbered `sessions`."""
         if self._sessions != sessions:
             return
+        self._session_gone = True
+        if self._renewing is not None and self._renewing is asyncio.current_task():
+            raise SessionGoneError  # this is who begins it: the new one is gone already
         if self._renewing is None:
             self._renewing = asyncio.ensure_future(self._begin_session())
             self._renewing.add_done_callback(self._renewing_done)
@@ -259,6 +266,7 @@ class Conversation:
     async def _begin_session(self) -> None:
         self.agreement = await self._renew(self.wire)
         self._sessions += 1
+        self._session_gone = False
         for again in tuple(self.renewed):
             await again()
 

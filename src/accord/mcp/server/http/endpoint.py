@@ -138,6 +138,7 @@ class McpEndpoint:
         }
         self._loop: asyncio.AbstractEventLoop | None = None
         """The one that this endpoint is started on."""
+        self._closed_on: asyncio.AbstractEventLoop | None = None
         self._starting: asyncio.Task[None] | None = None
         self._living = AsyncExitStack()
         self.dispatcher: Dispatcher
@@ -194,6 +195,7 @@ class McpEndpoint:
         """Begin the server's lifespan. Requests that come before it has begun wait for it, so
         that nobody needs to call this."""
         loop = asyncio.get_running_loop()
+        self._closed_on = None
         if self._loop is loop:
             return
         if self._starting is None or self._starting.get_loop() is not loop:
@@ -229,6 +231,11 @@ class McpEndpoint:
         if self._loop is asyncio.get_running_loop():
             self._authenticate(judged, body, exchange)
             return
+        if self._closed_on is asyncio.get_running_loop():
+            # Whoever is late must not begin the server's lifespan again: nobody would end it.
+            refused = encode_failure(None, own_error("busy", "the server is closed"))
+            exchange.reply(refused, status=503, headers=judged.json)
+            return
 
         def started(_: None) -> None:
             self._authenticate(judged, body, exchange)
@@ -257,7 +264,7 @@ class McpEndpoint:
         self.pulse.stop()
         for task in tuple(self._tasks):
             task.cancel()
-        self._loop = None
+        self._loop, self._closed_on = None, asyncio.get_running_loop()
         await self._living.aclose()
 
     def _let_in(
