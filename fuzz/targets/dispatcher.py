@@ -76,7 +76,6 @@ class Caller:
             id,
             peer=None,
             channel=ChannelInfo(scheme="memory"),
-            headers=None,
             state={},
         )
 

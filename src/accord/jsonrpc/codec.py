@@ -80,7 +80,7 @@ def read(
     try:
         if not data.isascii():
             data.decode()  # msgspec does not look into raw slices: check UTF-8 here
-        if len(data) > 2 * max_depth and _is_deeper(data, max_depth):
+        if len(data) > 2 * max_depth and is_bracketed(data, max_depth) and _depth(data) > max_depth:
             return _unreadable(f"nested deeper than {max_depth} levels", max_depth=max_depth)
         return decode_envelope(data)
     except REFUSALS:
@@ -288,17 +288,10 @@ _BRACKETS: Final = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
-def _is_deeper(data: bytes, max_depth: int) -> bool:
-    """Whether `data` nests deeper than `max_depth`, by the cheapest test that can tell.
-
-    The bracket that is one too deep has `max_depth` others before it; and there must be more
-    than so many brackets in all.
-    """
-    if data.find(b"[", max_depth) < 0 and data.find(b"{", max_depth) < 0:
-        return False
-    if data.count(b"[") + data.count(b"{") <= max_depth:
-        return False
-    return _depth(data) > max_depth
+def is_bracketed(data: bytes, max_depth: int) -> bool:
+    """Whether `data` has so many brackets that it may nest deeper than `max_depth`: the cheapest
+    test that can tell."""
+    return data.count(b"{") + data.count(b"[") > max_depth
 
 
 def _depth(data: bytes) -> int:

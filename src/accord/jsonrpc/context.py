@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import own_error
@@ -36,44 +36,24 @@ def _no_arguments() -> dict[str, Any]:
     )
 
 
-class Context:
-    """One call being served. A handler gets it by annotating a parameter with `Context`.
+class _Called(Struct, eq=False):
+    method: str
+    id: Id | UnsetType = UNSET
 
-    `state` belongs to the connection: what one handler puts there, later ones find.
-    """
 
-    __slots__ = (
-        "channel",
-        "headers",
-        "id",
-        "in_thread",
-        "method",
-        "name_arguments",
-        "peer",
-        "state",
-    )
+class Context(_Called, eq=False, kw_only=True):
+    """One call being served. A handler gets it by annotating a parameter with `Context`."""
 
-    def __init__(
-        self,
-        method: str,
-        id: Id | UnsetType = UNSET,
-        *,
-        peer: Caller | None = None,
-        channel: ChannelInfo,
-        headers: Mapping[str, str] | None = None,
-        state: dict[str, Any] | None = None,
-    ) -> None:
-        self.method = method
-        self.id = id
-        self.peer = peer
-        self.channel = channel
-        self.headers: Mapping[str, str] = {} if headers is None else headers
-        self.state: dict[str, Any] = {} if state is None else state
-        self.in_thread: InThread = _no_threads
-        """Runs what blocks: `await context.in_thread(partial(read, path))`. Whoever serves an
-        async method sets it to the pool that its threaded methods run in."""
-        self.name_arguments: Callable[[], dict[str, Any]] = _no_arguments
-        """Gives `arguments`; set where interceptors stand around the call."""
+    peer: Caller | None = None
+    channel: ChannelInfo
+    headers: Mapping[str, str] = {}
+    state: dict[str, Any] = {}
+    """Belongs to the connection: what one handler puts there, later ones find."""
+    in_thread: InThread = _no_threads
+    """Runs what blocks: `await context.in_thread(partial(read, path))`. Whoever serves an
+    async method sets it to the pool that its threaded methods run in."""
+    name_arguments: Callable[[], dict[str, Any]] = _no_arguments
+    """Gives `arguments`; set where interceptors stand around the call."""
 
     @property
     def is_notification(self) -> bool:

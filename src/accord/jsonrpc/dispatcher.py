@@ -31,6 +31,7 @@ from accord.jsonrpc.codec import (
     encode,
     encode_failure,
     invalid_params_type,
+    is_bracketed,
     is_structured,
     read,
     sort,
@@ -142,8 +143,11 @@ class Dispatcher:
         """
         what: Envelope | list[Envelope] | Message | Batch
         try:
-            if len(data) <= self._shallow and data.isascii():
-                what = decode_envelope(data)  # so short that it cannot be too deep
+            # What is short enough cannot be too deep.
+            if (len(data) <= self._shallow or not is_bracketed(data, self._max_depth)) and (
+                data.isascii()
+            ):
+                what = decode_envelope(data)
             else:
                 what = read(data, self._max_depth)
         except REFUSALS:

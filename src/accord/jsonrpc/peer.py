@@ -28,10 +28,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future as ThreadFuture
-from types import TracebackType
-from typing import Any, TypeVar, overload
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -67,6 +67,7 @@ DEFAULT_TIMEOUT = 30.0
 DEFAULT_DRAIN = 5.0
 REFUSALS_IN_A_ROW = 16
 """How many messages that are too large are answered before one that is not must arrive."""
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 T = TypeVar("T")
 StateObserver = Callable[[State, TransportError | None], None]
 
@@ -336,7 +337,7 @@ class Peer:
             id,
             peer=self if info.duplex else None,
             channel=info,
-            headers=info.details.get("headers"),
+            headers=info.details.get("headers", NO_HEADERS),
             state=self.call_state,
         )
 

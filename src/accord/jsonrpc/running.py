@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, Protocol
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
@@ -34,43 +34,21 @@ class Source(Protocol):
         """Take a response, or something that was meant to be one."""
 
 
-class Running:
+class Running(Struct, eq=False):
     """A request whose handler has not finished."""
 
-    __slots__ = (
-        "_among",
-        "answer",
-        "answered",
-        "deadline",
-        "id",
-        "method",
-        "seen",
-        "source",
-        "task",
-        "work",
-    )
-
-    def __init__(
-        self,
-        method: Method,
-        id: Id | UnsetType,
-        source: Source,
-        among: set[Running],
-        seen: Observation | None,
-        work: Awaitable[Any],
-    ) -> None:
-        self.method = method
-        self.id = id
-        self.source = source
-        self.deadline: float | None = None
-        self.task: asyncio.Task[None] | None = None
-        self.work: Awaitable[Any] | None = work
-        """What the task will await; None once it does."""
-        self.answered = False
-        self.answer: bytes | None = None
-        self._among = among
-        self.seen = seen
-        """Who is to be told how this ends; None when nobody is, or has been already."""
+    method: Method
+    id: Id | UnsetType
+    source: Source
+    _among: set[Running]
+    seen: Observation | None
+    """Who is to be told how this ends; None when nobody is, or has been already."""
+    work: Awaitable[Any] | None
+    """What the task will await; None once it does."""
+    deadline: float | None = None
+    task: asyncio.Task[None] | None = None
+    answered: bool = False
+    answer: bytes | None = None
 
     def take_seen(self) -> Observation | None:
         seen, self.seen = self.seen, None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -24,38 +24,54 @@ class Deadlines:
         work: Awaitable[T],
         seconds: float | None,
         late: Callable[[float], T],
-        waits: Callable[[], bool] = lambda: False,
+        waits: Callable[[], bool],
     ) -> T:
         """The result of `work`, or what `late` makes of a time that has run out. Work that waits
         for its client when its time is up gets it once more: people take their time."""
         if seconds is None:
             return await work
-        task = asyncio.current_task()
-        assert task is not None
-        watch = self._watch_of(task.get_loop())
-        running = watch.add(task, seconds, waits)
+        deadline = self.begin(seconds, waits)
         try:
             return await work
         except asyncio.CancelledError:
-            if running.rung and task.uncancel() == 0:
+            if deadline.has_passed():
                 return late(seconds)
             raise
         finally:
-            watch.running.discard(running)
+            deadline.end()
 
-    def _watch_of(self, loop: asyncio.AbstractEventLoop) -> _Watch:
+    def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
+        """Cancel the task that runs now after so many seconds, unless that is ended before."""
+        loop = asyncio.get_running_loop()
         watch = self._watch
         if watch is None or watch.loop is not loop:
             watch = self._watch = _Watch(loop)
-        return watch
+        task = asyncio.current_task(loop)
+        assert task is not None
+        deadline = Deadline(task, loop.time() + seconds, seconds, waits, watch.running)
+        watch.running.add(deadline)
+        if deadline.when < watch.alarm.when:
+            watch.alarm.set(deadline.when)
+        return deadline
 
 
-class _Running(Struct, eq=False):
-    task: asyncio.Task[object]
+class Deadline(Struct, eq=False):
+    """The deadline of one task."""
+
+    task: asyncio.Task[Any]
     when: float
     seconds: float
     waits: Callable[[], bool]
+    _among: set[Deadline]
     rung: bool = False
+
+    def has_passed(self) -> bool:
+        """Whether it was this that has cancelled the task, and nobody else; then the task is
+        not cancelled any more."""
+        return self.rung and self.task.uncancel() == 0
+
+    def end(self) -> None:
+        self._among.discard(self)
 
 
 class _Watch:
@@ -63,29 +79,24 @@ class _Watch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.running: set[_Running] = set()
-        self._alarm = Alarm(loop, self._ring)
-
-    def add(
-        self, task: asyncio.Task[object], seconds: float, waits: Callable[[], bool]
-    ) -> _Running:
-        when = self.loop.time() + seconds
-        running = _Running(task, when, seconds, waits)
-        self.running.add(running)
-        if when < self._alarm.when:
-            self._alarm.set(when)
-        return running
+        self.running: set[Deadline] = set()
+        self.alarm = Alarm(loop, self._ring)
 
     def _ring(self) -> None:
         now = self.loop.time()
-        for running in self.running:
-            if running.when > now or running.rung:
+        for each in self.running:
+            if each.when > now or each.rung:
                 continue
-            if running.waits():
-                running.when = now + running.seconds
+            if each.waits():
+                each.when = now + each.seconds
             else:
-                running.rung = True
-                running.task.cancel()
+                each.rung = True
+                each.task.cancel()
         waiting = [each.when for each in self.running if not each.rung]
         if waiting:
-            self._alarm.set(min(waiting))
+            self.alarm.set(min(waiting))
+
+
+def never() -> bool:
+    """For what waits for nobody."""
+    return False

@@ -10,6 +10,7 @@ from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CompleteParams, PromptReference
 from accord.mcp.protocol.results import CompleteResult, Completion
 from accord.mcp.server.core import Row
+from accord.mcp.server.deadlines import never
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.resource import ServedResource
@@ -43,7 +44,7 @@ class _Completion:
             if isawaitable(found):
                 late = self._access.too_late("the completion", incoming)
                 seconds = self._server.limits.call_seconds
-                found = await self._core.deadlines.keep(found, seconds, late)
+                found = await self._core.deadlines.keep(found, seconds, late, never)
         finally:
             context.end()
         return self._core.replies.finish(CompleteResult(completion=_completion(found)), incoming)

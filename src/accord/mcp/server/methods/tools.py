@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
 from accord.jsonrpc.call_plan import Plan
+from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.asking import Unanswered, leave
 from accord.mcp.server.core import Row
+from accord.mcp.server.deadlines import never
 from accord.mcp.server.function_tool import late_result
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.tool import ServedTool
@@ -41,6 +44,8 @@ class _Tools:
         self._server = core.server
         self._access = core.access
         self._limits = core.server.limits
+        self._most = core.server.limits.max_calls_per_tool
+        self._seconds = core.server.limits.call_seconds
         self._tools = core.server.tools
         self._list = core.access.ready_list("tools", tool_in)
 
@@ -82,7 +87,11 @@ class _Tools:
         """Serve a call that takes its time. Everything is begun in here, so that nothing is
         left behind if the call is cancelled before it has come to that."""
         session = incoming.link.session
-        self._check_room(tool, incoming)
+        most = self._most if tool.concurrency is UNSET else tool.concurrency
+        if (most is not None and tool.running >= most) or (
+            session is not None and session.running >= self._limits.max_calls_per_session
+        ):
+            raise self._no_room(tool, incoming, most)
         context = self._core.context(incoming, params)
         tool.running += 1
         if session is not None:
@@ -103,10 +112,19 @@ class _Tools:
         result = tool.call(params.arguments, context, incoming.era, self._server.codes)
         if isinstance(result, CallToolResult):
             return result
-        seconds = self._limits.call_seconds if tool.timeout is UNSET else None
-        return await self._core.deadlines.keep(
-            result, seconds, lambda late: self._late(incoming, late), context.is_asking
-        )
+        seconds = self._seconds
+        if seconds is None or tool.timeout is not UNSET:
+            return await result
+        waits = context.is_asking if tool.wants_context else never
+        deadline = self._core.deadlines.begin(seconds, waits)
+        try:
+            return await result
+        except asyncio.CancelledError:
+            if deadline.has_passed():
+                return self._late(incoming, seconds)
+            raise
+        finally:
+            deadline.end()
 
     def _late(self, incoming: Incoming, seconds: float) -> CallToolResult:
         if incoming.era is Era.HANDSHAKE and self._server.codes == "extended":
@@ -118,19 +136,12 @@ class _Tools:
             )
         return late_result(seconds)
 
-    def _check_room(self, tool: ServedTool, incoming: Incoming) -> None:
-        """Raises RpcError if too many calls are running."""
-        most = tool.concurrency
-        if most is UNSET:
-            most = self._limits.max_calls_per_tool
-        session = incoming.link.session
+    def _no_room(self, tool: ServedTool, incoming: Incoming, most: int | None) -> RpcError:
         if most is not None and tool.running >= most:
             what = f"{most:,} calls of {tool.definition.name} are running, the limit"
-        elif session is not None and session.running >= self._limits.max_calls_per_session:
+        else:
             most = self._limits.max_calls_per_session
             what = f"{most:,} calls of this session are running, the limit"
-        else:
-            return
-        raise failure(
+        return failure(
             "max_concurrent_tools", what, era=incoming.era, profile=self._server.codes, limit=most
         )
