@@ -43,11 +43,12 @@ def _calls(plan: Plan) -> list[Row]:
         (name, tools): _process(name, tools) for name in (OURS, *PEERS) for tools in (FEW, MANY)
     }
     with running(*processes.values()):
+        # All of them are awaited before the first is connected to: ours cuts who says nothing.
+        ports = {key: int(process.line()) for key, process in processes.items()}
+        work = tool_call(STATELESS)(TEXT)
         costs = compare(
             {
-                f"{name}, {tools}": _served(
-                    process, int(process.line()), STATELESS, tool_call(STATELESS)(TEXT)
-                )
+                f"{name}, {tools}": _served(process, ports[name, tools], STATELESS, work)
                 for (name, tools), process in processes.items()
             },
             plan,

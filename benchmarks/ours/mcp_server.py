@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from urllib.parse import urlsplit
 
+from accord import ServerLimits
 from accord.mcp import Server
 from accord.mcp.server.serving import Serving
 from benchmarks.peers.tools import echo, more
@@ -39,7 +40,9 @@ def main() -> None:
 
         run(server.asgi("/mcp"))
     else:
-        server.run(given.place, on_listen=announce)
+        # The subjects take turns, and rest in between.
+        patient = ServerLimits(header_seconds=600, idle_seconds=600)
+        server.run(given.place, on_listen=announce, server_limits=patient)
 
 
 def announce(serving: Serving) -> None:
