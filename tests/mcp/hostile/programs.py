@@ -149,4 +149,5 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
+    print(os.getpid(), file=sys.stderr, flush=True)
     PROGRAMS[sys.argv[1]]()

@@ -27,14 +27,28 @@ def command(name: str) -> list[str]:
     return [sys.executable, "-S", "-E", str(Path(programs.__file__)), name]
 
 
+class Told:
+    """What a program writes to stderr: first its process id."""
+
+    def __init__(self) -> None:
+        self.pid = 0
+        self.lines: list[str] = []
+
+    def hear(self, line: str) -> None:
+        if self.pid:
+            self.lines.append(line)
+        else:
+            self.pid = int(line)
+
+
 @asynccontextmanager
-async def talking(name: str, **options: Any) -> AsyncIterator[Client]:
+async def talking(name: str, told: Told | None = None, **options: Any) -> AsyncIterator[Client]:
     """A client of one of the programs, which is gone afterwards whatever it did."""
-    given = {"exit_seconds": 0.2, "terminate_seconds": 0.2, "stderr": "discard", **options}
+    told = Told() if told is None else told
+    given = {"exit_seconds": 0.2, "terminate_seconds": 0.2, "stderr": told.hear, **options}
     async with bounded(), Client(command(name), mode="modern", **given) as client:
-        pid = client.conversation.wire._peer.info.details["pid"]  # type: ignore[attr-defined]
         yield client
-    await until(lambda: not _is_there(pid))
+    await until(lambda: not _is_there(told.pid))
 
 
 def _is_there(pid: int) -> bool:
@@ -90,10 +104,11 @@ async def test_a_program_that_leaves_fails_the_call_at_once(name: str, told: str
 
 
 async def test_what_a_program_wrote_before_it_left_is_told() -> None:
-    async with talking("leaves", stderr=lambda line: None) as client:
+    told = Told()
+    async with talking("leaves", told) as client:
         with pytest.raises(ConnectionLostError, match="the disk is on fire") as lost:
             await client.call_tool("x")
-    assert lost.value.data == {"status": 3, "stderr": ["the disk is on fire"]}
+    assert lost.value.data == {"status": 3, "stderr": [str(told.pid), "the disk is on fire"]}
 
 
 async def test_a_program_that_does_not_leave_is_made_to() -> None:
@@ -102,15 +117,10 @@ async def test_a_program_that_does_not_leave_is_made_to() -> None:
 
 
 async def test_a_program_that_fills_stderr_is_not_held_up_by_it() -> None:
-    lines = 0
-
-    def count(line: str) -> None:
-        nonlocal lines
-        lines += 1
-
-    async with talking("loud", stderr=count) as client:
+    told = Told()
+    async with talking("loud", told) as client:
         assert (await client.call_tool("x")).text == "done"
-    assert lines == 2_000
+    assert len(told.lines) == 2_000
 
 
 @pytest.mark.parametrize("mode", ["auto", "modern", "legacy"])

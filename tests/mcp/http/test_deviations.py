@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from accord.mcp import Server
+from accord.mcp import Context, Server
 from tests.mcp.http.service import (
     Reply,
     Site,
@@ -111,3 +112,36 @@ async def test_the_text_of_exceptions_stays_here() -> None:
         answer = await site.call_modern("broken")
         assert answer.json["result"]["isError"] is True
         assert b"hunter2" not in answer.body
+
+
+async def test_a_foreign_host_is_refused_on_the_loopback_interface() -> None:
+    async with serving() as site:
+        assert (await site.post(initialize(), host="evil.example")).status == 403
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_wrong_arguments_are_told_in_a_sentence(version: str) -> None:
+    async with serving() as site:
+        answer = await ask(site, version, "tools/call", name="add", arguments={"a": "x", "b": 1})
+        result = answer.json["result"]
+        assert result["isError"] is True
+        assert [each["text"] for each in result["content"]] == [
+            "parameter 'a': expected int, got str"
+        ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_a_call_looks_at_its_own_tool_only(version: str) -> None:
+    looked: list[str] = []
+    server = Server("many")
+
+    def seen(name: str, context: Context) -> bool:
+        looked.append(name)
+        return True
+
+    for name in ("one", "two", "three"):
+        server.add_tool(lambda: "done", name, inline=True, enabled=partial(seen, name))
+    async with serving(server) as site:
+        answer = await ask(site, version, "tools/call", name="two")
+        assert answer.json["result"]["content"] == [{"type": "text", "text": "done"}]
+    assert looked == ["two"]
