@@ -75,8 +75,11 @@ def main() -> int:
             say(f"{name} failed\n{traceback.format_exc()}")
     titles = {name: GROUPS[name].TITLE for name in names}
     sys.stdout.write(report.table(rows, titles))
-    if given.quick or given.only or failed:
-        say("not stored: only a complete run is")
+    if given.keep and given.only and not given.quick and not failed:
+        all_titles = {name: module.TITLE for name, module in GROUPS.items()}
+        report.write(report.renewed(report.stored(), rows, list(GROUPS)), all_titles)
+    elif given.quick or given.only or failed:
+        say("not stored: only a complete run is, or with --keep whole groups")
     else:
         report.write(report.complete(rows), titles)
     return _judge(rows, failed)
@@ -95,6 +98,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="measure less, in a minute or two")
     parser.add_argument("--only", action="append", choices=GROUPS, metavar="NAME")
+    parser.add_argument(
+        "--keep", action="store_true", help="with --only: store these groups in the last run"
+    )
     parser.add_argument("--list", action="store_true", help="name the groups there are")
     return parser.parse_args()
 

@@ -12,7 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from benchmarks.environments import ROOT, version_of
 
@@ -68,6 +70,27 @@ class Run(Struct, frozen=True):
     command: str
     proves: list[str]
     rows: list[Row]
+    again: dict[str, str] = {}
+    """The groups that were measured by themselves since, and when."""
+
+
+def stored() -> Run:
+    """The run that is kept. Raises FileNotFoundError when there is none."""
+    return msgspec.json.decode(FILE.read_bytes(), type=Run)
+
+
+def renewed(run: Run, rows: Sequence[Row], order: Sequence[str]) -> Run:
+    """`run` with these rows in the place of those of their groups."""
+    groups = {row.group for row in rows}
+    kept = [row for row in run.rows if row.group not in groups]
+    together = sorted([*kept, *rows], key=lambda row: order.index(row.group))
+    today = datetime.now(UTC).date().isoformat()
+    return replace(
+        run,
+        rows=together,
+        proves=proven(together),
+        again={**run.again, **dict.fromkeys(sorted(groups), today)},
+    )
 
 
 def complete(rows: Sequence[Row]) -> Run:
@@ -104,7 +127,7 @@ def page(run: Run, titles: dict[str, str]) -> str:
     return (
         "# Benchmarks\n\n"
         "<!-- Written by `make bench`. -->\n\n"
-        f"{_facts(run)}\n"
+        f"{_facts(run)}{_later(run)}\n"
         "Costs are CPU time per operation: of the thread for work in one process, of the server's\n"
         "whole process where there is a connection. The load comes from a generator of our own,\n"
         "which checks every answer. It shares one core with the server, neither interrupts the\n"
@@ -165,6 +188,14 @@ def _facts(run: Run) -> str:
         f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores.\n"
         f"Accord {version('accord')} with {_versions(('msgspec', 'httptools', 'uvloop'))};\n"
         f"the others: {', '.join(f'{name} {version_of(name)}' for name in _peers())}.\n"
+    )
+
+
+def _later(run: Run) -> str:
+    """Which groups are not of the same run."""
+    return "".join(
+        f"Measured again on {date} by `python -m benchmarks --keep --only {group}`: {group}.\n"
+        for group, date in run.again.items()
     )
 
 
