@@ -12,7 +12,7 @@ from tests.hostile.stage import MIB, bounded_memory
 
 MOST_BYTES: Final = 8 * MIB
 """How much more Python may come to hold while somebody misbehaves."""
-LONGEST: Final = 15.0
+LONGEST: Final = 30.0
 """Seconds within which everything is over: usually it takes a few tenths, but the machine may
 be busy."""
 

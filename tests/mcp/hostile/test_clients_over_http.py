@@ -207,7 +207,8 @@ def _members() -> list[Any]:
 async def test_members_of_every_wrong_kind_are_refused(carrier: Carrier, method: str) -> None:
     names = ("name", "arguments", "uri", "cursor", "_meta", "requestState", "inputResponses")
     right: dict[str, Any] = {"name": "add", "arguments": {"a": 1, "b": 2}, "uri": "note://one"}
-    async with attacked(carrier) as (site, shaken):
+    async with serving(None, carrier) as site:
+        shaken = await site.session()
         for name in names:
             for value in _members():
                 params = {**right, name: value}
@@ -256,7 +257,7 @@ async def test_answers_to_questions_that_nobody_asked_are_taken_and_forgotten(
     carrier: Carrier,
 ) -> None:
     async with attacked(carrier) as (_, shaken):
-        for number in range(200):
+        for number in range(50):
             answer = await shaken.post({"jsonrpc": "2.0", "id": number, "result": {"x": number}})
             assert (answer.status, answer.body) == (202, b"")
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from accord import CallTimeoutError, RpcError
+from accord import CallTimeoutError, InvalidParamsError, RpcError
 from accord.mcp import Client, Server
 from tests.soak.mcp.service import NOTE, REFUSED
 
@@ -105,7 +106,8 @@ async def ran_as_task(visit: Visit) -> None:
         task = await client.call_tool("job", task=True)
         assert (await task.result()).text == "done"
         stopped = await client.call_tool("job", {"seconds": NAP}, task=True)
-        await stopped.cancel()
+        with suppress(InvalidParamsError):  # on a busy machine it may be done already
+            await stopped.cancel()
 
 
 async def listened(visit: Visit) -> None:

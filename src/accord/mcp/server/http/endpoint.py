@@ -18,7 +18,7 @@ from contextlib import AsyncExitStack
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
 from accord.jsonrpc.codec import Envelope, encode_failure, read, sort
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -303,6 +303,9 @@ class McpEndpoint:
             message = sort(what)
             if isinstance(message, Success | Failure):
                 self._handshake.settle(arrival, message)
+            elif isinstance(message, Request | Notification):
+                # A member that stands there twice, the first time of a wrong type: the last counts
+                self._take(arrival, _envelope(message), message.method)
             else:
                 self._refuse_invalid(arrival, message)
 
@@ -394,6 +397,13 @@ class McpEndpoint:
 
     def _sweep(self) -> bool:
         return self.sessions.sweep(self.now())
+
+
+def _envelope(message: Request | Notification) -> Envelope:
+    """A message as if it had been read at once."""
+    id = message.id if isinstance(message, Request) else UNSET
+    params = UNSET if message.params is UNSET else Raw(message.params)
+    return Envelope("2.0", id=id, method=message.method, params=params)
 
 
 def _is_stateless(head: McpHead, method: str, found: Mirrored) -> bool:
