@@ -109,7 +109,8 @@ class Dispatcher:
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve = self._serve_call
-        """Serves one request, or a notification if its id is UNSET, of which all is known."""
+        """Serves one request, or a notification if its id is UNSET, of which all is known. Params
+        are raw, or what the method's plan takes in their place."""
         self._observer = observer
         if observer is not None:  # then every call takes one way, and that way is observed
             self._find_direct = _NOTHING_DIRECT.get
@@ -449,7 +450,7 @@ class Dispatcher:
         JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; and what
         is not valid is no notification either, but is answered with a null id (section 7).
         """
-        if params is UNSET or is_structured(bytes(params)):
+        if not isinstance(params, bytes | Raw) or is_structured(bytes(params)):
             return None
         message = invalid_params_type(bytes(params), None if id is UNSET else id)
         return self._refuse_invalid(message, seen)

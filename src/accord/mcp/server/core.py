@@ -28,7 +28,7 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.access import Access
 from accord.mcp.server.context import Context
 from accord.mcp.server.deadlines import Deadlines
-from accord.mcp.server.incoming import BOTH, Admission, Incoming
+from accord.mcp.server.incoming import BOTH, Admission, Incoming, check_era
 from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
 
@@ -73,10 +73,13 @@ class Core:
         self.access = Access(self)
         self.asker = server.asker
         self.tasks = Tasks(self, server.task_settings)
+        self.readers: dict[str, Callable[[Any], Params]] = {}
+        """Read the raw params of a method, for whoever must look at them before it is served. They
+        raise `REFUSALS`; what they give may be served in place of what was read."""
         self.router = Router()
         for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
             for name, row in feature.methods(self).items():
-                self.router.put(raw_method(self._plan(row), name))
+                self.router.put(raw_method(self._plan(name, row), name))
             for name, hear in feature.notifications(self).items():
                 self.router.put(raw_method(hear, name))
 
@@ -117,10 +120,11 @@ class Core:
         finally:
             context.end()
 
-    def _plan(self, row: Row) -> Plan:
-        decode = msgspec.json.Decoder(row.kind).decode
-        read, kind, serve, eras = self.admission.read, row.kind, row.serve, row.eras
+    def _plan(self, name: str, row: Row) -> Plan:
+        read, admit = self.admission.read, self.admission.admit
+        kind, serve, eras = row.kind, row.serve, row.eras
         has_middleware = self.server.middlewares
+        decode = self.readers[name] = msgspec.json.Decoder(kind).decode
 
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
@@ -128,7 +132,10 @@ class Core:
                 # 2026-07-28, Streamable HTTP: headers are compared with requests. A tool must
                 # not be called past that, by a message that nobody answers.
                 raise own_error("invalid_request", f"{context.method} without an id")
-            found, incoming = read(decode, kind, params, context, eras)
+            found = params if type(params) is kind else read(decode, kind, params, context, eras)
+            incoming = admit(found.meta, context)
+            if eras is not BOTH:
+                check_era(incoming, eras)
             if has_middleware:
                 return self._serve_through(row, found, incoming)
             return serve(found, incoming)

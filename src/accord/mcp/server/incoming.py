@@ -117,19 +117,15 @@ class Admission:
         params: RawParams,
         context: Context,
         eras: tuple[Era, ...],
-    ) -> tuple[P, Incoming]:
-        """The params as `kind`, and the request, which must be of one of `eras`. What is wrong
-        with the metadata counts before what is wrong with the rest."""
+    ) -> P:
+        """The params of a request, which must be of one of `eras`, as `kind`. What is wrong with
+        the metadata counts before what is wrong with the rest."""
         data = b"{}" if params is UNSET else params
         try:
-            found = decode(data)
+            return decode(data)
         except REFUSALS:
-            _check_era(self.admit(self._meta_of(data), context), eras)
+            check_era(self.admit(self._meta_of(data), context), eras)
             raise _refused(kind, data) from None
-        incoming = self.admit(found.meta, context)
-        if eras is not BOTH:
-            _check_era(incoming, eras)
-        return found, incoming
 
     def _meta_of(self, data: Any) -> RequestMeta:
         try:
@@ -147,7 +143,7 @@ class Admission:
         )
 
 
-def _check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
+def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
     """Raises RpcError for a method that is not in the version of the request."""
     if incoming.era not in eras:
         raise own_error(

@@ -218,6 +218,7 @@ class AsgiExchange:
 
     def _end(self, body: bytes) -> None:
         self._done = True
+        self.on_gone = None  # whoever would be told often refers to this, and would live on
         body = b"".join((*self._pieces, body))
         self._pieces.clear()
         self._put({"type": "http.response.body", "body": body})
@@ -281,5 +282,6 @@ class AsgiExchange:
         self._queue.clear()
         self._pieces.clear()
         self._awake()
-        if self.on_gone is not None and not self._done:
-            self.on_gone()
+        gone, self.on_gone = self.on_gone, None
+        if gone is not None:
+            gone()

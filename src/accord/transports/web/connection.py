@@ -12,6 +12,8 @@ import logging
 from collections.abc import Callable
 from typing import Any, cast
 
+from msgspec import Struct
+
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, start
@@ -52,13 +54,9 @@ class WebConnection(HttpConnection):
         """Whether a request is just being handed to the application."""
         self._flushing = False
 
-    @property
-    def info(self) -> ChannelInfo:
-        return self._info
-
     def _handle(self, head: Head, body: bytes) -> None:
         found = cast(WebHead, head)
-        exchange = ConnectionExchange(self, found)
+        exchange = ConnectionExchange(self, found, self._info)
         self._running = exchange
         self._inside = True
         try:
@@ -75,10 +73,11 @@ class WebConnection(HttpConnection):
         """A whole response."""
         starts = self._site.starts
         extra = self._persistence(head)
-        if not extra and status == 200 and headers is JSON and head.request.method != "HEAD":
-            response = (starts.known(len(body)) or starts.of_length(len(body))) + body
+        size = len(body)
+        if status == 200 and headers is JSON and not extra and head.request.method != "HEAD":
+            response = (starts.known(size) or starts.of_length(size)) + body
         else:
-            length = b"" if status in NO_CONTENT else b"content-length: %d\r\n" % len(body)
+            length = b"" if status in NO_CONTENT else b"content-length: %d\r\n" % size
             response = b"%b%b%b%b\r\n" % (start(status, starts.date), headers, length, extra)
             if length and head.request.method != "HEAD":
                 response += body
@@ -136,21 +135,19 @@ class WebConnection(HttpConnection):
             self._serve()
 
 
-class ConnectionExchange:
+class ConnectionExchange(Struct, eq=False):
     """A request that came over a connection; implements `Exchange` and `Stream`."""
 
-    __slots__ = ("_connection", "_head", "_streaming", "channel", "on_gone")
-
-    def __init__(self, connection: WebConnection, head: WebHead) -> None:
-        self._connection: WebConnection | None = connection
-        self._head = head
-        self._streaming = False
-        self.channel = connection.info
-        self.on_gone: Callable[[], None] | None = None
+    _connection: WebConnection | None
+    _head: WebHead
+    channel: ChannelInfo
+    _streaming: bool = False
+    on_gone: Callable[[], None] | None = None
 
     def reply(self, body: bytes, *, status: int = 200, headers: bytes = JSON) -> None:
         assert not self._streaming, "a request is answered once"
         connection, self._connection = self._connection, None
+        self.on_gone = None  # whoever would be told often refers to this, and would live on
         if connection is not None:
             connection.put_whole(self._head, status, headers, body)
 
@@ -168,14 +165,16 @@ class ConnectionExchange:
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
+        self.on_gone = None
         if connection is not None:
             connection.end_pieces(b"0\r\n\r\n" if self._head.chunks else b"")
 
     def cancel(self) -> None:
         """The client is gone."""
         self._connection = None
-        if self.on_gone is not None:
-            self.on_gone()
+        gone, self.on_gone = self.on_gone, None
+        if gone is not None:
+            gone()
 
     def fail(self) -> None:
         """The application failed: say so, or cut what it has begun."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import RpcError
@@ -13,15 +13,12 @@ from accord.mcp.server.principal import Principal
 from accord.transports.web.app import Exchange
 
 
-class Arrival:
+class Arrival(Struct, frozen=True, eq=False):
     """One request over HTTP."""
 
-    __slots__ = ("exchange", "head", "principal")
-
-    def __init__(self, head: McpHead, principal: Principal | None, exchange: Exchange) -> None:
-        self.head = head
-        self.principal = principal
-        self.exchange = exchange
+    head: McpHead
+    principal: Principal | None
+    exchange: Exchange
 
     def accept(self) -> None:
         """Answer what needs no answer (2025-03-26 and later, transports)."""

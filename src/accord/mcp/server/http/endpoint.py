@@ -15,10 +15,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.codec import Envelope, encode_failure, read, sort
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -26,15 +25,18 @@ from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.messages import (
     Failure,
+    Id,
     Invalid,
     Message,
     Notification,
     Request,
     Success,
 )
+from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
+from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import (
     STATELESS_VERSIONS,
     Era,
@@ -277,12 +279,12 @@ class McpEndpoint:
 
     def _serve(self, arrival: Arrival, body: bytes) -> None:
         head = arrival.head
-        if head.route == "sse":
+        if head.route == "endpoint" and head.request.method == "POST":
+            self._post(arrival, body)
+        elif head.route == "sse":
             self._old_sse.open(arrival)
         elif head.route == "messages":
             self._old_sse.take(arrival, body)
-        elif head.request.method == "POST":
-            self._post(arrival, body)
         elif head.version in STATELESS_VERSIONS and head.session_id is None:
             # 2026-07-28, Streamable HTTP: there is neither GET nor DELETE in this version
             arrival.exchange.reply(b"", status=405, headers=b"allow: POST\r\n" + head.lines)
@@ -314,6 +316,9 @@ class McpEndpoint:
         if what.id is None or type(what.id) is float:
             arrival.refuse(400, bad_id())
             return
+        params = self._read(method, what.params)
+        if params is not None and self._take_read(arrival, what, method, params):
+            return
         found = mirrored(what.params)
         if found is NOTHING_MIRRORED and what.params is not UNSET:
             message = sort(what)
@@ -329,8 +334,34 @@ class McpEndpoint:
             if error is not None:
                 arrival.refuse(400, error, what.id)
                 return
-        call = StatelessCall(self, arrival, what.id)
-        call.begin(self.dispatcher.serve(what.id, method, what.params, call))
+        self._call(arrival, what.id, method, what.params)
+
+    def _read(self, method: str, params: Any) -> Params | None:
+        """The params of a method; None for what is to be looked at more closely."""
+        reader = self.server.core.readers.get(method)
+        if reader is None or params is UNSET:
+            return None
+        try:
+            return reader(params)
+        except REFUSALS:
+            return None
+
+    def _take_read(self, arrival: Arrival, what: Envelope, method: str, params: Params) -> bool:
+        """Take what is as it should be, the common case; whether it is."""
+        head = arrival.head
+        if params.meta.protocol_version is not UNSET:
+            if what.id is UNSET or not self._headers.agree(head, method, params):
+                return False
+            self._call(arrival, what.id, method, params)
+        elif _is_stateless(head, method, NOTHING_MIRRORED):
+            return False
+        else:
+            self._handshake.take(arrival, what)
+        return True
+
+    def _call(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
+        call = StatelessCall(self, arrival.head, arrival.exchange, id, arrival.principal)
+        call.begin(self.dispatcher.serve(id, method, params, call))
 
     def _batch(self, arrival: Arrival, messages: list[Message]) -> None:
         most = self.limits.max_batch_items
@@ -372,13 +403,13 @@ class McpEndpoint:
         self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
     ) -> None:
         """Go on with a value that may take its time; a client that leaves ends the wait."""
-        if not isawaitable(value):
+        if not hasattr(value, "__await__"):
             proceed(value)
             return
 
         async def wait() -> None:
             try:
-                found = await value
+                found = await cast(Awaitable[T], value)
                 exchange.on_gone = None
                 proceed(found)
             except Exception:

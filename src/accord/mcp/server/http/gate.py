@@ -15,7 +15,7 @@ from msgspec import Struct
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import own_error
 from accord.mcp.protocol.codes import failure
-from accord.mcp.protocol.headers import SESSION, VERSION
+from accord.mcp.protocol.headers import METHOD, NAME, SESSION, VERSION, decode_value
 from accord.mcp.protocol.versions import era
 from accord.transports.http.admission import preflight
 from accord.transports.http.replies import Reply, text_reply
@@ -53,6 +53,10 @@ class McpHead(Struct, frozen=True):
     version: str | None
     """What `MCP-Protocol-Version` says."""
     session_id: str | None
+    mcp_method: str | None
+    """What `Mcp-Method` says."""
+    mcp_name: str | None
+    """What `Mcp-Name` says, decoded; None also for what cannot be."""
     lines: bytes
     """Header lines of the response for browsers that ask on behalf of another origin."""
     json: bytes
@@ -99,6 +103,8 @@ class Gate:
             headers=dict(fields),
             version=fields.get(VERSION),
             session_id=fields.get(SESSION),
+            mcp_method=fields.get(METHOD),
+            mcp_name=_decoded(fields.get(NAME)),
             lines=cors,
             json=JSON + cors if cors else JSON,
         )
@@ -160,6 +166,13 @@ class Gate:
             return None
         reply = preflight(request.fields, ", ".join(methods))
         return None if reply is None else reply.adding(self._cors(request))
+
+
+def _decoded(value: str | None) -> str | None:
+    try:
+        return None if value is None else decode_value(value)
+    except ValueError:
+        return None
 
 
 def refusal_body(message: str) -> bytes:

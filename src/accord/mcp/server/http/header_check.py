@@ -4,7 +4,7 @@ server validation)."""
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -12,13 +12,24 @@ from msgspec import UNSET, Raw
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.mcp.protocol.definitions import Tool
-from accord.mcp.protocol.headers import HeaderParameter, check_headers, parameter_headers
+from accord.mcp.protocol.headers import (
+    NAME_MEMBERS,
+    HeaderParameter,
+    check_headers,
+    parameter_headers,
+)
+from accord.mcp.protocol.params import Params
 from accord.mcp.server.http.bodies import Mirrored
 from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.http.refusals import header_mismatch, missing_version
 
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
+
+_NAMED_BY: Final = {
+    method: "task_id" if member == "taskId" else member for method, member in NAME_MEMBERS.items()
+}
+"""The attribute of the params that `Mcp-Name` repeats."""
 
 log = logging.getLogger("accord.mcp.http")
 
@@ -30,6 +41,16 @@ class HeaderCheck:
         self._tools = server.tools
         self._version = -1
         self._parameters: dict[str, tuple[HeaderParameter, ...]] = {}
+
+    def agree(self, head: McpHead, method: str, params: Params) -> bool:
+        """Whether headers say what the request says: quick to find out, for those that do."""
+        if params.meta.protocol_version != head.version or method != head.mcp_method:
+            return False
+        member = _NAMED_BY.get(method)
+        if member is None:
+            return True
+        name = getattr(params, member)
+        return name == head.mcp_name and not (method == "tools/call" and self._of_tool(name))
 
     def fault(self, head: McpHead, method: str, found: Mirrored) -> RpcError | None:
         """What is wrong with the headers of a request; None if nothing is."""

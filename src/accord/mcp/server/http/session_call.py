@@ -112,6 +112,7 @@ class SessionCall(SessionLink):
     def answer(self, data: bytes | None) -> None:
         if not self._over:
             self._over = True
+            self._running = None
             self._session.discard(self)
             self._session.touch()
             endpoint = self._session.endpoint

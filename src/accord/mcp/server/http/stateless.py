@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.context import Context
@@ -17,11 +17,11 @@ from accord.mcp.protocol.params import RequestId
 from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import OK, notification, restated, status_of
-from accord.mcp.server.http.arrival import Arrival
+from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.link import LINK
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.session import Session
-from accord.transports.web.app import Stream
+from accord.transports.web.app import Exchange, Stream
 
 if TYPE_CHECKING:
     from accord.mcp.server.http.endpoint import McpEndpoint
@@ -34,40 +34,20 @@ EVENT_STREAM: Final = (
 )
 
 
-class StatelessCall:
+class StatelessCall(Struct, eq=False):
     """A request that is being served; implements `Source` and `Link`."""
 
-    __slots__ = (
-        "_beaten",
-        "_endpoint",
-        "_ends",
-        "_exchange",
-        "_head",
-        "_id",
-        "_over",
-        "_running",
-        "_stream",
-        "principal",
-        "session",
-    )
-
-    def __init__(
-        self,
-        endpoint: McpEndpoint,
-        arrival: Arrival,
-        id: Id | UnsetType,
-    ) -> None:
-        self._endpoint = endpoint
-        self._head = arrival.head
-        self._exchange = arrival.exchange
-        self._id = id
-        self._stream: Stream | None = None
-        self._running: Cancellable | None = None
-        self._over = False
-        self._beaten = False
-        self._ends: list[Callable[[], None]] | None = None
-        self.principal: Principal | None = arrival.principal
-        self.session: Session | None = None
+    _endpoint: McpEndpoint
+    _head: McpHead
+    _exchange: Exchange
+    _id: Id | UnsetType
+    principal: Principal | None
+    session: Session | None = None
+    _stream: Stream | None = None
+    _running: Cancellable | None = None
+    _over: bool = False
+    _beaten: bool = False
+    _ends: list[Callable[[], None]] | None = None
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
         """Take what the dispatcher gave."""
