@@ -84,10 +84,9 @@ def run(arguments: argparse.Namespace) -> int:
         server.run("stdio:", debug=arguments.debug)
         return exits.OK
     url = _url(arguments.http)
-    # Run before there are workers: they have it from their parent, and what is wrong is said once.
-    server = _server(file, arguments)
     with _store(arguments) as store:
-        return _serve(server, url, store, arguments)
+        # Before there are workers: they have it from their parent, and what is wrong is said once.
+        return _serve(_server(file, arguments), url, store, arguments)
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -58,6 +58,30 @@ async def test_the_path_can_be_chosen(weather: Path) -> None:
             assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
 
 
+async def test_workers_share_a_file_of_their_own(
+    weather: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving(str(weather), "--http", "127.0.0.1:0", "--workers", "2") as url:
+        assert len(shared_files(tmp_path)) == 1
+        for _ in range(8):  # the kernel shares connections among the workers
+            async with Client(url, mode="legacy") as client:
+                assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
+    assert shared_files(tmp_path) == []
+
+
+def shared_files(folder: Path) -> list[Path]:
+    return list(folder.glob("accord-mcp-*/shared.db"))
+
+
+async def test_a_store_can_be_chosen(weather: Path, tmp_path: Path) -> None:
+    store = tmp_path / "chosen.db"
+    with serving(str(weather), "--http", "127.0.0.1:0", "--store", f"sqlite://{store}") as url:
+        async with Client(url, mode="legacy") as client:
+            assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
+    assert store.exists()
+
+
 def test_codes_and_versions_are_chosen_by_flags(weather: Path) -> None:
     with run(str(weather), "--codes", "extended", "--strict-versions") as process:
         params = {**INITIALIZE["params"], "protocolVersion": "1999-01-01"}
@@ -122,6 +146,17 @@ def test_what_is_wrong_with_a_file_is_said(
         (("{file}", "--http", "nonsense"), "--http nonsense is not of the form HOST:PORT/PATH"),
         (("{file}", "--http", "https://127.0.0.1:1"), "is not of the form HOST:PORT/PATH"),
         (("{file}", "--http", "127.0.0.1:0", "--stdio"), "either --stdio or --http, not both"),
+        (("{file}", "--workers", "2"), "--workers and --store are for --http"),
+        (("{file}", "--store", "sqlite:x.db"), "--workers and --store are for --http"),
+        (("{file}", "--http", "127.0.0.1:0", "--workers", "0"), "--workers must be at least 1"),
+        (
+            ("{file}", "--http", "127.0.0.1:0", "--store", "mysql://x"),
+            "--store: 'mysql://x' is neither",
+        ),
+        (
+            ("{file}", "--http", "127.0.0.1:0", "--store", "sqlite:///no/such/folder/x.db"),
+            "--store: cannot open /no/such/folder/x.db",
+        ),
     ],
 )
 def test_wrong_usage_is_said(weather: Path, arguments: tuple[str, ...], message: str) -> None:

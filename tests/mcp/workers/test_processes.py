@@ -327,6 +327,25 @@ async def test_tasks_of_the_extension_are_known_to_all(workers: Workers) -> None
     assert seen["result"]["content"][0]["text"] == f"{workers.pids[0]} heard Ada"
 
 
+async def test_who_listens_to_a_task_hears_of_it_from_anywhere(
+    workers: Workers, tmp_path: Path
+) -> None:
+    extension: Any = {"io.modelcontextprotocol/tasks": {}}
+    meta = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"extensions": extension}}}
+    first, second = await workers.at(0), await workers.at(1)
+    held = Held(tmp_path)
+    created = await first.modern("tools/call", name="work", arguments={"file": held.file}, **meta)
+    id = created.json["result"]["taskId"]
+    params = with_meta({"notifications": {"taskIds": [id]}, **meta})
+    headers = modern_headers("subscriptions/listen", params)
+    body = request("subscriptions/listen", params)
+    async with second.open("POST", body, **headers) as listening:
+        await until(listening, "notifications/subscriptions/acknowledged")
+        held.release("done")
+        heard = await until(listening, "notifications/tasks")
+    assert (heard["params"]["taskId"], heard["params"]["status"]) == (id, "completed")
+
+
 # The end of a worker
 
 

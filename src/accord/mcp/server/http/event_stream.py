@@ -34,12 +34,16 @@ def parse_event_id(text: str) -> tuple[int, int] | None:
 class EventStream:
     """One stream of a session, with or without a connection at the moment."""
 
-    __slots__ = ("_connection", "_last", "_session", "number")
+    __slots__ = ("_connection", "_held", "_last", "_leaving", "_session", "number")
 
     def __init__(self, session: HttpSession, number: int) -> None:
         self._session = session
         self._last = 0
         self._connection: Stream | None = None
+        self._held: list[tuple[Stream, bytes]] | None = None
+        """What is to be sent when the stream can be resumed; None once it can."""
+        self._leaving: list[Stream] = []
+        """Connections that end with what is held for them."""
         self.number = number
 
     @property
@@ -67,7 +71,7 @@ class EventStream:
         if self._session.state.version >= V2025_11_25:
             # 2025-11-25, transports: at once an event with an id and no data, so that the
             # client can reconnect. Older clients do not expect data that is no message.
-            connection.write(encode_priming(event_id(self.number, self._last)))
+            self._write(connection, encode_priming(event_id(self.number, self._last)))
 
     def reconnect(self, connection: Stream, missed: Sequence[Event]) -> None:
         """The same for a client that comes back, and has missed these events."""
@@ -78,9 +82,8 @@ class EventStream:
         """Send what another process said on this stream."""
         if self._connection is not None:
             for event in events:
-                self._connection.write(
-                    encode_event(event.data, id=event_id(self.number, event.number))
-                )
+                data = encode_event(event.data, id=event_id(self.number, event.number))
+                self._write(self._connection, data)
             if is_last:
                 self.disconnect()
 
@@ -97,20 +100,43 @@ class EventStream:
         self._last += 1
         session.endpoint.events.append(session.id, self.number, Event(self._last, data))
         if self._connection is not None:
-            self._connection.write(encode_event(data, id=event_id(self.number, self._last)))
+            event = encode_event(data, id=event_id(self.number, self._last))
+            self._write(self._connection, event)
+
+    def _write(self, connection: Stream, data: bytes) -> None:
+        if self._held is None:
+            connection.write(data)
+        else:
+            self._held.append((connection, data))
+
+    def hold(self) -> None:
+        """Send nothing before others know of this stream: whoever has an event of it may come
+        back to them."""
+        self._held = []
+
+    def let_go(self) -> None:
+        """Others know of it."""
+        held, self._held = self._held or [], None
+        for connection, data in held:
+            connection.write(data)
+        for connection in self._leaving:
+            connection.close()
+        self._leaving.clear()
 
     def release(self, retry_ms: int) -> None:
         """Close the connection, not the stream: the client is to come back for it."""
         if self._connection is not None:
-            self._connection.write(b"retry: %d\n\n" % retry_ms)
+            self._write(self._connection, b"retry: %d\n\n" % retry_ms)
             self.disconnect()
 
     def disconnect(self) -> None:
         """End the present connection."""
         connection, self._connection = self._connection, None
         self._session.endpoint.pulse.discard(self)
-        if connection is not None:
+        if connection is not None and self._held is None:
             connection.close()
+        elif connection is not None:
+            self._leaving.append(connection)
 
     def lost(self, connection: Stream) -> None:
         """The client of a connection is gone."""

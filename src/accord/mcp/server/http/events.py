@@ -51,8 +51,9 @@ Found: TypeAlias = Sequence[Event] | Elsewhere | Orphaned | None
 class EventStore(Protocol):
     """Keeps the events of streams. Streams are numbered within their session."""
 
-    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
-        """A stream begins, on which these requests are answered; none for announcements."""
+    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> Awaitable[None] | None:
+        """A stream begins, on which these requests are answered; none for announcements. Nothing
+        is sent on it before this is done."""
 
     def closed(self, session: str, stream: int) -> None:
         """Everything was said on a stream."""

@@ -209,9 +209,10 @@ class Handshake:
         self, arrival: Arrival, session: HttpSession, missed: Sequence[Event] = (), of: int = 0
     ) -> None:
         """Announce to this client from here on; it has missed some events of another stream."""
-        listens = self._endpoint.sessions.listens(session)
-        self._endpoint.after(
-            listens, lambda: self._connect_announcements(arrival, session, missed, of)
+        self._endpoint.then(
+            self._endpoint.sessions.listens(session),
+            lambda _: self._connect_announcements(arrival, session, missed, of),
+            arrival.exchange,
         )
 
     def _connect_announcements(

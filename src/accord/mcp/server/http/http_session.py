@@ -156,7 +156,8 @@ class HttpSession:
     def end_stream(self, stream: EventStream) -> None:
         """Everything was said on this stream."""
         stream.disconnect()
-        if self.streams is not None and self.streams.pop(stream.number, None) is not None:
+        known = None if self.streams is None else self.streams.pop(stream.number, None)
+        if known is not None and not self.over:
             self.endpoint.events.closed(self.id, stream.number)
 
     def announce(self, method: str, params: Any) -> None:
@@ -181,7 +182,10 @@ class HttpSession:
             self.announcements = None
 
     def _keep(self, stream: EventStream, requests: Sequence[Id]) -> EventStream:
-        self.endpoint.events.opened(self.id, stream.number, requests)
+        opening = self.endpoint.events.opened(self.id, stream.number, requests)
+        if opening is not None:
+            stream.hold()
+            self.endpoint.after(opening, stream.let_go)
         if self.streams is None:
             self.streams = {}
         self.streams[stream.number] = stream

@@ -11,6 +11,8 @@ the requests that were to be answered on the stream are answered with an error.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -23,10 +25,14 @@ from accord.jsonrpc.messages import Id
 from accord.mcp.server.http.events import Elsewhere, Event, Found, MemoryEvents, Orphaned, Relay
 from accord.mcp.server.http.http_session import SPAN
 from accord.mcp.server.shared.mail import Advanced, Follow, Gone, Unfollow
-from accord.mcp.server.shared.worker import Worker
-from accord.store import Row, Transaction
+from accord.mcp.server.shared.worker import SWEEP_BEATS, Worker
+from accord.store import Row, StoreError, Transaction
+
+log = logging.getLogger("accord.mcp.shared")
 
 MAX_PER_SESSION: Final = 256
+MAX_WAITING: Final = 10_000
+"""How much may wait to be written. What is said beyond it can be read again here alone."""
 MAX_BYTES: Final = 256 * 1024 * 1024
 """How many bytes of events all workers keep together."""
 
@@ -52,6 +58,7 @@ WHERE session = $1 AND stream = $2 AND number > $3 ORDER BY number
 class _Opened(Struct, frozen=True):
     key: Key
     requests: bytes
+    done: asyncio.Future[None]
 
 
 class _Closed(Struct, frozen=True):
@@ -61,6 +68,15 @@ class _Closed(Struct, frozen=True):
 class _Appended(Struct, frozen=True):
     key: Key
     event: Event
+
+
+class _Followed(Struct, frozen=True):
+    """Another worker is to be told when all before this is written."""
+
+    key: Key
+
+
+_Entry: TypeAlias = _Opened | _Closed | _Appended | _Followed
 
 
 class _Reached(Struct, frozen=True):
@@ -101,7 +117,7 @@ class SharedEvents:
         self._worker = worker
         self._store = worker.store
         self._own = MemoryEvents()
-        self._waiting: list[_Opened | _Closed | _Appended] = []
+        self._waiting: list[_Entry] = []
         self._writing = False
         self._followers: dict[Key, _Follower] = {}
         """Clients here, on streams of others."""
@@ -116,8 +132,10 @@ class SharedEvents:
 
     # As `EventStore`
 
-    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
-        self._write(_Opened((session, stream), msgspec.json.encode(requests)))
+    def opened(self, session: str, stream: int, requests: Sequence[Id]) -> Awaitable[None]:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._write(_Opened((session, stream), msgspec.json.encode(requests), done))
+        return done
 
     def closed(self, session: str, stream: int) -> None:
         self._write(_Closed((session, stream)))
@@ -140,8 +158,9 @@ class SharedEvents:
 
     # Writing
 
-    def _write(self, what: _Opened | _Closed | _Appended) -> None:
-        self._waiting.append(what)
+    def _write(self, what: _Entry) -> None:
+        if len(self._waiting) < MAX_WAITING or isinstance(what, _Opened):
+            self._waiting.append(what)
         if not self._writing:
             self._writing = True
             self._worker.spawn(self._write_all())
@@ -151,10 +170,14 @@ class SharedEvents:
             while self._waiting:
                 waiting, self._waiting = self._waiting, []
                 followed = {key: tuple(workers) for key, workers in self._followed.items()}
-                for each in waiting:
-                    if isinstance(each, _Closed):
-                        self._followed.pop(each.key, None)
-                await self._store.transact(_Writing(self._worker, waiting, followed).work)
+                try:
+                    await self._store.transact(_Writing(self._worker, waiting, followed).work)
+                except StoreError as error:
+                    log.error("events cannot be kept: %s", error)
+                finally:
+                    for each in waiting:
+                        if isinstance(each, _Opened) and not each.done.done():
+                            each.done.set_result(None)
         finally:
             self._writing = False
 
@@ -248,6 +271,7 @@ class SharedEvents:
                     follower.last = events[-1].number
                 if is_over:
                     del self._followers[key]
+                    self._worker.send(key[1] // SPAN, Unfollow(*key, self._worker.number))
                 follower.relay(events, is_over)
         finally:
             follower.busy = False
@@ -256,7 +280,7 @@ class SharedEvents:
         key = follow.session, follow.stream
         self._followed.setdefault(key, set()).add(follow.worker)
         # What was said before this arrived, and whether that was all, is read again.
-        self._worker.send(follow.worker, Advanced(*key))
+        self._write(_Followed(key))
 
     def _unfollow(self, unfollow: Unfollow) -> None:
         key = unfollow.session, unfollow.stream
@@ -277,7 +301,7 @@ class SharedEvents:
     async def _sweep(self) -> None:
         """Forget the oldest events where there are too many bytes of them."""
         self._beats += 1
-        if self._beats % 10:
+        if self._beats % SWEEP_BEATS:
             return
         [row] = await self._store.fetch(
             "SELECT coalesce(sum(length(data)), 0) AS size, min(place) AS first, "
@@ -292,7 +316,7 @@ class _Writing(Struct, frozen=True):
     """One transaction of things that were said."""
 
     worker: Worker
-    waiting: list[_Opened | _Closed | _Appended]
+    waiting: list[_Entry]
     followed: dict[Key, tuple[int, ...]]
 
     async def work(self, transaction: Transaction) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SWEEP_SECONDS: Final = 5.0
 """How often uses are written down and sessions that are too old ended, at most."""
+BUSY_SECONDS: Final = 3 * SWEEP_SECONDS
+"""For how long a session that was in use is taken to be so."""
 
 _FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE id = $1"
 
@@ -47,13 +49,22 @@ class _Among(Struct, frozen=True):
 
 _ALL: Final = _Among(
     "SELECT count(*) AS n FROM mcp_sessions",
-    "SELECT id FROM mcp_sessions WHERE listener IS NULL ORDER BY ready, used LIMIT 1",
+    "SELECT id FROM mcp_sessions WHERE busy < $1 ORDER BY ready, used LIMIT 1",
 )
 _OWN: Final = _Among(
     "SELECT count(*) AS n FROM mcp_sessions WHERE owner = $1",
-    "SELECT id FROM mcp_sessions WHERE listener IS NULL AND owner = $1 "
-    "ORDER BY ready, used LIMIT 1",
+    "SELECT id FROM mcp_sessions WHERE busy < $1 AND owner = $2 ORDER BY ready, used LIMIT 1",
 )
+
+
+class _Use(Struct, frozen=True):
+    """When a session was last used, and until when it is known to be in use."""
+
+    session: str
+    at: float
+    busy: float
+    before: float
+    """Until when this worker last said it would be."""
 
 
 class _Known(Struct):
@@ -68,6 +79,8 @@ class _Known(Struct):
     """Whether it is among the listeners of the server."""
     written: float = 0.0
     """When it was last used, as far as that is written down."""
+    busy: float = 0.0
+    """Until when it is in use here, as far as that is written down."""
 
 
 class SharedSessions:
@@ -147,8 +160,9 @@ class SharedSessions:
 
     def end_all(self) -> None:
         """Other workers go on with the sessions."""
-        for known in self._known.values():
+        for id, known in self._known.items():
             known.session.leave()
+            self._endpoint.events.forget(id)
         self._known.clear()
 
     # As `Others`
@@ -212,6 +226,9 @@ class SharedSessions:
 
     def _refresh(self, known: _Known, row: Row) -> None:
         known.listener = row["listener"]
+        if known.listener is None and known.session.announcements is not None:
+            # The others took this worker for gone, and it is not.
+            self._worker.spawn(self._listen_here(known))
         if row["version"] > known.version:
             theirs = session_state.decode(row["state"])
             ours = state_of(known.session.state)
@@ -266,8 +283,8 @@ class SharedSessions:
     async def _insert(self, known: _Known, state: SessionState) -> None:
         session = known.session
         await self._store.execute(
-            "INSERT INTO mcp_sessions (id, owner, version, state, ready, used) "
-            "VALUES ($1, $2, 1, $3, $4, $5)",
+            "INSERT INTO mcp_sessions (id, owner, version, state, ready, used, busy) "
+            "VALUES ($1, $2, 1, $3, $4, $5, 0)",
             session.id,
             owner_of(session.owner),
             session_state.encode(state),
@@ -301,9 +318,12 @@ class SharedSessions:
         [row] = await self._store.fetch(among.count, *owner)
         if row["n"] < most:
             return True
+        now = time.time()
+        uses = self._uses(now)
 
         async def work(transaction: Transaction) -> str | None:
-            rows = await transaction.fetch(among.idle, *owner)
+            await _write_uses(transaction, uses)
+            rows = await transaction.fetch(among.idle, now, *owner)
             if not rows:
                 return None
             id: str = rows[0]["id"]
@@ -324,13 +344,10 @@ class SharedSessions:
         if now - self._swept < min(SWEEP_SECONDS, shortest / 3):
             return
         self._swept = now
-        used = self._used_lately(now)
+        uses = self._uses(now)
 
         async def work(transaction: Transaction) -> list[str]:
-            for id, at in used.items():
-                await transaction.execute(
-                    "UPDATE mcp_sessions SET used = $1 WHERE id = $2 AND used < $1", at, id
-                )
+            await _write_uses(transaction, uses)
             rows = await transaction.fetch(
                 "SELECT id FROM mcp_sessions "
                 "WHERE (ready = 1 AND used < $1) OR (ready = 0 AND used < $2)",
@@ -343,15 +360,30 @@ class SharedSessions:
         for id in await self._store.transact(work):
             self._end_here(id)
 
-    def _used_lately(self, now: float) -> dict[str, float]:
-        """When sessions were last used, of those whose use has not been written down."""
+    def _uses(self, now: float) -> list[_Use]:
+        """How sessions are used here, of those where that is not written down."""
         clock = self._endpoint.now()
-        used: dict[str, float] = {}
+        uses = []
         for id, known in self._known.items():
-            at = now if known.session.is_busy else now - (clock - known.session.used)
-            if at > known.written + 0.001:
-                used[id] = known.written = at
-        return used
+            is_busy = known.session.is_busy
+            at = now if is_busy else now - (clock - known.session.used)
+            if at > known.written + 0.001 or bool(known.busy) is not is_busy:
+                busy = now + BUSY_SECONDS if is_busy else 0.0
+                uses.append(_Use(id, at, busy, known.busy))
+                known.written, known.busy = at, busy
+        return uses
+
+
+async def _write_uses(transaction: Transaction, uses: list[_Use]) -> None:
+    for use in uses:
+        await transaction.execute(
+            "UPDATE mcp_sessions SET "
+            "used = CASE WHEN used < $1 THEN $1 ELSE used END, "
+            # Another worker may have it in use too.
+            "busy = CASE WHEN busy < $2 OR busy = $3 THEN $2 ELSE busy END "
+            "WHERE id = $4",
+            use.at, use.busy, use.before, use.session,
+        )  # fmt: skip
 
 
 def _is_ready(state: SessionState) -> int:

@@ -11,7 +11,7 @@ import msgspec
 
 from accord.jsonrpc.errors import own_error
 from accord.mcp.server.shared.mail import Gone, TaskChanged
-from accord.mcp.server.shared.worker import Worker
+from accord.mcp.server.shared.worker import SWEEP_BEATS, Worker
 from accord.mcp.server.tasks.record import TaskRecord, task_error
 from accord.mcp.server.tasks.store import Change, Hear
 from accord.store import Transaction
@@ -30,6 +30,7 @@ class SharedTasks:
         self._worker = worker
         self._store = worker.store
         self._observers: list[Hear] = []
+        self._beats = 0
         worker.on(TaskChanged, self._changed)
         worker.on(Gone, lambda gone: worker.spawn(self._fail_tasks_of(gone.worker)))
         worker.on_beat.append(self._sweep)
@@ -104,7 +105,9 @@ class SharedTasks:
 
     async def _sweep(self) -> None:
         """Forget tasks whose time is over and whose worker did not live to do so."""
-        await self._store.execute("DELETE FROM mcp_tasks WHERE expires < $1", time.time())
+        self._beats += 1
+        if not self._beats % SWEEP_BEATS:
+            await self._store.execute("DELETE FROM mcp_tasks WHERE expires < $1", time.time())
 
 
 def _lost() -> Callable[[TaskRecord], TaskRecord | None]:

@@ -22,10 +22,15 @@ log = logging.getLogger("accord.mcp.shared")
 M = TypeVar("M", bound=Mail)
 
 BEAT_SECONDS: Final = 1.0
+SWEEP_BEATS: Final = 10
+"""How many beats there are between two looks for what is too old or too much."""
 DEAD_SECONDS: Final = 5.0
 """How long a worker may be silent."""
 
-_INSERT_MAIL: Final = "INSERT INTO mcp_mail (worker, body) VALUES ($1, $2)"
+# To nobody who is not there: a number may come from a client.
+_INSERT_MAIL: Final = (
+    "INSERT INTO mcp_mail (worker, body) SELECT id, $2 FROM mcp_workers WHERE id = $1"
+)
 
 
 def channel_of(worker: int) -> str:
@@ -84,9 +89,11 @@ class Worker:
 
     async def post(self, transaction: Transaction, to: int, *letters: Mail) -> None:
         """The same as a part of a transaction."""
+        sent = 0
         for letter in letters:
-            await transaction.execute(_INSERT_MAIL, to, mail.write(letter))
-        await transaction.notify(channel_of(to))
+            sent += await transaction.execute(_INSERT_MAIL, to, mail.write(letter))
+        if sent:
+            await transaction.notify(channel_of(to))
 
     async def post_all(self, transaction: Transaction, *letters: Mail) -> None:
         rows = await transaction.fetch("SELECT id FROM mcp_workers WHERE id <> $1", self.number)

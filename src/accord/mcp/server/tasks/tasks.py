@@ -82,7 +82,7 @@ class Tasks:
         self._sessions: set[str] = set()
         self._chores: set[asyncio.Task[Any]] = set()
         self._closer: asyncio.Task[None] | None = None
-        self.keep_in(settings.store or MemoryTaskStore())
+        self.keep_in(MemoryTaskStore() if settings.store is None else settings.store)
 
     def keep_in(self, store: TaskStore) -> None:
         """Keep tasks there from now on; before any is created."""

@@ -6,7 +6,8 @@ CREATE TABLE mcp_sessions (
     state bytea NOT NULL,             -- JSON, see session_state.py
     ready integer NOT NULL,           -- whether its handshake is complete
     listener bigint,                  -- the worker that its client listens to
-    used double precision NOT NULL    -- when it was last used, in seconds since 1970
+    used double precision NOT NULL,   -- when it was last used, in seconds since 1970
+    busy double precision NOT NULL    -- until when it is known to be in use
 );
 CREATE INDEX mcp_sessions_owner ON mcp_sessions (owner);
 CREATE INDEX mcp_sessions_used ON mcp_sessions (used);
