@@ -3,6 +3,7 @@ time, memory stays bounded, and no process is left behind."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -84,7 +85,16 @@ async def test_a_program_that_does_not_read_cannot_make_a_client_keep_everything
 async def test_a_program_that_asks_without_end_is_read_no_further_than_it_reads() -> None:
     async with talking("asks_without_end", limits=Limits(max_queued_bytes=1_000_000)) as client:
         with pytest.raises((CallTimeoutError, ConnectionLostError)):
-            await client.call_tool("x", timeout=1)
+            await client.call_tool("x", timeout=2)
+
+
+@pytest.mark.parametrize("timeout", [0.05, 0.1, 0.15])
+async def test_a_program_that_does_not_take_answers_is_left_in_time(timeout: float) -> None:
+    async with talking("asks_without_end") as client:
+        with pytest.raises((CallTimeoutError, ConnectionLostError)):
+            await client.call_tool("x", timeout=timeout)
+        began = asyncio.get_running_loop().time()
+    assert asyncio.get_running_loop().time() - began < 10
 
 
 @pytest.mark.parametrize(

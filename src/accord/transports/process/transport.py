@@ -2,7 +2,8 @@
 
 How it ends:
 
-    close    its stdin is closed, which a well-behaved program takes as the end
+    close    its stdin is closed, which a well-behaved program takes as the end; one that takes
+             nothing of what was to be written before for `exit_seconds` is aborted
              after `exit_seconds`       SIGTERM to it and what it started
              after `terminate_seconds`  SIGKILL
     abort    SIGKILL at once
@@ -46,7 +47,10 @@ async def open_process(command: Sequence[str], options: Options) -> StreamChanne
     channel = StreamChannel(
         ChannelInfo(scheme="stdio", address=name, details={"pid": child.pid}),
         StreamSettings(
-            framing=options.framing, limits=options.limits, linger_seconds=options.exit_seconds
+            framing=options.framing,
+            limits=options.limits,
+            linger_seconds=options.exit_seconds,
+            close_stall_seconds=options.exit_seconds,
         ),
     )
     ProcessTransport(

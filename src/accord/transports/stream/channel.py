@@ -58,6 +58,9 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
     linger_seconds: float = 0.0
     """How long `close` waits for the other end to close too. A socket that is closed while
     the other end still sends destroys what was written last but not yet received."""
+    close_stall_seconds: float | None = None
+    """How long the other end may take nothing of what is queued once this end closes; None for
+    as long as at any other time."""
 
     def framer(self) -> Framer:
         """The framer of a new connection."""
@@ -86,6 +89,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         "_backlog",
         "_buffer",
         "_close_by",
+        "_close_taken",
         "_close_timer",
         "_ending",
         "_eof",
@@ -143,6 +147,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._ending = False
         self._lost = False
         self._close_by = 0.0
+        self._close_taken = 0  # bytes that had left the transport when closing last looked
         self._close_timer: asyncio.TimerHandle | None = None
 
     # Channel
@@ -177,8 +182,9 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._flush()
         self._ending = True
         self._backlog.clear()
-        self._close_by = self._loop.time() + self._settings.limits.write_stall_seconds
-        self._close_timer = self._loop.call_at(self._close_by, self._close_overdue)
+        now = self._loop.time()
+        self._close_by = now + self._settings.limits.write_stall_seconds
+        self._await_writing(now)
         self._close_if_written()
 
     def abort(self) -> None:
@@ -229,7 +235,7 @@ class StreamChannel(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._paused = True
-        self._taken = self._handed - self._transport.get_write_buffer_size()
+        self._taken = self._left()
         self._stalled_since = self._loop.time()
         self._watch()
         if self._settings.serving:
@@ -410,7 +416,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         return now - since >= seconds
 
     def _is_stuck(self, now: float) -> bool:
-        taken = self._handed - self._transport.get_write_buffer_size()
+        taken = self._left()
         if taken != self._taken:
             self._taken, self._stalled_since = taken, now
         return now - self._stalled_since >= self._settings.limits.write_stall_seconds
@@ -435,22 +441,46 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._transport.resume_reading()  # to see the other end close
         self._linger()
 
+    def _await_writing(self, now: float) -> None:
+        stall = self._settings.close_stall_seconds
+        until = self._close_by if stall is None else min(self._close_by, now + stall)
+        self._close_taken = self._left()
+        self._close_timer = self._loop.call_at(until, self._writing_overdue)
+
+    def _writing_overdue(self) -> None:
+        now = self._loop.time()
+        if now < self._close_by and self._left() != self._close_taken:
+            self._await_writing(now)
+        else:
+            self._close_overdue()
+
+    def _left(self) -> int:
+        """How many bytes have left the transport so far."""
+        return self._handed - self._transport.get_write_buffer_size()
+
     def _linger(self) -> None:
         cast(asyncio.TimerHandle, self._close_timer).cancel()
+        self._close_taken = self._left()
         until = min(self._close_by, self._loop.time() + self._settings.linger_seconds)
         self._close_timer = self._loop.call_at(until, self._linger_over)
 
     def _linger_over(self) -> None:
         if not self._queued():
             self._transport.close()
-        elif self._loop.time() >= self._close_by:
+        elif self._loop.time() >= self._close_by or self._is_left_alone:
             self._close_overdue()
         else:
             self._linger()
 
+    @property
+    def _is_left_alone(self) -> bool:
+        """Whether nothing was taken for as long as closing waits for that."""
+        return self._settings.close_stall_seconds is not None and self._left() == self._close_taken
+
     def _close_overdue(self) -> None:
         if queued := self._queued():
-            seconds = self._settings.limits.write_stall_seconds
+            stall = self._settings.close_stall_seconds
+            seconds = self._settings.limits.write_stall_seconds if stall is None else stall
             self._fail(f"{queued:,} bytes were not taken within {seconds:g} s of closing")
         else:
             self._transport.abort()
