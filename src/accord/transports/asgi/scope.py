@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.asgi.protocol import Scope
 from accord.transports.http.admission import Asked
@@ -43,13 +45,20 @@ def asked_in(scope: Scope, place: str) -> Asked:
 def channel_info(scope: Scope) -> ChannelInfo:
     """What is known about the other end of a request or a WebSocket."""
     host, port = client_of(scope)
-    is_socket = scope["type"] == "websocket"
+    if scope["type"] != "websocket":
+        return _requesting(scope.get("scheme", "http"), host, port)
     return ChannelInfo(
-        scheme=scope.get("scheme", "ws" if is_socket else "http"),
+        scheme=scope.get("scheme", "ws"),
         address=host_and_port(host, port) if host else "",
-        duplex=is_socket,
-        details={"headers": Fields(scope["headers"])} if is_socket else {},
+        details={"headers": Fields(scope["headers"])},
     )
+
+
+@lru_cache(maxsize=1_024)
+def _requesting(scheme: str, host: str, port: int) -> ChannelInfo:
+    """Whoever sends requests over a connection, of which there may be many."""
+    address = host_and_port(host, port) if host else ""
+    return ChannelInfo(scheme=scheme, address=address, duplex=False)
 
 
 def client_of(scope: Scope) -> tuple[str, int]:
