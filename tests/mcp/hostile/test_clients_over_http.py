@@ -245,6 +245,13 @@ async def test_a_request_without_an_id_does_nothing(carrier: Carrier, method: st
         assert called == 1
 
 
+@pytest.mark.parametrize("method", ["initialized", "cancelled", "roots/list_changed"])
+async def test_a_notification_with_an_id_is_no_method(carrier: Carrier, method: str) -> None:
+    async with attacked(carrier) as (_, shaken):
+        answer = await shaken.request(f"notifications/{method}", requestId=1)
+        assert answer.error == (200, -32601, 1)
+
+
 async def test_a_broken_answer_is_refused_without_an_id(carrier: Carrier) -> None:
     async with attacked(carrier) as (_, shaken):
         both: dict[str, Any] = {"result": {}, "error": {}}

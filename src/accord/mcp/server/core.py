@@ -81,7 +81,7 @@ class Core:
             for name, row in feature.methods(self).items():
                 self.router.put(raw_method(self._plan(name, row), name))
             for name, hear in feature.notifications(self).items():
-                self.router.put(raw_method(hear, name))
+                self.router.put(raw_method(_only_heard(hear), name))
 
     def context(self, incoming: Incoming, params: AnswerableParams | None = None) -> Context:
         """What a handler gets; with `params`, one that may ask the client. Raises RpcError for
@@ -172,6 +172,18 @@ class Core:
             return self.replies.finish(result, incoming) if isinstance(result, Result) else result
 
         return await self.answer(proceed(), context, incoming, make)
+
+
+def _only_heard(hear: Plan) -> Plan:
+    """A notification: whoever asks for an answer to it asks for a method that does not exist."""
+
+    def plan(params: Any, context: RpcContext | None) -> Any:
+        if context is not None and context.id is not UNSET:
+            message = f"Method not found: {context.method} is a notification"
+            raise own_error("method_not_found", message, method=context.method)
+        return hear(params, context)
+
+    return plan
 
 
 def _must_leave(error: BaseException) -> bool:
