@@ -97,7 +97,8 @@ def _no_parameters(slow: Plan, function: Callable[..., Any]) -> Plan:
 
 
 def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
-    # `_Forms.read` is written out here: a call less where calls are most frequent.
+    # `_Forms.read` is written out here, and in some others: a call less where calls are most
+    # frequent.
     decode, by_name, absent = forms.decode, forms.by_name, forms.absent
 
     def call(params: Params, context: Context | None) -> Any:
@@ -150,11 +151,14 @@ def _names_only(
     forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
 ) -> Plan:
     """For parameters that all are keyword-only: the fields have their names."""
-    read, by_name = forms.read, forms.by_name
+    decode, by_name, absent = forms.decode, forms.by_name, forms.absent
     name = place.name if place is not None else ""
 
     def call(params: Params, context: Context | None) -> Any:
-        values = read(params)
+        try:
+            values = absent if params is UNSET else decode(params)
+        except REFUSALS:
+            values = None
         if values is None:
             return slow(params, context)
         kwargs = asdict(values) if values.__class__ is by_name else {}

@@ -72,7 +72,9 @@ class Handler:
         )
         """The call with these arguments, an object, for `begin`, which must follow. Raises
         `InvalidParamsError`."""
-        self.begin: Callable[[Any, Context], Any] = self._begin_direct if is_direct else self._begin
+        self.begin: Callable[[Any, Context], Any] = (
+            self._begin_direct if is_direct else _call if self.is_quick else self._begin
+        )
         """Gives the result of a quick function, or else a coroutine that gives the result."""
 
     @property
@@ -92,8 +94,6 @@ class Handler:
     def _begin(self, bound: Any, context: Context) -> Any:
         if self._injection.has_dependencies:
             return self._in_time(self._run_with_dependencies(bound, context))
-        if self.mode == "inline":
-            return bound()
         return self._in_time(self._run(bound, context))
 
     def _in_time(self, work: Awaitable[Any]) -> Awaitable[Any]:
@@ -146,6 +146,10 @@ class Handler:
             raise RegistrationError(f"its timeout of {self.timeout} s is not a number above 0")
         if inline:
             raise RegistrationError("it runs inline, where nothing can stop it at a timeout")
+
+
+def _call(bound: Callable[[], Any], context: Context) -> Any:
+    return bound()
 
 
 def _retyped(plan: Callable[[Any, RpcContext | None], Any]) -> Any:

@@ -57,7 +57,7 @@ class CallConnection(HttpConnection):
         self._running = None
         assert self._head is not None
         self._put(self._head, data)
-        self._serve()
+        self._go_on()
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         count_unasked(self._site.statistics, response)

@@ -173,12 +173,24 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._flush()
         if progress:
             self._fresh = False
-            self._waited = Wait.NEXT_REQUEST
+            self._waited = Wait.NEXT_REQUEST if self._running is None else Wait.ANSWER
             self.since = self._site.now
         if self._running is None and (self._last is not None or reader.finished):
             self._end(self._last or Wait.LAST_WORDS)
-        elif not progress or self._running is not None or not self._reading:
+        elif not progress or not self._reading or reader.buffered:
             self._regulate()
+
+    def _go_on(self) -> None:
+        """A request that took its time has its answer put: write that, and serve what came
+        meanwhile."""
+        reader = self._reader
+        if reader.buffered or reader.finished or self._last is not None or not self._reading:
+            self._serve()
+            return
+        # The common case, written out: `_serve` would do the same.
+        self._waited = Wait.NEXT_REQUEST
+        self.since = self._site.now
+        self._flush()
 
     def _regulate(self) -> None:
         """Note a new wait, and read on or not while it lasts."""

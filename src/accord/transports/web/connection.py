@@ -72,7 +72,7 @@ class WebConnection(HttpConnection):
     def put_whole(self, head: WebHead, status: int, headers: bytes, body: bytes) -> None:
         """A whole response."""
         starts = self._site.starts
-        extra = self._persistence(head)
+        extra = self._persistence(head) if head.close or self._site.closing else head.extra
         size = len(body)
         if status == 200 and headers is JSON and not extra and head.request.method != "HEAD":
             response = (starts.known(size) or starts.of_length(size)) + body
@@ -83,7 +83,9 @@ class WebConnection(HttpConnection):
                 response += body
         self._out.append(response)
         self._out_bytes += len(response)
-        self._finish()
+        self._running = None
+        if not self._inside:
+            self._go_on()
 
     def put_start(self, head: WebHead, status: int, headers: bytes) -> None:
         """The head of a response in pieces."""
@@ -113,7 +115,9 @@ class WebConnection(HttpConnection):
             self._out.append(ending)
         if self._site.closing:
             self._last = Wait.END
-        self._finish()
+        self._running = None
+        if not self._inside:
+            self._serve()
 
     def _flush_pieces(self) -> None:
         self._flushing = False
@@ -127,12 +131,6 @@ class WebConnection(HttpConnection):
             self._last = Wait.END
             return CLOSE
         return head.extra
-
-    def _finish(self) -> None:
-        """The present request is answered: go on with the next one."""
-        self._running = None
-        if not self._inside:
-            self._serve()
 
 
 class ConnectionExchange(Struct, eq=False):

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from accord.jsonrpc.codec import Envelope, encode_failure, read, sort
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -144,6 +144,7 @@ class McpEndpoint:
         self._starting: asyncio.Task[None] | None = None
         self._living = AsyncExitStack()
         self.dispatcher: Dispatcher
+        self._readers: Mapping[str, Callable[[Any], Params]]
         self._tasks: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()
         """What is to be finished before the endpoint closes."""
@@ -212,6 +213,7 @@ class McpEndpoint:
             self.dispatcher = Dispatcher(
                 self.server.router, limits=self.limits, statistics=self.statistics, **self._dispatch
             )
+            self._readers = self.server.core.readers
             self.pulse.stop()
             self._loop = loop
         except BaseException:
@@ -230,9 +232,15 @@ class McpEndpoint:
         self.sessions, self.events, self.others = shared.sessions, shared.events, shared.others
 
     def handle(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
-        if self._loop is asyncio.get_running_loop():
+        if self._loop is not asyncio.get_running_loop():
+            self._handle_later(judged, body, exchange)
+        elif self._auth is None:
+            self._serve(Arrival(judged, None, exchange), body)
+        else:
             self._authenticate(judged, body, exchange)
-            return
+
+    def _handle_later(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
+        """Handle a request once the server's lifespan has begun."""
         if self._closed_on is asyncio.get_running_loop():
             # Whoever is late must not begin the server's lifespan again: nobody would end it.
             refused = encode_failure(None, own_error("busy", "the server is closed"))
@@ -240,14 +248,12 @@ class McpEndpoint:
             return
 
         def started(_: None) -> None:
-            self._authenticate(judged, body, exchange)
+            self.handle(judged, body, exchange)
 
         self.then(self.start(), started, exchange)
 
     def _authenticate(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
-        if self._auth is None:
-            self._serve(Arrival(judged, None, exchange), body)
-            return
+        assert self._auth is not None
         self.then(
             self._auth.authenticate(judged.request),
             lambda who: self._let_in(who, judged, body, exchange),
@@ -279,7 +285,7 @@ class McpEndpoint:
 
     def _serve(self, arrival: Arrival, body: bytes) -> None:
         head = arrival.head
-        if head.route == "endpoint" and head.request.method == "POST":
+        if head.is_message:
             self._post(arrival, body)
         elif head.route == "sse":
             self._old_sse.open(arrival)
@@ -297,10 +303,10 @@ class McpEndpoint:
 
     def _post(self, arrival: Arrival, body: bytes) -> None:
         what = read(body, self.limits.max_depth)
-        if isinstance(what, list):
-            self._batch(arrival, [sort(item) for item in what])
-        elif type(what) is Envelope and what.method:
+        if type(what) is Envelope and what.method:
             self._take(arrival, what, what.method)
+        elif isinstance(what, list):
+            self._batch(arrival, [sort(item) for item in what])
         else:
             message = sort(what)
             if isinstance(message, Success | Failure):
@@ -313,12 +319,39 @@ class McpEndpoint:
 
     def _take(self, arrival: Arrival, what: Envelope, method: str) -> None:
         """A request or a notification."""
-        if what.id is None or type(what.id) is float:
+        id, params = what.id, what.params
+        if id is None or type(id) is float:
             arrival.refuse(400, bad_id())
             return
-        params = self._read(method, what.params)
-        if params is not None and self._take_read(arrival, what, method, params):
-            return
+        reader = self._readers.get(method)
+        if reader is not None and params is not UNSET and id is not UNSET:
+            try:
+                known = reader(params)
+            except REFUSALS:
+                pass  # what is wrong with them is told later
+            else:
+                if self._take_known(arrival, id, method, known):
+                    return
+        self._take_unknown(arrival, what, method)
+
+    def _take_known(self, arrival: Arrival, id: Id, method: str, params: Params) -> bool:
+        """Take a request whose params are read, if its headers are as they should be, as is
+        the common case; whether they are."""
+        head = arrival.head
+        if params.meta.protocol_version is not UNSET:
+            if not self._headers.agree(head, method, params):
+                return False
+            call = StatelessCall(self, head, arrival.exchange, id, arrival.principal)
+            call.begin(self.dispatcher.serve(id, method, params, call))
+            return True
+        if _is_stateless(head, method, NOTHING_MIRRORED):
+            return False
+        self._handshake.take(arrival, id, method, params)
+        return True
+
+    def _take_unknown(self, arrival: Arrival, what: Envelope, method: str) -> None:
+        """Take a request or a notification, or say what is wrong with it."""
+        id = what.id
         found = mirrored(what.params)
         if found is NOTHING_MIRRORED and what.params is not UNSET:
             message = sort(what)
@@ -326,42 +359,16 @@ class McpEndpoint:
                 self._refuse_invalid(arrival, message)
                 return
         if not _is_stateless(arrival.head, method, found):
-            self._handshake.take(arrival, what)
+            self._handshake.take(arrival, id, method, what.params)
             return
-        if what.id is not UNSET:
+        if id is not UNSET:
             # 2026-07-28, Streamable HTTP: which headers notifications need is not defined
             error = self._headers.fault(arrival.head, method, found)
             if error is not None:
-                arrival.refuse(400, error, what.id)
+                arrival.refuse(400, error, id)
                 return
-        self._call(arrival, what.id, method, what.params)
-
-    def _read(self, method: str, params: Any) -> Params | None:
-        """The params of a method; None for what is to be looked at more closely."""
-        reader = self.server.core.readers.get(method)
-        if reader is None or params is UNSET:
-            return None
-        try:
-            return reader(params)
-        except REFUSALS:
-            return None
-
-    def _take_read(self, arrival: Arrival, what: Envelope, method: str, params: Params) -> bool:
-        """Take what is as it should be, the common case; whether it is."""
-        head = arrival.head
-        if params.meta.protocol_version is not UNSET:
-            if what.id is UNSET or not self._headers.agree(head, method, params):
-                return False
-            self._call(arrival, what.id, method, params)
-        elif _is_stateless(head, method, NOTHING_MIRRORED):
-            return False
-        else:
-            self._handshake.take(arrival, what)
-        return True
-
-    def _call(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
         call = StatelessCall(self, arrival.head, arrival.exchange, id, arrival.principal)
-        call.begin(self.dispatcher.serve(id, method, params, call))
+        call.begin(self.dispatcher.serve(id, method, what.params, call))
 
     def _batch(self, arrival: Arrival, messages: list[Message]) -> None:
         most = self.limits.max_batch_items

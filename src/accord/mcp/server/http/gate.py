@@ -48,6 +48,8 @@ class McpHead(Struct, frozen=True):
 
     request: WebRequest
     route: Route
+    is_message: bool
+    """Whether it is a POST to the endpoint itself."""
     headers: dict[str, str]
     """All of its headers, names in lower case."""
     version: str | None
@@ -100,6 +102,7 @@ class Gate:
         return McpHead(
             request=request,
             route=route,
+            is_message=route == "endpoint" and request.method == "POST",
             headers=dict(fields),
             version=fields.get(VERSION),
             session_id=fields.get(SESSION),

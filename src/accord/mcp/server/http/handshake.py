@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.codec import Envelope, encode_failure
+from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
 from accord.mcp.protocol.sse import encode_event
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
@@ -50,12 +50,14 @@ class Handshake:
 
     # What arrives
 
-    def take(self, arrival: Arrival, what: Envelope) -> None:
+    def take(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
         """A request or a notification."""
-        if what.method == "initialize" and arrival.head.session_id is None:
-            self._initialize(arrival, what)
+        if method == "initialize" and arrival.head.session_id is None:
+            self._initialize(arrival, id, method, params)
         else:
-            self._in_session(arrival, lambda it: self._take_in(arrival, it, what), id=what.id)
+            self._in_session(
+                arrival, lambda it: self._take_in(arrival, it, id, method, params), id=id
+            )
 
     def settle(self, arrival: Arrival, response: Success | Failure) -> None:
         """A client's answer."""
@@ -117,8 +119,7 @@ class Handshake:
 
     # Messages
 
-    def _initialize(self, arrival: Arrival, what: Envelope) -> None:
-        id = what.id
+    def _initialize(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
         if id is UNSET:
             arrival.refuse(400, invalid("initialize is a request"))
             return
@@ -132,20 +133,21 @@ class Handshake:
                 self._endpoint, new_id(), arrival.principal, self._endpoint.others
             )
             call = InitializeCall(Post(session, arrival), id)
-            self._serve(call, cast(str, what.method), what.params)
+            self._serve(call, method, params)
 
         room = self._endpoint.sessions.has_room(arrival.principal)
         self._endpoint.then(room, begin, arrival.exchange)
 
-    def _take_in(self, arrival: Arrival, session: HttpSession, what: Envelope) -> None:
-        method = cast(str, what.method)
-        if what.id is UNSET:
-            self._hear(arrival, session, method, what.params)
+    def _take_in(
+        self, arrival: Arrival, session: HttpSession, id: Id | UnsetType, method: str, params: Any
+    ) -> None:
+        if id is UNSET:
+            self._hear(arrival, session, method, params)
             self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
-        elif session.serves(what.id):
-            arrival.refuse(400, id_in_use(), what.id)
+        elif session.serves(id):
+            arrival.refuse(400, id_in_use(), id)
         else:
-            self._serve(SessionCall(Post(session, arrival), what.id), method, what.params)
+            self._serve(SessionCall(Post(session, arrival), id), method, params)
 
     def _serve(self, call: SessionCall, method: str, params: Any) -> None:
         call.register()

@@ -89,7 +89,9 @@ class StatelessCall(Struct, eq=False):
             else:
                 told = restated(data, self._id)
                 self._endpoint.send_json(self._exchange, told, status, head.json)
-        self._end()
+        self._running = None
+        if self._ends is not None:
+            self._end()
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only requests are dispatched")
