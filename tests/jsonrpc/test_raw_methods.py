@@ -119,3 +119,14 @@ async def test_a_posted_notification_arrives_and_is_dropped_once_the_connection_
         assert await heard.get() == 1
     server.post("hear", [2])
     assert heard.empty()
+
+
+async def test_a_context_among_keyword_only_parameters_is_passed_by_its_name() -> None:
+    router = Router()
+
+    @router.method
+    async def where(*, place: str, context: Context) -> str:
+        return f"{context.method} {place}"
+
+    async with joined(router) as (_, client):
+        assert await client.call("where", {"place": "here"}) == "where here"
