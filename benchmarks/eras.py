@@ -49,6 +49,20 @@ def tool_call(version: Version) -> Callable[[str], Work]:
     return work
 
 
+def structured_call(version: Version) -> Callable[[str], Work]:
+    """A call of the tool `report`; the answer is judged by its structured content alone."""
+
+    def work(text: str) -> Work:
+        params = {"name": "report", "arguments": {"text": text}}
+        return Work(
+            "tools/call",
+            _said(version, params),
+            lambda result: result["structuredContent"] == {"text": text},
+        )
+
+    return work
+
+
 def list_tools(version: Version, names: Iterable[str]) -> Work:
     """A list of all tools, which must be these."""
     expected = sorted(names)

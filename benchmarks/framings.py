@@ -70,7 +70,6 @@ class ContentLength:
 
 
 def _after_headers(data: bytes, place: int) -> tuple[int, int] | None:
-    """For HTTP too: the status line is no header, and does no harm."""
     end = data.find(b"\r\n\r\n", place)
     if end < 0:
         return None
@@ -97,7 +96,68 @@ class Http:
         return head + message
 
     def reader(self) -> Reader:
-        return _Parts(_after_headers)
+        return _Responses()
+
+
+class _Responses:
+    """The bodies of HTTP responses. Of one that is a stream of events, the message in it."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self._rest += data
+        found = []
+        while (body := self._next()) is not None:
+            found.append(body)
+        return found
+
+    def _next(self) -> bytes | None:
+        """The next body that is whole, taken from what has arrived."""
+        data = self._rest
+        end = data.find(b"\r\n\r\n")
+        if end < 0:
+            return None
+        head = data[:end].lower()
+        if b"\r\ntransfer-encoding: chunked" in head:
+            whole = _chunks(data, end + 4)
+        else:
+            whole = _counted(data, head, end + 4)
+        if whole is None:
+            return None
+        body, stop = whole
+        self._rest = data[stop:]
+        return _message(body) if b"\r\ncontent-type: text/event-stream" in head else body
+
+
+def _counted(data: bytes, head: bytes, start: int) -> tuple[bytes, int] | None:
+    """A body whose length is told, and where it ends."""
+    value = head[head.index(b"content-length:") + 15 :].split(b"\r\n", 1)[0]
+    stop = start + int(value)
+    return (data[start:stop], stop) if len(data) >= stop else None
+
+
+def _chunks(data: bytes, place: int) -> tuple[bytes, int] | None:
+    """A body that comes in chunks without extensions and trailers, and where it ends."""
+    parts: list[bytes] = []
+    while (line := data.find(b"\r\n", place)) >= 0:
+        size = int(data[place:line], 16)
+        place = line + 2 + size + 2
+        if len(data) < place:
+            return None
+        if size == 0:
+            return b"".join(parts), place
+        parts.append(data[line + 2 : place - 2])
+    return None
+
+
+def _message(body: bytes) -> bytes:
+    """The one message in a stream of events."""
+    lines = [line[5:].strip() for line in body.splitlines() if line.startswith(b"data:")]
+    messages = [line for line in lines if line]
+    if len(messages) != 1:
+        raise AssertionError(f"{len(messages)} messages in a response: {body[:500]!r}")
+    return messages[0]
 
 
 class WebSocket:

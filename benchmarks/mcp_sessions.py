@@ -1,6 +1,7 @@
 """A thousand sessions of the handshake era over HTTP: what they cost to begin, and to keep.
 
-Each begins by a handshake and is used for one call. Nothing ends them.
+Each begins by a handshake and is used for one call. Nothing ends them. The others run as they
+come, and answer by streams of events.
 """
 
 from __future__ import annotations

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from urllib.parse import urlsplit
 
 from accord import ServerLimits
 from accord.mcp import Server
 from accord.mcp.server.serving import Serving
-from benchmarks.peers.tools import echo, more
+from benchmarks.peers.tools import echo, more, report
 
 
 def make(tools: int, *, inline: bool = False) -> Server:
@@ -18,7 +19,8 @@ def make(tools: int, *, inline: bool = False) -> Server:
         server.add_tool(inline_echo, "echo", inline=True)
     else:
         server.add_tool(echo)
-    for function in more(tools - 1):
+    server.add_tool(report)
+    for function in more(tools - 2):
         server.add_tool(function)
     return server
 
@@ -33,7 +35,10 @@ def main() -> None:
     parser.add_argument("place", help="a URL, or asgi")
     parser.add_argument("tools", type=int)
     parser.add_argument("--inline", action="store_true")
+    parser.add_argument("--no-extras", action="store_true", help="as where uvloop is not installed")
     given = parser.parse_args()
+    if given.no_extras:
+        sys.modules["uvloop"] = None  # type: ignore[assignment]
     server = make(given.tools, inline=given.inline)
     if given.place == "asgi":
         from benchmarks.peers.uvicorn_server import run

@@ -1,7 +1,9 @@
-"""FastMCP over stdio or HTTP: async tools, without structured output.
+"""FastMCP over stdio or HTTP, with async tools.
 
-`http` is what its users get who install nothing else; `http-extras` is on httptools and uvloop.
-It answers with JSON and not with streams, which is the quicker of its ways.
+It runs as it comes: tools are added with no option and have an output schema and structured
+content, HTTP answers are streams of events. With `tuned` it does less: no structured content,
+and answers in JSON. `http` is what its users get who install nothing else; `http-extras` is on
+httptools and uvloop.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -15,23 +17,25 @@ from typing import Any
 from fastmcp import FastMCP
 from fastmcp.tools import Tool
 
-from benchmarks.peers.tools import echo, more
+from benchmarks.peers.tools import echo, more, report
 from benchmarks.peers.uvicorn_server import run
 
 
-def make(tools: int) -> Any:
+def make(tools: int, *, tuned: bool = False) -> Any:
     """A server with so many tools."""
     server = FastMCP("benchmark")
-    for function in (echo, *more(tools - 1)):
-        server.add_tool(Tool.from_function(function, output_schema=None))
+    for function in (echo, report, *more(tools - 2)):
+        server.add_tool(Tool.from_function(function, output_schema=None) if tuned else function)
     logging.disable(logging.WARNING)
     return server
 
 
 if __name__ == "__main__":
-    server = make(int(sys.argv[2]))
-    if sys.argv[1] == "stdio":
+    place, tools, *options = sys.argv[1:]
+    tuned = options == ["tuned"]
+    server = make(int(tools), tuned=tuned)
+    if place == "stdio":
         server.run("stdio", show_banner=False)
     else:
-        app = server.http_app(path="/mcp", json_response=True)
-        run(app, lifespan="on", bare=sys.argv[1] == "http")
+        app = server.http_app(path="/mcp", **({"json_response": True} if tuned else {}))
+        run(app, lifespan="on", bare=place == "http")

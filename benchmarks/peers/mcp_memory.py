@@ -14,8 +14,9 @@ from benchmarks.peers.mcp_server import make
 from benchmarks.peers.slices import measure_async
 
 
-async def main(mode: str, text: str) -> None:
-    async with Client(make(5), mode="legacy" if mode == "legacy" else "auto") as client:
+async def main(mode: str, text: str, *, tuned: bool) -> None:
+    """`auto` is what a client does that is told nothing: it speaks 2026-07-28 here."""
+    async with Client(make(5, tuned=tuned), mode=mode) as client:
 
         async def repeat(count: int) -> None:
             for _ in range(count):
@@ -27,4 +28,4 @@ async def main(mode: str, text: str) -> None:
         await measure_async(json.dumps(first.content[0].text), repeat)
 
 
-asyncio.run(main(sys.argv[1], sys.argv[2]))
+asyncio.run(main(sys.argv[1], sys.argv[2], tuned=sys.argv[3:] == ["tuned"]))

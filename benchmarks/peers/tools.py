@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+
+@dataclass
+class Report:
+    """What has an output schema and structured content with all of them."""
+
+    text: str
 
 
 async def echo(text: str) -> str:
     """Give a text back."""
     return text
+
+
+async def report(text: str) -> Report:
+    """Give a text back in an object."""
+    return Report(text)
 
 
 def more(count: int) -> list[Callable[..., Awaitable[str]]]:
