@@ -8,6 +8,7 @@ from collections.abc import Generator
 import pytest
 
 from tests.compliance import Marks
+from tests.databases import cluster as cluster, url as url
 
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""

@@ -1,8 +1,8 @@
 """What Accord owes its users, by number, each in one line.
 
 `F-…` are requirements of the JSON-RPC foundation, `O-…` of OpenRPC and of the exposure of web
-applications, `M-…` of the Model Context Protocol, `RPC-…` the clauses of the JSON-RPC 2.0
-specification: the section's number and a letter. A test that shows one carries
+applications, `M-…` of the Model Context Protocol, `H-…` of the requirements hub, `RPC-…` the
+clauses of the JSON-RPC 2.0 specification: the section's number and a letter. A test that shows one carries
 `@pytest.mark.req("F-07")`. `tests/conftest.py` refuses marks that are not listed here, and
 `tests/test_requirements.py` fails for those that nothing shows.
 """
@@ -149,6 +149,28 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.shared", "tests"): (("M-18", "Several processes serve the same clients."),),
     ("accord.mcp.client.auth", "tests"): (
         ("M-19", "No check of the official conformance suite fails, on either side."),
+    ),
+    ("accord.cli.serve", "tests"): (
+        ("H-01", "Epics, stories, criteria, requirements and more; each by UUID or reference id."),
+        ("H-02", "SQLite by default, PostgreSQL by one URL, with versioned migrations."),
+        ("H-03", "MCP and plain JSON-RPC at /api/v1/mcp, with a token, else 401."),
+        ("H-04", "Malformed JSON is 400 with -32700, an invalid message 400 with -32600."),
+        ("H-05", "Calls run as the token's owner; what they may not do is 403 with an error."),
+        ("H-06", "Entities are resources by either id, hierarchies too; unknown ones an error."),
+        ("H-07", "Prompts are resources, and the active one is the server's instructions."),
+        ("H-08", "Tools to create, get, update, delete, list, relate, search and comment."),
+        ("H-09", "Arguments are validated by the published schema, and failures name the field."),
+        ("H-10", "Prompts come from the database; unknown names are an error."),
+        ("H-11", "At most one prompt is active, also when many are activated at once."),
+        ("H-12", "Prompts over REST: who may write, what is unknown, what is valid."),
+        ("H-13", "Everything else over REST, with an OpenAPI document and problem+json errors."),
+        ("H-14", "Administrators, users, commenters; passwords are hashed with Argon2."),
+        ("H-15", "Tokens: checksummed, shown once, hashed, with expiry, scopes, revocation."),
+        ("H-16", "Rate limits per token and address, shared between processes where configured."),
+        ("H-17", "Every write and every call is on record, append-only and tamper-evident."),
+        ("H-18", "Tokens and secrets reach no log, traceback or error message."),
+        ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
+        ("H-20", "Service errors become codes and statuses in one place."),
     ),
     ("accord.jsonrpc", "benchmarks"): (
         ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),

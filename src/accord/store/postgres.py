@@ -18,7 +18,7 @@ from zlib import crc32
 
 from accord.store import migrations
 from accord.store.errors import ConstraintError, StoreError, UnavailableError
-from accord.store.store import Engine, Row, Work
+from accord.store.store import Engine, ReadWork, Row, Work
 from accord.store.wake import check_channel
 
 try:
@@ -62,6 +62,7 @@ class PostgresStore:
         self._hearing: dict[str, list[Callable[[], None]]] = {}
         self._reconnecting: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
+        self._lanes: dict[str, asyncio.Lock] = {}
 
     async def connect(self) -> None:
         with _translated():
@@ -98,7 +99,28 @@ class PostgresStore:
                 finally:
                     await connection.execute("SELECT pg_advisory_unlock($1)", lock)
 
-    async def transact(self, work: Work[T]) -> T:
+    async def transact(self, work: Work[T], *, lane: str = "") -> T:
+        if not lane:
+            return await self._transact(work)
+        number = crc32(lane.encode())
+        async with self._lanes.setdefault(lane, asyncio.Lock()):
+            with _translated():
+                async with self._open.acquire() as connection:
+                    await connection.execute("SELECT pg_advisory_lock($1)", number)
+                    try:
+                        return await self._transact(work)
+                    finally:
+                        await connection.execute("SELECT pg_advisory_unlock($1)", number)
+
+    async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
+        with _translated():
+            async with self._open.acquire() as connection:
+                if not snapshot:
+                    return await work(_PostgresTransaction(connection))
+                async with connection.transaction(isolation="repeatable_read", readonly=True):
+                    return await work(_PostgresTransaction(connection))
+
+    async def _transact(self, work: Work[T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with _translated():

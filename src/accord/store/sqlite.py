@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 
 from accord.store import migrations
 from accord.store.errors import ConstraintError, StoreError, UnavailableError
-from accord.store.store import Engine, Row, Transaction, Work
+from accord.store.store import Engine, ReadWork, Row, Transaction, Work
 from accord.store.wake import WakeFolder, check_channel
 
 T = TypeVar("T")
@@ -91,8 +91,14 @@ class SqliteStore:
 
         await self.transact(work)
 
-    async def transact(self, work: Work[T]) -> T:
-        return await self._writer.submit(work)
+    async def transact(self, work: Work[T], *, lane: str = "") -> T:
+        return await self._writer.submit(work)  # one lane for all
+
+    async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
+        if self._closed:
+            raise _closed()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._read_all, work, snapshot)
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
@@ -133,13 +139,29 @@ class SqliteStore:
             connection.close()
 
     def _read(self, sql: str, arguments: tuple[Any, ...]) -> list[Row]:
-        connection: sqlite3.Connection | None = getattr(self._reading, "connection", None)
         with _translated():
-            if connection is None:
-                connection = self._reading.connection = _connect(self._path, durable=False)
-                connection.execute("PRAGMA query_only = ON")
-                self._connections.append(connection)
-            return connection.execute(sql, _bound(arguments)).fetchall()
+            return self._connection().execute(sql, _bound(arguments)).fetchall()
+
+    def _read_all(self, work: ReadWork[T], snapshot: bool) -> T:
+        with _translated():
+            connection = self._connection()
+            if snapshot:
+                connection.execute("BEGIN")
+        try:
+            result: T = _driven(work(_SqliteTransaction(connection)))
+            return result
+        finally:
+            if snapshot:
+                connection.execute("ROLLBACK")
+
+    def _connection(self) -> sqlite3.Connection:
+        """That of the thread which reads."""
+        connection: sqlite3.Connection | None = getattr(self._reading, "connection", None)
+        if connection is None:
+            connection = self._reading.connection = _connect(self._path, durable=False)
+            connection.execute("PRAGMA query_only = ON")
+            self._connections.append(connection)
+        return connection
 
 
 class _Job:

@@ -48,7 +48,15 @@ class Transaction(Protocol):
         is committed."""
 
 
+class Reading(Protocol):
+    """A connection that only reads, for the function that it was given to."""
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        """The rows that a statement gives. Raises StoreError."""
+
+
 Work: TypeAlias = Callable[[Transaction], Coroutine[Any, Any, T]]
+ReadWork: TypeAlias = Callable[[Reading], Coroutine[Any, Any, T]]
 
 
 class Store(Protocol):
@@ -69,9 +77,14 @@ class Store(Protocol):
         """Run the migrations of one part of the application that have not been run. Raises
         StoreError where the database has some that the folder has not."""
 
-    async def transact(self, work: Work[T]) -> T:
+    async def transact(self, work: Work[T], *, lane: str = "") -> T:
         """The result of `work`, whose changes are all there when this returns, or none of them.
-        Raises what it raises, and StoreError."""
+        Raises what it raises, and StoreError. Those with the same `lane` run one after the other,
+        in all processes, and so are never in each other's way."""
+
+    async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
+        """The result of `work`, which only reads, on one connection. With `snapshot` all its
+        statements see the same state. Raises what it raises, and StoreError."""
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         """Run one statement in a transaction of its own; how many rows it changed."""

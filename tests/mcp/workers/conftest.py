@@ -8,7 +8,6 @@ import pytest
 
 from tests.mcp.workers.processes import Workers, running
 from tests.store.cluster import Cluster
-from tests.store.conftest import cluster as cluster
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

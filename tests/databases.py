@@ -21,5 +21,5 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty store."""
     if request.param == "sqlite":
         return f"sqlite://{tmp_path}/store.db"
-    cluster: Cluster = request.getfixturevalue("cluster")
-    return cluster.database()
+    found: Cluster = request.getfixturevalue("cluster")
+    return found.database()

@@ -1,0 +1,1 @@
+"""What things are, and which rules hold. Pure: no database, no clock."""

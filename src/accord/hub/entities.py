@@ -1,0 +1,158 @@
+"""What operations give: items and what belongs to them, as callers see them.
+
+Fields have the same names on every face. People are named by username; other things by their UUID
+(`…_id`) with the name that people know beside it (`…_reference_id`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from accord.operations.work import Changed
+
+T = TypeVar("T")
+
+Title: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
+Text: TypeAlias = Annotated[str, Meta(max_length=50_000)]
+Priority: TypeAlias = Annotated[
+    int, Meta(ge=1, le=4, description="1 Critical, 2 High, 3 Medium, 4 Low")
+]
+Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+"""A UUID or a reference id."""
+Username: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+Cursor: TypeAlias = Annotated[str, Meta(max_length=1000)]
+Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
+
+WorkStatus: TypeAlias = Literal["Backlog", "Draft", "In Progress", "Done", "Cancelled"]
+RequirementStatus: TypeAlias = Literal["Draft", "Active", "Obsolete"]
+
+
+class Page(Struct, Generic[T], kw_only=True):
+    """Some of a list; `next_cursor` gives what comes behind it."""
+
+    items: list[T]
+    next_cursor: str | None
+    has_more: bool
+    total: int
+
+
+class Entity(Changed, kw_only=True):
+    """What every entity with a reference id has."""
+
+    id: str
+    reference_id: str
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class Epic(Entity, kw_only=True):
+    title: str
+    description: str
+    status: WorkStatus
+    priority: int
+    creator: str
+    assignee: str | None
+    labels: list[str] | UnsetType = UNSET
+
+
+class UserStory(Entity, kw_only=True):
+    epic_id: str
+    epic_reference_id: str
+    title: str
+    description: str
+    status: WorkStatus
+    priority: int
+    creator: str
+    assignee: str | None
+    labels: list[str] | UnsetType = UNSET
+
+
+class AcceptanceCriteria(Entity, kw_only=True):
+    user_story_id: str
+    user_story_reference_id: str
+    description: str
+    author: str
+    labels: list[str] | UnsetType = UNSET
+
+
+class Requirement(Entity, kw_only=True):
+    user_story_id: str
+    user_story_reference_id: str
+    acceptance_criteria_id: str | None
+    acceptance_criteria_reference_id: str | None
+    type: str
+    title: str
+    description: str
+    status: RequirementStatus
+    priority: int
+    creator: str
+    assignee: str | None
+    labels: list[str] | UnsetType = UNSET
+
+
+class SteeringDocument(Entity, kw_only=True):
+    title: str
+    description: str
+    creator: str
+    epics: list[str]
+    """Reference ids of the epics that it is linked to."""
+
+
+class Prompt(Entity, kw_only=True):
+    name: str
+    title: str
+    description: str
+    content: str
+    role: Literal["user", "assistant"]
+    active: bool
+    creator: str
+
+
+class Relationship(Changed, kw_only=True):
+    id: str
+    source_id: str
+    source_reference_id: str
+    target_id: str
+    target_reference_id: str
+    type: str
+    creator: str
+    created_at: str
+    suspect: bool
+    """Whether an end changed since the link was made or confirmed."""
+
+
+class Comment(Changed, kw_only=True):
+    id: str
+    target_id: str
+    target_reference_id: str
+    reply_to: str | None
+    author: str
+    text: str
+    quote: str
+    quote_position: int | None
+    resolved: bool
+    resolved_by: str | None
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class Deleted(Changed, kw_only=True):
+    """What was deleted, and what went with it."""
+
+    deleted: str
+    also_deleted: list[str]
+
+
+class Difference(Struct, kw_only=True):
+    """How one field changed."""
+
+    field: str
+    before: Any
+    after: Any
+    diff: str | UnsetType = UNSET
+    """Of long texts: a unified diff."""

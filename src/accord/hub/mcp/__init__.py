@@ -1,0 +1,1 @@
+"""What assistants find beside the tools: resources, prompts, completions, changes."""

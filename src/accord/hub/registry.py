@@ -1,0 +1,19 @@
+"""All operations of the hub."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+from accord.operations.registry import Registry
+
+MODULES: Final[tuple[str, ...]] = ()
+"""Each has `operations`, a registry."""
+
+
+def hub_operations() -> Registry:
+    """What can be done with the hub."""
+    registry = Registry()
+    for module in MODULES:
+        registry.include(import_module(f"accord.hub.operations.{module}").operations)
+    return registry

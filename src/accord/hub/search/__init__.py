@@ -1,0 +1,1 @@
+"""Full text search, on both databases."""

@@ -1,0 +1,1 @@
+"""How things are kept: statements, and rows as entities."""

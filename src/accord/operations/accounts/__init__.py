@@ -1,0 +1,1 @@
+"""Who calls: people, their tokens and their login sessions."""

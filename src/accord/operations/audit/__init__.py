@@ -1,0 +1,4 @@
+"""The audit trail: who did what, when and from where, so that nobody can change it unseen.
+
+record   one record
+"""

@@ -1,0 +1,43 @@
+"""One record of the audit trail."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+Result: TypeAlias = Literal["done", "refused", "denied", "failed", "unauthenticated"]
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """Who did what. Never holds a secret, nor what a text says: of that only hashes."""
+
+    id: str
+    time: str
+    actor_id: str
+    actor: str
+    via: str
+    face: str
+    token_id: str = ""
+    client: str = ""
+    address: str = ""
+    operation: str
+    target: str = ""
+    """The reference id, name or id of what it was done to; several with a comma between."""
+    change_id: str = ""
+    before_hash: str = ""
+    after_hash: str = ""
+    outcome: Result = "done"
+    error: str = ""
+    """The code of the error."""
+    correlation_id: str = ""
+
+
+class Trail(Protocol):
+    """Where records go."""
+
+    async def write(self, transaction: Any, record: Record) -> None:
+        """Keep a record in the very transaction that it is about."""
+
+    def later(self, record: Record) -> None:
+        """Keep a record within a second: of what did not change anything. Never blocks."""

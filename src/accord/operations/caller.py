@@ -1,0 +1,69 @@
+"""Who calls an operation, and how."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.operations.errors import ForbiddenError
+from accord.operations.rights import RULES, Right, Role, Scope
+
+Via: TypeAlias = Literal["token", "session", "local", "system"]
+"""`local` is the command line on the machine itself, `system` is Accord."""
+Face: TypeAlias = Literal["rest", "rpc", "mcp", "cli", "web", "system"]
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """Somebody, and the way they came."""
+
+    user_id: str
+    username: str
+    role: Role
+    via: Via
+    face: Face
+    scopes: frozenset[Scope] = frozenset()
+    """Of the token; without meaning for callers who signed in."""
+    token_id: str = ""
+    client: str = ""
+    """The program that acts for them, as it calls itself."""
+    address: str = ""
+    correlation_id: str = ""
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.role == "Administrator"
+
+    def may(self, right: Right) -> bool:
+        rule = RULES[right]
+        if self.role not in rule.roles:
+            return False
+        return self.via != "token" or rule.scope in self.scopes
+
+    def require(self, right: Right, operation: str) -> None:
+        """Raises ForbiddenError, which says whether it is the role or the token that lacks it."""
+        if self.may(right):
+            return
+        rule = RULES[right]
+        if self.role not in rule.roles:
+            needed = " or ".join(sorted(rule.roles))
+            raise ForbiddenError(
+                f"{operation} needs the role {needed}; {self.username} is {self.role}",
+                required_roles=sorted(rule.roles),
+            )
+        if rule.scope is None:
+            raise ForbiddenError(f"{operation} needs you to sign in: no token can do it")
+        raise ForbiddenError(
+            f"{operation} needs a token with the scope {rule.scope!r}", required_scope=rule.scope
+        )
+
+    def require_own(self, owner_id: str, what: str) -> None:
+        """Administrators may do it to all, others to what is theirs. Raises ForbiddenError."""
+        if not self.is_administrator and owner_id != self.user_id:
+            raise ForbiddenError(f"{what} belongs to somebody else")
+
+
+SYSTEM: Final = Caller(
+    user_id="", username="accord", role="Administrator", via="system", face="system"
+)
+"""Accord itself: what it does at its first start, and by the clock."""

@@ -1,0 +1,48 @@
+"""Calls that were made before: the same key from the same caller does nothing again."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from accord.operations.errors import ConflictError
+from accord.operations.work import Work
+
+FIND: Final = """
+SELECT request_hash, change_id, result FROM idempotency WHERE user_id = $1 AND key = $2
+"""
+KEEP: Final = """
+INSERT INTO idempotency (user_id, key, request_hash, change_id, result, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+
+
+class Before(msgspec.Struct, frozen=True):
+    """What an earlier call gave."""
+
+    result: Any
+    change_id: str
+
+
+def request_hash(operation: str, arguments: dict[str, Any]) -> str:
+    """What tells requests apart that use the same key."""
+    return sha256(msgspec.json.encode([operation, arguments], order="deterministic")).hexdigest()
+
+
+async def find(work: Work, key: str, hashed: str) -> Before | None:
+    """What the earlier call with this key gave. Raises ConflictError where that asked for
+    something else."""
+    rows = await work.db.fetch(FIND, work.caller.user_id, key)
+    if not rows:
+        return None
+    if rows[0]["request_hash"] != hashed:
+        raise ConflictError(f"the idempotency key {key!r} was used for another request")
+    return Before(msgspec.json.decode(rows[0]["result"]), rows[0]["change_id"])
+
+
+async def keep(work: Work, key: str, hashed: str, change_id: str, result: Any) -> None:
+    """Remember what this call gives."""
+    encoded = msgspec.json.encode(result).decode()
+    await work.db.execute(KEEP, work.caller.user_id, key, hashed, change_id, encoded, work.now)

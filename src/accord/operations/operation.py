@@ -1,0 +1,55 @@
+"""One operation as a value: what it is called, what it needs, where it is found on each face."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.jsonrpc.parameters import Parameter
+from accord.operations.rights import Right
+
+Verb: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Function: TypeAlias = Callable[..., Awaitable[Any]]
+
+
+class Rest(Struct, frozen=True):
+    """Where an operation is found over REST: a verb, and a path below `/api/v1`, whose `{names}`
+    are parameters. The others are in the query of GET and DELETE, else in the body."""
+
+    verb: Verb
+    path: str
+    status: int = 200
+    """Of the answer: 201 has a `Location`, 204 no body."""
+    location: str = ""
+    """Where what was created is found, such as `/epics/{id}`."""
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """One operation."""
+
+    name: str
+    title: str
+    description: str
+    """For people and models: the function's docstring."""
+    function: Function
+    """`async def function(work, *, …)`."""
+    parameters: tuple[Parameter, ...]
+    """What callers give: those of the function, and for writes `dry_run` and `idempotency_key`."""
+    returns: Any
+    right: Right
+    writes: bool
+    rest: tuple[Rest, ...] = ()
+    cost: int = 1
+    """What a call takes from the bucket of its caller."""
+    tool: bool = True
+    """Whether assistants have it over MCP."""
+    snapshot: bool = False
+    """Whether all statements of a read must see the same state."""
+    destructive: bool = False
+    idempotent: bool = False
+    audited: bool = True
+    """Whether its arguments may be written down; secrets never are."""
+    tag: str = ""
+    """What it is about, for documents: `epics`."""

@@ -1,0 +1,133 @@
+"""All operations, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from inspect import cleandoc, iscoroutinefunction
+from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack
+
+from msgspec import Meta
+
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.parameters import Parameter, read_signature
+from accord.operations.operation import Operation, Rest
+from accord.operations.rights import Right
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DRY_RUN: Final = "dry_run"
+IDEMPOTENCY_KEY: Final = "idempotency_key"
+
+_OF_WRITES: Final = (
+    Parameter(
+        DRY_RUN,
+        Annotated[bool, Meta(description="Only say what would change.")],
+        "keyword_only",
+        required=False,
+        default=False,
+    ),
+    Parameter(
+        IDEMPOTENCY_KEY,
+        Annotated[
+            str | None,
+            Meta(
+                min_length=1,
+                max_length=255,
+                description="A second call with the same key does nothing.",
+            ),
+        ],
+        "keyword_only",
+        required=False,
+        default=None,
+    ),
+)
+
+
+class OperationOptions(TypedDict, total=False):
+    """What `read` and `write` can be told; see `Operation`."""
+
+    right: Right
+    rest: Rest | tuple[Rest, ...]
+    title: str
+    cost: int
+    tool: bool
+    snapshot: bool
+    destructive: bool
+    idempotent: bool
+    audited: bool
+    tag: str
+
+
+class Registry:
+    """Operations, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._operations: dict[str, Operation] = {}
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._operations.values())
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    def __getitem__(self, name: str) -> Operation:
+        return self._operations[name]
+
+    def get(self, name: str) -> Operation | None:
+        return self._operations.get(name)
+
+    def read(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
+        """Add a function that only reads; a decorator. Its right is `read` unless another is
+        given."""
+        return self._decorator(options, writes=False)
+
+    def write(self, **options: Unpack[OperationOptions]) -> Callable[[F], F]:
+        """Add a function that writes; a decorator. Its right is `write` unless another is given."""
+        return self._decorator(options, writes=True)
+
+    def include(self, other: Registry) -> None:
+        """Add all operations of `other`."""
+        for operation in other:
+            self._put(operation)
+
+    def _decorator(self, options: OperationOptions, *, writes: bool) -> Callable[[F], F]:
+        def decorate(function: F) -> F:
+            self._put(_operation(function, options, writes=writes))
+            return function
+
+        return decorate
+
+    def _put(self, operation: Operation) -> None:
+        if operation.name in self._operations:
+            raise RegistrationError(f"there are two operations {operation.name!r}")
+        self._operations[operation.name] = operation
+
+
+def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Operation:
+    """Raises `RegistrationError` for a function that cannot be an operation."""
+    name = function.__name__
+    if not iscoroutinefunction(function) or not function.__doc__:
+        raise RegistrationError(f"operation {name!r} must be an async function with a docstring")
+    signature = read_signature(function)
+    work, *parameters = signature.parameters
+    if work.name != "work" or any(each.kind != "keyword_only" for each in parameters):
+        raise RegistrationError(f"operation {name!r} must take (work, *, …)")
+    rest = options.get("rest", ())
+    return Operation(
+        name=name,
+        title=options.get("title", name.replace("_", " ").capitalize()),
+        description=cleandoc(function.__doc__),
+        function=function,
+        parameters=(*parameters, *_OF_WRITES) if writes else tuple(parameters),
+        returns=signature.returns,
+        right=options.get("right", "write" if writes else "read"),
+        writes=writes,
+        rest=rest if isinstance(rest, tuple) else (rest,),
+        cost=options.get("cost", 5 if writes else 1),
+        tool=options.get("tool", True),
+        snapshot=options.get("snapshot", False),
+        destructive=options.get("destructive", False),
+        idempotent=options.get("idempotent", False),
+        audited=options.get("audited", True),
+        tag=options.get("tag", ""),
+    )

@@ -1,0 +1,255 @@
+"""Runs operations: the one place that checks permission, opens the transaction, writes the record.
+
+run(operation, arguments, caller)
+  ├─ may the caller do this, and has it calls left
+  ├─ a read:   its function, on a connection that reads
+  └─ a write:  one transaction
+       ├─ an earlier call with the same idempotency key gives its result again
+       ├─ the function tells its effects
+       ├─ recorders keep what follows from them: revisions, the search index
+       ├─ the audit record
+       └─ a dry run takes it all back
+  listeners are told of the effects once they are committed
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+import msgspec
+from msgspec.structs import replace
+
+from accord.operations import idempotency
+from accord.operations.audit.record import Record, Result, Trail
+from accord.operations.caller import Caller
+from accord.operations.errors import (
+    ConflictError,
+    ForbiddenError,
+    ServiceError,
+    UnavailableError,
+)
+from accord.operations.limiter import Limiter
+from accord.operations.operation import Operation
+from accord.operations.outcome import Change, Outcome, Preview
+from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
+from accord.operations.work import Changed, Effect, Work
+from accord.store.errors import ConstraintError, UnavailableError as StoreUnavailableError
+from accord.store.store import Store, Transaction
+
+log = logging.getLogger("accord.operations")
+
+LANE: Final = "operations"
+"""Writes of operations run one after the other, whatever the database."""
+
+Recorder: TypeAlias = Callable[[Work, Change], Awaitable[None]]
+Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
+"""Told of a write that was committed: what came of it, who called, the operation's name."""
+
+
+class InternalError(Exception):
+    """An operation failed for no fault of its caller, who is told the correlation id only."""
+
+    def __init__(self, correlation_id: str) -> None:
+        super().__init__(f"internal error, correlation id {correlation_id}")
+        self.correlation_id = correlation_id
+
+
+class _DryRun(Exception):  # noqa: N818 - takes a transaction back, and is no error
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+
+
+def utc_now() -> str:
+    """The time as it is stored."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Runner:
+    """Runs the operations of a registry on a store."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        store: Store,
+        trail: Trail,
+        *,
+        limiter: Limiter | None = None,
+        services: Sequence[Any] = (),
+        recorders: Sequence[Recorder] = (),
+        now: Callable[[], str] = utc_now,
+        new_id: Callable[[], str] = lambda: str(uuid4()),
+    ) -> None:
+        self.registry = registry
+        self.store = store
+        self.trail = trail
+        self.now = now
+        self.new_id = new_id
+        self._limiter = limiter
+        self._services: Mapping[type, Any] = {
+            type(each): each for each in (self, registry, *services)
+        }
+        self._recorders = recorders
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Have `listener` told, on the event loop, of every write that this process commits."""
+        self._listeners.append(listener)
+
+    async def run(
+        self, operation: Operation, arguments: Mapping[str, Any], caller: Caller
+    ) -> Outcome:
+        """What comes of a call. `arguments` are complete and of the right types.
+
+        Raises ServiceError for a call that is refused, InternalError for one that failed.
+        """
+        try:
+            caller.require(operation.right, operation.name)
+            allowance = await self._take(operation, caller)
+            if operation.writes:
+                outcome = await self._write(operation, dict(arguments), caller)
+            else:
+                outcome = await self._read(operation, arguments, caller)
+        except ServiceError as error:
+            result: Result = "denied" if isinstance(error, ForbiddenError) else "refused"
+            self.trail.later(self._record(operation, caller, result, error.kind.code))
+            raise
+        except StoreUnavailableError as error:
+            self.trail.later(self._record(operation, caller, "failed", "unavailable"))
+            log.error("%s: the database is not available: %s", operation.name, error)
+            raise UnavailableError("the database is not available at the moment") from error
+        except Exception as error:
+            self.trail.later(self._record(operation, caller, "failed", "internal_error"))
+            log.exception(
+                "%s failed", operation.name, extra={"correlation_id": caller.correlation_id}
+            )
+            raise InternalError(caller.correlation_id) from error
+        return outcome if allowance is None else replace(outcome, allowance=allowance)
+
+    def work(self, db: Any, caller: Caller) -> Work:
+        """What a function is given to run on `db`."""
+        return Work(
+            db,
+            caller,
+            now=self.now(),
+            new_id=self.new_id,
+            engine=self.store.engine,
+            services=self._services,
+        )
+
+    async def _take(self, operation: Operation, caller: Caller) -> Any:
+        if self._limiter is None or caller.via in ("local", "system"):
+            return None
+        keys = tuple(
+            f"{what}:{value}"
+            for what, value in (
+                ("token", caller.token_id),
+                ("user", "" if caller.token_id else caller.user_id),
+                ("address", caller.address),
+            )
+            if value
+        )
+        return await self._limiter.take(keys, operation.cost)
+
+    async def _read(
+        self, operation: Operation, arguments: Mapping[str, Any], caller: Caller
+    ) -> Outcome:
+        async def body(db: Any) -> Any:
+            return await operation.function(self.work(db, caller), **arguments)
+
+        result = await self.store.read(body, snapshot=operation.snapshot)
+        self.trail.later(self._record(operation, caller))
+        return Outcome(result=result)
+
+    async def _write(
+        self, operation: Operation, arguments: dict[str, Any], caller: Caller
+    ) -> Outcome:
+        dry_run = arguments.pop(DRY_RUN, False)
+        key = arguments.pop(IDEMPOTENCY_KEY, None)
+        hashed = idempotency.request_hash(operation.name, arguments) if key else ""
+
+        async def body(transaction: Transaction) -> Outcome:
+            work = self.work(transaction, caller)
+            if key and not dry_run:
+                before = await idempotency.find(work, key, hashed)
+                if before is not None:
+                    return Outcome(result=before.result, change_id=before.change_id, replayed=True)
+            outcome = await self._change(operation, arguments, work)
+            if dry_run:
+                raise _DryRun(outcome)
+            if key:
+                await idempotency.keep(work, key, hashed, outcome.change_id, outcome.result)
+            return outcome
+
+        try:
+            outcome = await self.store.transact(body, lane=LANE)
+        except _DryRun as taken_back:
+            self.trail.later(self._record(operation, caller))
+            return _preview(taken_back.outcome)
+        except ConstraintError as error:
+            raise ConflictError("another call did the same at the same time: try again") from error
+        if outcome.effects:
+            for listener in self._listeners:
+                listener(outcome, caller, operation.name)
+        return outcome
+
+    async def _change(self, operation: Operation, arguments: dict[str, Any], work: Work) -> Outcome:
+        result = await operation.function(work, **arguments)
+        change = Change(id=self.new_id(), operation=operation.name)
+        if work.effects and isinstance(result, Changed):
+            result.change_id = change.id
+        for recorder in self._recorders:
+            await recorder(work, change)
+        record = self._record(operation, work.caller)
+        await self.trail.write(work.db, _with_effects(record, change.id, work.effects))
+        return Outcome(
+            result=result,
+            change_id=change.id if work.effects else "",
+            effects=tuple(work.effects),
+            hints=tuple(work.hints),
+        )
+
+    def _record(
+        self, operation: Operation, caller: Caller, outcome: Result = "done", error: str = ""
+    ) -> Record:
+        return Record(
+            id=self.new_id(),
+            time=self.now(),
+            actor_id=caller.user_id,
+            actor=caller.username,
+            via=caller.via,
+            face=caller.face,
+            token_id=caller.token_id,
+            client=caller.client,
+            address=caller.address,
+            operation=operation.name,
+            outcome=outcome,
+            error=error,
+            correlation_id=caller.correlation_id,
+        )
+
+
+def _preview(outcome: Outcome) -> Outcome:
+    return Outcome(
+        result=Preview(result=outcome.result, changes=outcome.effects, hints=outcome.hints)
+    )
+
+
+def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Record:
+    return replace(
+        record,
+        target=", ".join(effect.reference_id or effect.id for effect in effects[:20]),
+        change_id=change_id if effects else "",
+        before_hash=_hash([effect.before for effect in effects]),
+        after_hash=_hash([effect.after for effect in effects]),
+    )
+
+
+def _hash(values: list[Mapping[str, Any] | None]) -> str:
+    if not any(value is not None for value in values):
+        return ""
+    return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()
