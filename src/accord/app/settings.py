@@ -1,0 +1,239 @@
+"""What the system can be told: by flags, by the environment, by a file, in this order.
+
+`ACCORD_LOG_LEVEL=debug` in the environment, `log_level = "debug"` in a TOML file and `--log-level
+debug` say the same. What nobody says has its default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+from msgspec.structs import fields
+
+PREFIX: Final = "ACCORD_"
+CONFIG: Final = f"{PREFIX}CONFIG"
+FILE: Final = "accord.toml"
+"""Read from the data directory where no other file is named."""
+
+Source: TypeAlias = str
+"""Where a value comes from, for people: `--port`, `ACCORD_PORT`, a file, `default`."""
+
+
+class SettingsError(Exception):
+    """A setting that cannot be understood; the message says which and where it was given."""
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that can be set."""
+
+    data: Annotated[str, Meta(description="the directory that everything is kept in")] = (
+        "accord-data"
+    )
+    host: Annotated[str, Meta(description="the address to listen on")] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65535, description="the port to listen on; 0 picks a free one")
+    ] = 8000
+    database: Annotated[
+        str, Meta(description="postgresql://… instead of the file in the data directory")
+    ] = ""
+    secret_key: Annotated[
+        str, Meta(description="the server's key, with PostgreSQL; else it is a file")
+    ] = ""
+    public_url: Annotated[
+        str, Meta(description="the URL that clients use, where it is not the one listened on")
+    ] = ""
+    allowed_hosts: Annotated[
+        list[str], Meta(description="further names that the server may be called by")
+    ] = []
+    allowed_origins: Annotated[
+        list[str], Meta(description="web pages of other origins that may call")
+    ] = []
+    trusted_proxies: Annotated[
+        list[str], Meta(description="networks whose X-Forwarded-For is believed")
+    ] = []
+    workers: Annotated[
+        int, Meta(ge=1, le=64, description="processes that share the port; needs PostgreSQL")
+    ] = 1
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="how much is logged")
+    ] = "info"
+    log_format: Annotated[
+        Literal["auto", "text", "json"],
+        Meta(description="how; auto is text on a terminal, else JSON lines"),
+    ] = "auto"
+    max_body: Annotated[
+        int, Meta(ge=1024, description="the largest request that is read, in bytes")
+    ] = 10 * 1024 * 1024
+    rate_limit: Annotated[
+        int, Meta(ge=0, description="what each caller may spend a minute; 0 is no limit")
+    ] = 6_000
+    rate_burst: Annotated[int, Meta(ge=1, description="what may be spent at once")] = 1_000
+    rate_store: Annotated[
+        str, Meta(description="where limits are counted: memory, database or a redis:// URL")
+    ] = "memory"
+    forbidden_status: Annotated[
+        Literal[403, 200],
+        Meta(
+            description="the HTTP status of MCP calls that lack permission; 200 for clients "
+            "that drop the body of a 403"
+        ),
+    ] = 403
+    error_codes: Annotated[
+        Literal["standard", "extended"], Meta(description="which error codes MCP answers with")
+    ] = "standard"
+    strict_versions: Annotated[
+        bool, Meta(description="refuse MCP versions that are not known instead of offering one")
+    ] = False
+    drain_seconds: Annotated[
+        float, Meta(ge=0, description="how long calls under way may go on when it is stopped")
+    ] = 10.0
+    tracing: Annotated[bool, Meta(description="make OpenTelemetry spans (needs accord[otel])")] = (
+        False
+    )
+
+    @property
+    def database_url(self) -> str:
+        if self.database:
+            return self.database
+        return f"sqlite://{_quoted(Path(self.data).absolute() / 'accord.db')}"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may use the same database as a server."""
+        return bool(self.database) and not self.database.startswith("sqlite")
+
+
+SECRETS: Final = frozenset({"secret_key", "database", "rate_store"})
+"""What is never shown as it is."""
+
+
+class Setting(Struct, frozen=True):
+    """One setting, for people."""
+
+    name: str
+    about: str
+    default: Any
+    value: Any
+    source: Source
+
+    @property
+    def variable(self) -> str:
+        return f"{PREFIX}{self.name.upper()}"
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name.replace('_', '-')}"
+
+
+class Resolved(Struct, frozen=True):
+    """All settings, and where each was given."""
+
+    settings: Settings
+    sources: Mapping[str, Source]
+
+    def each(self) -> list[Setting]:
+        """All of them; what is secret is shown as stars."""
+        return [
+            Setting(
+                each.name,
+                about(each.name),
+                each.default if each.default is not UNSET else [],
+                _shown(each.name, getattr(self.settings, each.name)),
+                self.sources.get(each.name, "default"),
+            )
+            for each in fields(Settings)
+        ]
+
+
+def resolve(
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str] | None = None,
+    *,
+    config: str | None = None,
+) -> Resolved:
+    """The settings, from all who say something. `flags` has those that were given.
+
+    Raises SettingsError.
+    """
+    environ = os.environ if environ is None else environ
+    names = [each.name for each in fields(Settings)]
+    said = {name: (value, f"--{name.replace('_', '-')}") for name, value in flags.items()}
+    for name in names:
+        variable = f"{PREFIX}{name.upper()}"
+        if name not in said and environ.get(variable):
+            said[name] = (_words(name, environ[variable]), variable)
+    data = said.get("data", (Settings().data, ""))[0]
+    for name, value, file in _from_file(config or environ.get(CONFIG), data):
+        said.setdefault(name, (value, file))
+    try:
+        settings = _converted({name: value for name, (value, _) in said.items()})
+    except msgspec.ValidationError as error:
+        raise SettingsError(_complaint(str(error), said)) from None
+    return Resolved(settings, {name: source for name, (_, source) in said.items()})
+
+
+def about(name: str) -> str:
+    """What a setting is for."""
+    for each in get_args(get_type_hints(Settings, include_extras=True)[name]):
+        if isinstance(each, Meta) and each.description:
+            return each.description
+    raise LookupError(name)
+
+
+def is_list(name: str) -> bool:
+    """Whether a setting takes several values."""
+    return get_origin(get_args(get_type_hints(Settings, include_extras=True)[name])[0]) is list
+
+
+def is_switch(name: str) -> bool:
+    """Whether a setting is on or off."""
+    return get_args(get_type_hints(Settings, include_extras=True)[name])[0] is bool
+
+
+def _converted(values: dict[str, Any]) -> Settings:
+    return msgspec.convert(values, Settings, strict=False)
+
+
+def _words(name: str, text: str) -> Any:
+    if is_list(name):
+        return [word.strip() for word in text.split(",") if word.strip()]
+    return text
+
+
+def _from_file(named: str | None, data: str) -> list[tuple[str, Any, Source]]:
+    path = Path(named) if named else Path(data) / FILE
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise SettingsError(f"there is no file {path}") from None
+        return []
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from None
+    return [(name, value, str(path)) for name, value in values.items()]
+
+
+def _complaint(error: str, said: Mapping[str, tuple[Any, Source]]) -> str:
+    """What is wrong, with where it was said."""
+    for name, (_, source) in said.items():
+        if f"`$.{name}`" in error or f"`$.{name}[" in error:
+            return f"{source}: {error.split(' - at ')[0]}"
+        if f"unknown field `{name}`" in error:
+            return f"{source}: there is no setting {name!r}"
+    return error
+
+
+def _shown(name: str, value: Any) -> Any:
+    return "***" if name in SECRETS and value not in ("", "memory", "database") else value
+
+
+def _quoted(path: Path) -> str:
+    from urllib.parse import quote
+
+    return quote(str(path))
