@@ -18,6 +18,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
@@ -47,6 +48,8 @@ LANE: Final = "operations"
 """Writes of operations run one after the other, whatever the database."""
 
 Recorder: TypeAlias = Callable[[Work, Change], Awaitable[None]]
+Observe: TypeAlias = Callable[[Operation, Caller, Result, float], None]
+"""Told of every call: what was called by whom, what came of it, how many seconds it took."""
 Listener: TypeAlias = Callable[[Outcome, Caller, str], None]
 """Told of a write that was committed: what came of it, who called, the operation's name."""
 
@@ -81,6 +84,7 @@ class Runner:
         limiter: Limiter | None = None,
         services: Sequence[Any] = (),
         recorders: Sequence[Recorder] = (),
+        observe: Observe | None = None,
         now: Callable[[], str] = utc_now,
         new_id: Callable[[], str] = lambda: str(uuid4()),
     ) -> None:
@@ -94,6 +98,7 @@ class Runner:
             type(each): each for each in (self, registry, *services)
         }
         self._recorders = recorders
+        self._observe = observe
         self._listeners: list[Listener] = []
 
     def listen(self, listener: Listener) -> None:
@@ -107,6 +112,23 @@ class Runner:
 
         Raises ServiceError for a call that is refused, InternalError for one that failed.
         """
+        if self._observe is None:
+            return await self._run(operation, arguments, caller)
+        begun = perf_counter()
+        result: Result = "failed"
+        try:
+            outcome = await self._run(operation, arguments, caller)
+            result = "done"
+            return outcome
+        except ServiceError as error:
+            result = _result_of(error)
+            raise
+        finally:
+            self._observe(operation, caller, result, perf_counter() - begun)
+
+    async def _run(
+        self, operation: Operation, arguments: Mapping[str, Any], caller: Caller
+    ) -> Outcome:
         try:
             caller.require(operation.right, operation.name)
             allowance = await self._take(operation, caller)
@@ -115,8 +137,8 @@ class Runner:
             else:
                 outcome = await self._read(operation, arguments, caller)
         except ServiceError as error:
-            result: Result = "denied" if isinstance(error, ForbiddenError) else "refused"
-            self.trail.later(self._record(operation, caller, result, error.kind.code))
+            record = self._record(operation, caller, _result_of(error), error.kind.code)
+            self.trail.later(record)
             raise
         except StoreUnavailableError as error:
             self.trail.later(self._record(operation, caller, "failed", "unavailable"))
@@ -231,6 +253,12 @@ class Runner:
             error=error,
             correlation_id=caller.correlation_id,
         )
+
+
+def _result_of(error: ServiceError) -> Result:
+    if isinstance(error, UnavailableError):
+        return "failed"
+    return "denied" if isinstance(error, ForbiddenError) else "refused"
 
 
 def _preview(outcome: Outcome) -> Outcome:

@@ -1,0 +1,82 @@
+"""What machines ask the system: is it alive, is it ready, what does it count.
+
+/healthz   the process answers
+/readyz    it can do its work: the database answers, and it is not about to stop
+/metrics   numbers, for Prometheus
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from accord.store.errors import StoreError
+from accord.store.store import Store
+from accord.telemetry.exposition import MEDIA_TYPE, Exposition
+from accord.transports.http.replies import Reply, text_reply
+from accord.transports.web.app import JSON, Exchange, WebRequest
+
+PLACES: Final = ("healthz", "readyz", "metrics")
+READY_SECONDS: Final = 2.0
+"""How long the database may take to say that it is there."""
+_NO_STORE: Final = b"cache-control: no-store\r\n"
+_TEXT: Final = f"content-type: {MEDIA_TYPE}\r\n".encode()
+
+Counts = Callable[[Exposition], None]
+"""Writes what a part of the system counts."""
+
+
+class Probes:
+    """Answers probes; implements `WebApp` for one of the paths."""
+
+    def __init__(self, store: Store, counts: Sequence[Counts]) -> None:
+        self._store = store
+        self._counts = counts
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.stopping = False
+        """Whether no more work is to be sent here."""
+
+    def judge(self, request: WebRequest) -> Reply | str:
+        if request.method not in ("GET", "HEAD"):
+            return text_reply(405, "only GET", b"allow: GET, HEAD\r\n")
+        name = request.path.strip("/")
+        return name if name in PLACES else text_reply(404, "there is nothing here")
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        return text_reply(413, f"a request may have {most:,} bytes")
+
+    def handle(self, judged: str, body: bytes, exchange: Exchange) -> None:
+        if judged == "healthz":
+            _say(exchange, 200, status="ok")
+        elif judged == "metrics":
+            exchange.reply(self.exposition(), headers=_NO_STORE + _TEXT)
+        else:
+            task = asyncio.get_running_loop().create_task(self._ready(exchange))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def exposition(self) -> bytes:
+        """All that is counted."""
+        page = Exposition()
+        for count in self._counts:
+            count(page)
+        return page.encode()
+
+    async def _ready(self, exchange: Exchange) -> None:
+        if self.stopping:
+            _say(exchange, 503, status="stopping")
+            return
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self._store.fetch("SELECT 1")
+        except (StoreError, TimeoutError):
+            _say(exchange, 503, status="unavailable", database="does not answer")
+        else:
+            _say(exchange, 200, status="ready")
+
+
+def _say(exchange: Exchange, code: int, **said: str) -> None:
+    exchange.reply(msgspec.json.encode(said), status=code, headers=_NO_STORE + JSON)

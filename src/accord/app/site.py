@@ -1,0 +1,78 @@
+"""One site of several applications, each at a path of its own; itself an application.
+
+The longest path that fits decides. Each application sees requests as if it stood alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.transports.http.replies import Reply, text_reply
+from accord.transports.web.app import Exchange, WebApp, WebRequest
+from accord.transports.web.rules import place_below
+
+
+@runtime_checkable
+class Living(Protocol):
+    """An application with a beginning and an end; see `LivingApp`."""
+
+    async def start(self) -> None: ...
+
+    async def close(self, drain: float) -> None: ...
+
+
+class Placed(Struct, frozen=True):
+    """What one of the applications made of a request's head."""
+
+    app: WebApp[Any]
+    judged: Any
+
+
+class Site:
+    """Applications by their paths; implements `LivingApp`."""
+
+    def __init__(self, apps: Mapping[str, WebApp[Any]]) -> None:
+        """Paths are without a slash at their end; "" is for all that no other takes."""
+        self._apps = sorted(apps.items(), key=lambda each: -len(each[0]))
+
+    def judge(self, request: WebRequest) -> Reply | Placed:
+        found = self._find(request)
+        if found is None:
+            return text_reply(404, "there is nothing here")
+        app, placed = found
+        judged = app.judge(placed)
+        return judged if isinstance(judged, Reply) else Placed(app, judged)
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        found = self._find(request)
+        if found is None:
+            return text_reply(413, f"a request may have {most:,} bytes")
+        app, placed = found
+        return app.too_large(placed, most)
+
+    def handle(self, judged: Placed, body: bytes, exchange: Exchange) -> None:
+        judged.app.handle(judged.judged, body, exchange)
+
+    async def start(self) -> None:
+        for app in self._living:
+            await app.start()
+
+    async def close(self, drain: float) -> None:
+        """All at once: each has the whole time to finish what is under way."""
+        await asyncio.gather(*(app.close(drain) for app in self._living))
+
+    @property
+    def _living(self) -> list[Living]:
+        return [app for _, app in self._apps if isinstance(app, Living)]
+
+    def _find(self, request: WebRequest) -> tuple[WebApp[Any], WebRequest] | None:
+        for path, app in self._apps:
+            place = place_below(request.path, path)
+            if place is not None:
+                return app, replace(request, place=place)
+        return None
