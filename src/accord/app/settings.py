@@ -11,9 +11,10 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from urllib.parse import quote
 
 import msgspec
-from msgspec import UNSET, Meta, Struct
+from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 PREFIX: Final = "ACCORD_"
@@ -139,11 +140,12 @@ class Resolved(Struct, frozen=True):
 
     def each(self) -> list[Setting]:
         """All of them; what is secret is shown as stars."""
+        defaults = Settings()
         return [
             Setting(
                 each.name,
                 about(each.name),
-                each.default if each.default is not UNSET else [],
+                getattr(defaults, each.name),
                 _shown(each.name, getattr(self.settings, each.name)),
                 self.sources.get(each.name, "default"),
             )
@@ -234,6 +236,4 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _quoted(path: Path) -> str:
-    from urllib.parse import quote
-
     return quote(str(path))

@@ -88,9 +88,12 @@ def _words() -> list[Command | Group]:
 
 def _command(name: str) -> Command:
     parser, _ = command_parser(name)
-    first = next(action for action in parser._actions if not action.option_strings)
-    choices = URLS if first.metavar in ("URL", "TARGET") else tuple(first.choices or ())
-    takes_file = str(first.metavar).startswith(("DOC", "FILE"))
+    given = [action for action in parser._actions if not action.option_strings]
+    metavar = str(given[0].metavar) if given else ""
+    choices = (
+        URLS if metavar in ("URL", "TARGET") else tuple(given[0].choices or ()) if given else ()
+    )
+    takes_file = metavar.startswith(("DOC", "FILE"))
     return Command(name.split()[-1], COMMANDS[name], _flags(parser), choices, takes_file)
 
 

@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "mcp prompt": "get a prompt of an MCP server",
     "mcp inspect": "show who an MCP server is and what it can do",
     "mcp install": "tell a client, such as an editor, of an MCP server",
+    "config": "show every setting, and where it was given",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of
