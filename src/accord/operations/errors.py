@@ -15,9 +15,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from accord.operations.outcome import Allowance
 
 
 class Kind(Struct, frozen=True):
@@ -66,6 +70,9 @@ class ServiceError(Exception):
         self.message = message
         self.data = data
         """Further members of the answer, such as `children` or `current`."""
+        self.errors: tuple[FieldError, ...] = ()
+        self.allowance: Allowance | None = None
+        """What the caller has left, where that was counted."""
 
 
 class InvalidError(ServiceError):
@@ -76,6 +83,7 @@ class InvalidError(ServiceError):
     def __init__(self, field: str, detail: str, **data: Any) -> None:
         super().__init__(f"{field}: {detail}" if field else detail, **data)
         self.errors = (FieldError(f"/{field}" if field else "", detail),)
+        """Inside of a field the way is separated by slashes: `items/0/title`."""
 
 
 class UnauthenticatedError(ServiceError):
@@ -114,9 +122,11 @@ class RateLimitedError(ServiceError):
 
     kind = KINDS["rate_limited"]
 
-    def __init__(self, retry_after: float) -> None:
-        super().__init__(f"too many calls: try again in {retry_after:.0f} s")
-        self.retry_after = retry_after
+    def __init__(self, retry_after: float, allowance: Allowance | None = None) -> None:
+        seconds = max(1, ceil(retry_after))
+        super().__init__(f"too many calls: try again in {seconds} s", retry_after=seconds)
+        self.retry_after = seconds
+        self.allowance = allowance
 
 
 class UnavailableError(ServiceError):

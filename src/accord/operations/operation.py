@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.rights import Right
+from accord.operations.work import Work
 
 Verb: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Function: TypeAlias = Callable[..., Awaitable[Any]]
+Prepare: TypeAlias = Callable[[Work, Mapping[str, Any]], Awaitable[Any]]
 
 
 class Rest(Struct, frozen=True):
@@ -40,6 +42,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     returns: Any
     right: Right
     writes: bool
+    prepare: Prepare | None = None
+    """Of a write: what takes too long for a transaction, such as hashing a password. It is run
+    before, may read the database, and what it gives is `work.prepared`."""
     rest: tuple[Rest, ...] = ()
     cost: int = 1
     """What a call takes from the bucket of its caller."""

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.parameters import Parameter, read_signature
-from accord.operations.operation import Operation, Rest
+from accord.operations.operation import Operation, Prepare, Rest
 from accord.operations.rights import Right
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,13 +29,14 @@ _OF_WRITES: Final = (
     Parameter(
         IDEMPOTENCY_KEY,
         Annotated[
-            str | None,
+            str,
             Meta(
                 min_length=1,
                 max_length=255,
                 description="A second call with the same key does nothing.",
             ),
-        ],
+        ]
+        | None,
         "keyword_only",
         required=False,
         default=None,
@@ -47,6 +48,7 @@ class OperationOptions(TypedDict, total=False):
     """What `read` and `write` can be told; see `Operation`."""
 
     right: Right
+    prepare: Prepare
     rest: Rest | tuple[Rest, ...]
     title: str
     cost: int
@@ -122,6 +124,7 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
         returns=signature.returns,
         right=options.get("right", "write" if writes else "read"),
         writes=writes,
+        prepare=options.get("prepare"),
         rest=rest if isinstance(rest, tuple) else (rest,),
         cost=options.get("cost", 5 if writes else 1),
         tool=options.get("tool", True),

@@ -36,7 +36,7 @@ from accord.operations.errors import (
 )
 from accord.operations.limiter import Limiter
 from accord.operations.operation import Operation
-from accord.operations.outcome import Change, Outcome, Preview
+from accord.operations.outcome import Allowance, Change, Outcome, Preview
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.work import Changed, Effect, Work
 from accord.store.errors import ConstraintError, UnavailableError as StoreUnavailableError
@@ -47,6 +47,7 @@ log = logging.getLogger("accord.operations")
 LANE: Final = "operations"
 """Writes of operations run one after the other, whatever the database."""
 
+Arguments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 Recorder: TypeAlias = Callable[[Work, Change], Awaitable[None]]
 Observe: TypeAlias = Callable[[Operation, Caller, Result, float], None]
 """Told of every call: what was called by whom, what came of it, how many seconds it took."""
@@ -105,10 +106,9 @@ class Runner:
         """Have `listener` told, on the event loop, of every write that this process commits."""
         self._listeners.append(listener)
 
-    async def run(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: Caller
-    ) -> Outcome:
-        """What comes of a call. `arguments` are complete and of the right types.
+    async def run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
+        """What comes of a call. `arguments` are complete and of the right types, or a function
+        that gives them: it is asked once it is clear that the caller may call.
 
         Raises ServiceError for a call that is refused, InternalError for one that failed.
         """
@@ -126,17 +126,18 @@ class Runner:
         finally:
             self._observe(operation, caller, result, perf_counter() - begun)
 
-    async def _run(
-        self, operation: Operation, arguments: Mapping[str, Any], caller: Caller
-    ) -> Outcome:
+    async def _run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
+        allowance: Allowance | None = None
         try:
             caller.require(operation.right, operation.name)
             allowance = await self._take(operation, caller)
+            given = arguments() if callable(arguments) else arguments
             if operation.writes:
-                outcome = await self._write(operation, dict(arguments), caller)
+                outcome = await self._write(operation, dict(given), caller)
             else:
-                outcome = await self._read(operation, arguments, caller)
+                outcome = await self._read(operation, given, caller)
         except ServiceError as error:
+            error.allowance = error.allowance or allowance
             record = self._record(operation, caller, _result_of(error), error.kind.code)
             self.trail.later(record)
             raise
@@ -152,7 +153,7 @@ class Runner:
             raise InternalError(caller.correlation_id) from error
         return outcome if allowance is None else replace(outcome, allowance=allowance)
 
-    def work(self, db: Any, caller: Caller) -> Work:
+    def work(self, db: Any, caller: Caller, prepared: Any = None) -> Work:
         """What a function is given to run on `db`."""
         return Work(
             db,
@@ -161,9 +162,10 @@ class Runner:
             new_id=self.new_id,
             engine=self.store.engine,
             services=self._services,
+            prepared=prepared,
         )
 
-    async def _take(self, operation: Operation, caller: Caller) -> Any:
+    async def _take(self, operation: Operation, caller: Caller) -> Allowance | None:
         if self._limiter is None or caller.via in ("local", "system"):
             return None
         keys = tuple(
@@ -193,9 +195,12 @@ class Runner:
         dry_run = arguments.pop(DRY_RUN, False)
         key = arguments.pop(IDEMPOTENCY_KEY, None)
         hashed = idempotency.request_hash(operation.name, arguments) if key else ""
+        prepared = None
+        if operation.prepare is not None:
+            prepared = await operation.prepare(self.work(self.store, caller), arguments)
 
         async def body(transaction: Transaction) -> Outcome:
-            work = self.work(transaction, caller)
+            work = self.work(transaction, caller, prepared)
             if key and not dry_run:
                 before = await idempotency.find(work, key, hashed)
                 if before is not None:
@@ -222,10 +227,13 @@ class Runner:
     async def _change(self, operation: Operation, arguments: dict[str, Any], work: Work) -> Outcome:
         result = await operation.function(work, **arguments)
         change = Change(id=self.new_id(), operation=operation.name)
-        if work.effects and isinstance(result, Changed):
-            result.change_id = change.id
         for recorder in self._recorders:
             await recorder(work, change)
+        if isinstance(result, Changed):
+            if work.effects:
+                result.change_id = change.id
+            if work.hints:
+                result.hints = work.hints
         record = self._record(operation, work.caller)
         await self.trail.write(work.db, _with_effects(record, change.id, work.effects))
         return Outcome(

@@ -50,6 +50,8 @@ class Changed(Struct, kw_only=True):
 
     change_id: str | UnsetType = UNSET
     """By which it can be undone; set by the runner."""
+    hints: list[Hint] | UnsetType = UNSET
+    """What it may break, or what reads badly; set by the runner where there is something."""
 
 
 class Database(Protocol):
@@ -61,7 +63,17 @@ class Database(Protocol):
 class Work:
     """One run of an operation."""
 
-    __slots__ = ("_services", "caller", "db", "effects", "engine", "hints", "new_id", "now")
+    __slots__ = (
+        "_services",
+        "caller",
+        "db",
+        "effects",
+        "engine",
+        "hints",
+        "new_id",
+        "now",
+        "prepared",
+    )
 
     def __init__(
         self,
@@ -72,6 +84,7 @@ class Work:
         new_id: Callable[[], str],
         engine: Engine,
         services: Mapping[type, Any],
+        prepared: Any = None,
     ) -> None:
         self.db = db
         """A `Transaction` where the operation writes, else a `Database`."""
@@ -82,6 +95,8 @@ class Work:
         self.engine = engine
         self.effects: list[Effect] = []
         self.hints: list[Hint] = []
+        self.prepared = prepared
+        """What was made before the transaction began; see `Operation.prepare`."""
         self._services = services
 
     def did(self, effect: Effect) -> None:
