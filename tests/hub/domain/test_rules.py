@@ -1,0 +1,241 @@
+"""Statuses, priorities, places in the hierarchy, circles, names: the rules, one by one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, strategies as st
+
+from accord.hub.domain.choices import MOST, no_such
+from accord.hub.domain.cycles import check_acyclic, shortest_path
+from accord.hub.domain.errors import CycleError, HierarchyError, TransitionError
+from accord.hub.domain.folding import fold
+from accord.hub.domain.hierarchy import (
+    CHILDREN,
+    check_criteria,
+    check_linkable,
+    check_parent,
+)
+from accord.hub.domain.kinds import KINDS, Kind, Reference, parse_reference
+from accord.hub.domain.priorities import DEFAULT_PRIORITY, PRIORITIES, parse_priority
+from accord.hub.domain.statuses import INITIAL, STATUSES, check_transition
+from accord.hub.domain.suspects import changed_ends, says_the_same
+
+WORK = {
+    ("Backlog", "Draft"),
+    ("Backlog", "In Progress"),
+    ("Backlog", "Cancelled"),
+    ("Draft", "Backlog"),
+    ("Draft", "In Progress"),
+    ("Draft", "Cancelled"),
+    ("In Progress", "Done"),
+    ("In Progress", "Cancelled"),
+    ("Done", "In Progress"),
+    ("Cancelled", "Backlog"),
+}
+REQUIREMENTS = {
+    ("Draft", "Active"),
+    ("Draft", "Obsolete"),
+    ("Active", "Obsolete"),
+    ("Obsolete", "Active"),
+}
+EDGES = st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=14)
+
+
+@pytest.mark.parametrize(
+    ("kind", "allowed"),
+    [("epic", WORK), ("user_story", WORK), ("requirement", REQUIREMENTS)],
+)
+def test_statuses_follow_as_the_table_says_and_no_other_way(
+    kind: Kind, allowed: set[tuple[str, str]]
+) -> None:
+    followed = set()
+    for before, after in product(STATUSES[kind], repeat=2):
+        try:
+            check_transition(kind, before, after)
+        except TransitionError:
+            continue
+        followed.add((before, after))
+    assert followed == allowed | {(status, status) for status in STATUSES[kind]}
+
+
+def test_a_status_that_does_not_follow_is_answered_with_those_that_do() -> None:
+    with pytest.raises(TransitionError) as refused:
+        check_transition("epic", "In Progress", "Backlog")
+    assert str(refused.value) == (
+        "'Backlog' does not follow on 'In Progress'; allowed: Done, Cancelled"
+    )
+    assert refused.value.allowed == ("Done", "Cancelled")
+
+
+def test_what_has_no_status_takes_none() -> None:
+    with pytest.raises(TransitionError, match="allowed: none"):
+        check_transition("acceptance_criteria", "", "Draft")
+
+
+def test_new_things_begin_with_the_first_status() -> None:
+    assert INITIAL == {"epic": "Backlog", "user_story": "Backlog", "requirement": "Draft"}
+
+
+@pytest.mark.parametrize(
+    ("text", "priority"),
+    [
+        *(("1", 1), ("critical", 1), (" HIGH ", 2), ("Medium", DEFAULT_PRIORITY), ("4", 4)),
+        *(("5", None), ("0", None), ("", None), ("urgent", None), ("01", None)),
+    ],
+)
+def test_priorities_are_named_by_number_or_word(text: str, priority: int | None) -> None:
+    assert parse_priority(text) == priority
+    assert priority is None or priority in PRIORITIES
+
+
+def test_each_kind_stands_under_one_other_or_none() -> None:
+    fitting = set()
+    for child, parent in product(KINDS, (*KINDS, None)):
+        try:
+            check_parent(child, parent)
+        except HierarchyError:
+            continue
+        fitting.add((child, parent))
+    assert fitting == {
+        ("epic", None),
+        ("user_story", "epic"),
+        ("acceptance_criteria", "user_story"),
+        ("requirement", "user_story"),
+        ("steering_document", None),
+        ("prompt", None),
+    }
+    assert CHILDREN["user_story"] == ("acceptance_criteria", "requirement")
+
+
+@pytest.mark.parametrize(
+    ("child", "parent", "message"),
+    [
+        ("epic", "epic", "Epic stands under nothing"),
+        ("requirement", "epic", "Requirement belongs under User story, not under Epic"),
+        ("requirement", None, "Requirement belongs under User story"),
+    ],
+)
+def test_a_wrong_parent_is_answered_with_the_right_one(
+    child: Kind, parent: Kind | None, message: str
+) -> None:
+    with pytest.raises(HierarchyError) as refused:
+        check_parent(child, parent)
+    assert str(refused.value) == message
+
+
+def test_a_requirement_and_its_criteria_are_of_one_story() -> None:
+    check_criteria("story", "story")
+    with pytest.raises(HierarchyError, match="another user story"):
+        check_criteria("story", "other")
+
+
+def test_all_but_prompts_have_relationships() -> None:
+    for kind in KINDS:
+        if kind != "prompt":
+            check_linkable(kind)
+    with pytest.raises(HierarchyError) as refused:
+        check_linkable("prompt")
+    assert str(refused.value) == (
+        "Prompt has no relationships; these have: "
+        "Epic, User story, Acceptance criteria, Requirement, Steering document"
+    )
+
+
+def test_a_link_that_closes_a_circle_is_refused_with_the_way_around() -> None:
+    edges = [("b", "c"), ("b", "x"), ("x", "y"), ("y", "a"), ("c", "a")]
+    with pytest.raises(CycleError) as refused:
+        check_acyclic("depends_on", edges, "a", "b")
+    assert refused.value.path == ("a", "b", "c", "a")
+    assert str(refused.value) == "depends_on would close a circle: a -> b -> c -> a"
+    check_acyclic("depends_on", edges, "b", "a")
+
+
+@given(EDGES)
+def test_links_that_are_all_checked_never_close_a_circle(edges: list[tuple[str, str]]) -> None:
+    kept: list[tuple[str, str]] = []
+    for source, target in edges:
+        try:
+            check_acyclic("blocks", kept, source, target)
+        except CycleError as error:
+            walked = list(zip(error.path, error.path[1:], strict=False))
+            assert walked[0] == (source, target)
+            assert set(walked[1:]) <= set(kept)
+            assert walked[-1][1] == source
+        else:
+            kept.append((source, target))
+    assert not [
+        each
+        for each in "abcdef"
+        for start, end in kept
+        if start == each and shortest_path(kept, end, each)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Business Rule", "  business   rule "),
+        ("STRASSE", "straße"),
+        ("Ångström", "A\u030angstro\u0308m"),
+        ("ﬁne", "fine"),
+        ("no\u200bthing", "nothing"),
+    ],
+)
+def test_names_that_look_alike_are_one(one: str, other: str) -> None:
+    assert fold(one) == fold(other)
+
+
+@given(st.text())
+def test_folding_twice_is_folding_once(name: str) -> None:
+    assert fold(fold(name)) == fold(name)
+
+
+def test_a_wrong_name_is_answered_with_the_nearest_first() -> None:
+    valid = ("blocks", "depends_on", "refines")
+    assert no_such("relationship type", "depend_on", valid) == (
+        "there is no relationship type 'depend_on'; there are: depends_on, blocks, refines"
+    )
+    assert no_such("label", "x", ()) == "there is no label 'x': there are none at all"
+
+
+def test_of_many_names_some_are_told() -> None:
+    valid = [f"{number:03d}" for number in range(MOST + 5)]
+    answer = no_such("label", "?" * 500, valid)
+    assert answer.endswith(f"{MOST - 1:03d} and 5 more")
+    assert answer.count("?") == 80
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("REQ-001", Reference("requirement", 1)),
+        (" ep-1000 ", Reference("epic", 1000)),
+        ("us-7", Reference("user_story", 7)),
+        ("XX-001", None),
+        ("EP-000", None),
+        ("EP-٣", None),
+        ("EP", None),
+    ],
+)
+def test_references_are_read_in_any_case_and_width(text: str, reference: Reference | None) -> None:
+    assert parse_reference(text) == reference
+
+
+def test_references_are_padded_and_grow() -> None:
+    assert [str(Reference("prompt", number)) for number in (1, 999, 1000)] == [
+        *("PROMPT-001", "PROMPT-999", "PROMPT-1000"),
+    ]
+
+
+def test_what_an_item_says_is_in_its_texts_and_its_type() -> None:
+    said = {"title": "A", "description": "B", "type": None, "status": "Draft"}
+    assert says_the_same(said, {**said, "status": "Active"})
+    assert not says_the_same(said, {**said, "type": "Data"})
+
+
+def test_a_link_is_suspect_for_each_end_that_changed() -> None:
+    assert changed_ends((1, 2), (1, 2)) == (False, False)
+    assert changed_ends((1, 2), (3, 2)) == (True, False)
+    assert changed_ends((1, 2), (1, 1)) == (False, True)
