@@ -19,6 +19,11 @@ VALUES ($1, $2, $3, $4, $5, $6)
 """
 
 
+SECRET_FIELDS: Final = frozenset({"password", "current_password", "new_password", "token"})
+"""Of arguments and results: never kept, not even hashed. A call that is made again gets its
+result without them."""
+
+
 class Before(msgspec.Struct, frozen=True):
     """What an earlier call gave."""
 
@@ -28,7 +33,8 @@ class Before(msgspec.Struct, frozen=True):
 
 def request_hash(operation: str, arguments: dict[str, Any]) -> str:
     """What tells requests apart that use the same key."""
-    return sha256(msgspec.json.encode([operation, arguments], order="deterministic")).hexdigest()
+    told = _without_secrets(arguments)
+    return sha256(msgspec.json.encode([operation, told], order="deterministic")).hexdigest()
 
 
 async def find(work: Work, key: str, hashed: str) -> Before | None:
@@ -44,5 +50,11 @@ async def find(work: Work, key: str, hashed: str) -> Before | None:
 
 async def keep(work: Work, key: str, hashed: str, change_id: str, result: Any) -> None:
     """Remember what this call gives."""
-    encoded = msgspec.json.encode(result).decode()
+    encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(KEEP, work.caller.user_id, key, hashed, change_id, encoded, work.now)
+
+
+def _without_secrets(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if name not in SECRET_FIELDS}

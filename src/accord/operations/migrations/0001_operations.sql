@@ -25,14 +25,14 @@ CREATE TABLE tokens (
     created_at text NOT NULL,
     expires_at text NOT NULL,
     last_used_at text,
-    revoked_at text,
-    UNIQUE (user_id, name)
+    revoked_at text
 );
+CREATE UNIQUE INDEX tokens_by_name ON tokens (user_id, name) WHERE revoked_at IS NULL;
+CREATE INDEX tokens_of ON tokens (user_id, created_at);
 
 CREATE TABLE login_sessions (
     hash text PRIMARY KEY,
     user_id text NOT NULL REFERENCES users (id),
-    csrf_hash text NOT NULL,
     client text NOT NULL DEFAULT '',
     address text NOT NULL DEFAULT '',
     created_at text NOT NULL,

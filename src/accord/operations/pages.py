@@ -1,0 +1,59 @@
+"""Some of a list, and where the rest of it begins."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from typing import Annotated, Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from accord.operations.errors import InvalidError
+
+T = TypeVar("T")
+
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+Cursor: TypeAlias = Annotated[str, Meta(max_length=1000)]
+
+
+class Page(Struct, Generic[T], kw_only=True):
+    """Some of a list; `next_cursor` gives what comes behind it."""
+
+    items: list[T]
+    next_cursor: str | None
+    has_more: bool
+    total: int
+
+
+def cursor_after(*keys: str | int) -> str:
+    """The cursor that continues behind whatever has these keys in the order of its list."""
+    return urlsafe_b64encode(msgspec.json.encode(keys)).decode().rstrip("=")
+
+
+def keys_of(cursor: str, kind: type[T]) -> T:
+    """The keys in a cursor, such as `tuple[str, str]`. Raises InvalidError for one that no list
+    gave."""
+    try:
+        raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        if b"\\u0000" in raw:  # which no database takes
+            raise ValueError(raw)
+        keys = msgspec.json.decode(raw, type=kind)
+    except (ValueError, msgspec.DecodeError):
+        raise InvalidError("cursor", "is not the next_cursor of a list") from None
+    return keys
+
+
+def page_of(
+    rows: list[T], *, limit: int, total: int, key: Callable[[T], tuple[str | int, ...]]
+) -> Page[T]:
+    """A page of `rows`, of which one more than `limit` was asked for; `key` gives the keys by
+    which one of them is sorted."""
+    kept = rows[:limit]
+    has_more = len(rows) > limit
+    return Page(
+        items=kept,
+        next_cursor=cursor_after(*key(kept[-1])) if has_more else None,
+        has_more=has_more,
+        total=total,
+    )
