@@ -74,13 +74,20 @@ CREATE TABLE audit_records (
     after_hash text NOT NULL,
     outcome text NOT NULL,
     error text NOT NULL,
-    correlation_id text NOT NULL
+    correlation_id text NOT NULL,
+    mac text NOT NULL -- of all the others: nobody without the key can write a record
 );
+CREATE INDEX audit_records_by_time ON audit_records (time, id);
 
 -- Records are numbered and chained afterwards, by one sealer, so that no write waits for the chain.
 CREATE TABLE audit_seals (
     sequence bigint PRIMARY KEY,
-    record_id text NOT NULL UNIQUE REFERENCES audit_records (id),
+    record_id text NOT NULL UNIQUE,
     previous_hash text NOT NULL,
     hash text NOT NULL
+);
+
+-- Records that have no seal yet; a trigger puts them here.
+CREATE TABLE audit_pending (
+    record_id text PRIMARY KEY
 );
