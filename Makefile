@@ -66,6 +66,7 @@ soak: setup ## Run for long, and check that nothing is left behind.
 
 docs: setup compliance ## Regenerate the pages that come from code.
 	$(BIN)/python -m tools.error_page
+	$(BIN)/python -m tools.settings_page
 
 pictures: setup ## Take the pictures of the explorer again.
 	$(BIN)/python -m tools.explorer_pictures
