@@ -1,75 +1,160 @@
 """The arguments of an operation, from what a caller sent: typed, complete, nothing unknown.
 
 One type per operation is made once, so that every face decodes, refuses and describes the same.
+What no database could keep is refused here too, whatever the type of a field says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, defstruct, field
+from msgspec.structs import asdict
 
-from accord.operations.errors import InvalidError
+from accord.jsonrpc.parameters import Parameter
+from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.operation import Operation
 
-_AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`")
-_NAMED: Final = re.compile(r"Object (?:missing required|contains unknown) field `(?P<name>[^`]*)`")
+MAX_NAME: Final = 100
+"""Most characters of a name that is said back to who sent it."""
+
+_AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`", re.DOTALL)
+_NAMED: Final = re.compile(
+    r"Object (?:missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL
+)
+_STEP: Final = re.compile(r"[.\[\]]+")
+_INT64: Final = 2**63
+
+
+class Part:
+    """Some arguments that come together: all of them, or those in a body or in a query."""
+
+    __slots__ = ("_decode", "names", "type")
+
+    def __init__(self, name: str, parameters: Iterable[Parameter]) -> None:
+        fields: list[Any] = [
+            (each.name, each.annotation)
+            if each.required
+            else (each.name, each.annotation, field(default=each.default))
+            for each in parameters
+        ]
+        self.type = defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+        self.names = frozenset(self.type.__struct_fields__)
+        self._decode = msgspec.json.Decoder(self.type).decode
+
+    def decode(self, body: bytes) -> dict[str, Any]:
+        """The arguments in a JSON object. Raises MalformedError for what is no JSON, and
+        InvalidError, which names the field."""
+        try:
+            if not body.isascii():
+                body.decode()  # msgspec does not look at what it skips
+            values = asdict(self._decode(body))
+        except msgspec.ValidationError as error:
+            raise _refusal(str(error)) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise MalformedError("what was sent is not JSON") from None
+        return _checked(values)
+
+    def convert(self, values: Mapping[str, Any], *, from_text: bool = False) -> dict[str, Any]:
+        """The arguments from values that were decoded already, or with `from_text` from words, as
+        in a query. Raises InvalidError, which names the field."""
+        try:
+            return _checked(asdict(msgspec.convert(values, self.type, strict=not from_text)))
+        except msgspec.ValidationError as error:
+            raise _refusal(str(error)) from None
 
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:
-    """The arguments in a JSON object. Raises InvalidError, which names the field."""
-    try:
-        return _values(_decoder(operation).decode(body))
-    except msgspec.ValidationError as error:
-        raise _refusal(str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise InvalidError("", "the arguments are not a JSON object") from None
+    """All arguments in a JSON object; see `Part.decode`."""
+    return all_of(operation).decode(body)
 
 
 def convert(
     operation: Operation, values: Mapping[str, Any], *, from_text: bool = False
 ) -> dict[str, Any]:
-    """The arguments from values that were decoded already, or with `from_text` from words, as in
-    a query. Raises InvalidError, which names the field."""
-    try:
-        return _values(msgspec.convert(values, arguments_type(operation), strict=not from_text))
-    except msgspec.ValidationError as error:
-        raise _refusal(str(error)) from None
+    """All arguments from values or words; see `Part.convert`."""
+    return all_of(operation).convert(values, from_text=from_text)
 
 
-@lru_cache(maxsize=1024)
 def arguments_type(operation: Operation) -> type[Struct]:
     """What the arguments of an operation are, as one type."""
-    fields: list[Any] = [
-        (each.name, each.annotation)
-        if each.required
-        else (each.name, each.annotation, field(default=each.default))
-        for each in operation.parameters
-    ]
-    name = operation.name.title().replace("_", "")
-    return defstruct(f"{name}Arguments", fields, kw_only=True, forbid_unknown_fields=True)
+    return all_of(operation).type
 
 
 @lru_cache(maxsize=1024)
-def _decoder(operation: Operation) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(arguments_type(operation))
+def all_of(operation: Operation) -> Part:
+    """All arguments of an operation."""
+    return Part(f"{operation.name.title().replace('_', '')}Arguments", operation.parameters)
 
 
-def _values(arguments: Struct) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in arguments.__struct_fields__}
+# What types let through and no database keeps
+
+
+def _checked(values: dict[str, Any]) -> dict[str, Any]:
+    for name, value in values.items():
+        if value.__class__ is str:
+            if "\0" in value or not (value.isascii() or _is_text(value)):
+                raise _unkeepable(name)
+        elif value is not None and value.__class__ is not bool:
+            _check_inside(name, value)
+    return values
+
+
+def _check_inside(where: str, value: Any) -> None:
+    """Raises InvalidError for a value that somewhere has what cannot be kept."""
+    if isinstance(value, str):
+        if "\0" in value or not (value.isascii() or _is_text(value)):
+            raise _unkeepable(where)
+    elif isinstance(value, int):
+        if not -_INT64 <= value < _INT64:
+            raise InvalidError(where, "is a number of more than 64 bits")
+    elif isinstance(value, float):
+        if not isfinite(value):
+            raise InvalidError(where, "is not a finite number")
+    elif isinstance(value, list | tuple | set | frozenset):
+        for index, each in enumerate(value):
+            _check_inside(f"{where}/{index}", each)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            _check_inside(where, key)
+            _check_inside(f"{where}/{_step(str(key))}", each)
+    elif isinstance(value, Struct):
+        for key in value.__struct_fields__:
+            _check_inside(f"{where}/{key}", getattr(value, key))
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, as the command line may give
+        return False
+    return True
+
+
+def _unkeepable(where: str) -> InvalidError:
+    return InvalidError(where, "has a character that no text can have")
+
+
+# What msgspec says, for people
 
 
 def _refusal(said: str) -> InvalidError:
     """What msgspec said, with the field that it is about."""
     place = _AT.fullmatch(said)
     what, where = (place["what"], place["where"]) if place else (said, "")
-    steps = [step for step in re.split(r"[.\[\]]+", where) if step]
+    steps = [step for step in _STEP.split(where) if step]
     named = _NAMED.fullmatch(what)
     if named is not None:
-        steps.append(named["name"])
+        steps.append(_step(named["name"]))
         what = "is required" if "missing" in what else "there is no such field"
     return InvalidError("/".join(steps), what[:1].lower() + what[1:])
+
+
+def _step(name: str) -> str:
+    """One step of a JSON pointer (RFC 6901, section 3)."""
+    return name[:MAX_NAME].replace("~", "~0").replace("/", "~1")

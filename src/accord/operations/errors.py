@@ -1,6 +1,7 @@
 """What an operation can refuse, and what that is called on each face.
 
     ServiceError
+    ├── MalformedError          what was sent cannot be read
     ├── InvalidError            a field has a value that it cannot have
     ├── UnauthenticatedError    nobody in particular calls
     ├── ForbiddenError          who calls may not do this
@@ -39,6 +40,7 @@ class Kind(Struct, frozen=True):
 KINDS: Final = {
     kind.code: kind
     for kind in (
+        Kind("malformed_request", "The request cannot be read", 400, -32600),
         Kind("validation_failed", "The input is not valid", 422, -32602),
         Kind("unauthenticated", "Sign in, or send a valid token", 401, -32051),
         Kind("insufficient_permissions", "You may not do this", 403, -32055),
@@ -73,6 +75,12 @@ class ServiceError(Exception):
         self.errors: tuple[FieldError, ...] = ()
         self.allowance: Allowance | None = None
         """What the caller has left, where that was counted."""
+
+
+class MalformedError(ServiceError):
+    """What was sent cannot be read."""
+
+    kind = KINDS["malformed_request"]
 
 
 class InvalidError(ServiceError):
