@@ -1,0 +1,282 @@
+"""The linter: what in a text will be read differently by two people. It advises, never forbids.
+
+Each rule looks at one sentence, or at the text as a whole; each finding says where, what, and what
+to write instead. All rules take time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.hub.domain.ears import OBLIGATION, Pattern, pattern_of
+from accord.hub.domain.kinds import Kind
+from accord.hub.domain.prose import MASK, Sentence, sentences
+from accord.hub.domain.vague import ESCAPES, OPEN_LISTS, UNFINISHED, VAGUE, WEAK, words
+
+Form: TypeAlias = Literal["requirement", "story", "prose"]
+"""What a text is meant to be: a requirement in EARS, a user story, or any other text."""
+
+FORMS: Final[Mapping[Kind, Form]] = {"requirement": "requirement", "user_story": "story"}
+
+MAX_FINDINGS: Final = 100
+MAX_WORDS: Final = 40
+"""Of a sentence."""
+
+RULES: Final[Mapping[str, str]] = {
+    "vague-word": "A word that everybody understands differently.",
+    "open-list": "A list without an end.",
+    "escape-clause": "A way around the obligation.",
+    "unfinished": "Something is left to be written.",
+    "missing-unit": "A number that does not say of what.",
+    "missing-shall": "A requirement that requires nothing: no shall, no must.",
+    "several-shall": "More than one obligation in one sentence.",
+    "several-things": "Two things to do in one sentence.",
+    "passive": "What is to be done, but not by whom.",
+    "negative": "What is not to be, but not what is.",
+    "long-sentence": f"A sentence of more than {MAX_WORDS} words.",
+    "story-form": "A story that does not say who wants what, and what for.",
+}
+"""By name: what each rule finds."""
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """Something to be written better."""
+
+    rule: str
+    start: int
+    """In characters of the text; `end` is the first one behind it."""
+    end: int
+    message: str
+    hint: str
+
+
+class Statement(Struct, frozen=True):
+    """A sentence that requires something, and its pattern in EARS."""
+
+    start: int
+    end: int
+    pattern: Pattern
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What the linter has to say about one text."""
+
+    findings: tuple[Finding, ...]
+    statements: tuple[Statement, ...]
+    left_out: int = 0
+    """Findings beyond the first `MAX_FINDINGS`."""
+
+
+def lint(text: str, form: Form = "requirement", *, without: frozenset[str] = frozenset()) -> Report:
+    """What the rules find in a text, in the order in which it stands there. Rules in `without` are
+    left aside."""
+    parts = list(sentences(text))
+    findings = sorted(
+        (finding for finding in _findings(text, parts, form) if finding.rule not in without),
+        key=lambda finding: (finding.start, finding.end, finding.rule),
+    )
+    statements = tuple(
+        Statement(part.start, part.end, pattern)
+        for part in parts
+        if (pattern := pattern_of(part.text)) is not None
+    )
+    return Report(
+        findings=tuple(findings[:MAX_FINDINGS]),
+        statements=statements[:MAX_FINDINGS],
+        left_out=max(0, len(findings) - MAX_FINDINGS),
+    )
+
+
+def _findings(text: str, parts: Sequence[Sentence], form: Form) -> Iterator[Finding]:
+    for part in parts:
+        for rule in _OF_ALL:
+            yield from rule(part)
+        if form == "requirement" and OBLIGATION.search(part.text):
+            for rule in _OF_REQUIREMENTS:
+                yield from rule(part)
+    if form == "requirement":
+        yield from _missing_shall(parts)
+    if form == "story" and parts:
+        yield from _story_form(text)
+
+
+# Rules for every sentence
+
+_VAGUE: Final = words(VAGUE)
+_OPEN_LIST: Final = words(OPEN_LISTS)
+_ESCAPE: Final = words(ESCAPES)
+_UNFINISHED: Final = re.compile(rf"{words(UNFINISHED).pattern}|\?{{3,9}}", re.IGNORECASE)
+_WORD: Final = re.compile(r"\w+(?:[-'’]\w+)*")
+
+
+def _vague_word(part: Sentence) -> Iterator[Finding]:
+    # "where appropriate" is one finding, not two.
+    without_escapes = _ESCAPE.sub(lambda match: MASK * len(match[0]), part.text)
+    for match in _VAGUE.finditer(without_escapes):
+        advice = VAGUE[" ".join(match[0].lower().split())]
+        yield _found("vague-word", part, match, f"{match[0]!r} is vague", advice)
+
+
+def _open_list(part: Sentence) -> Iterator[Finding]:
+    for match in _OPEN_LIST.finditer(part.text):
+        message = f"{match[0]!r} leaves open what belongs to it"
+        yield _found("open-list", part, match, message, "list everything, or name the rule")
+
+
+def _escape_clause(part: Sentence) -> Iterator[Finding]:
+    for match in _ESCAPE.finditer(part.text):
+        message = f"{match[0]!r} leaves it to the reader"
+        yield _found("escape-clause", part, match, message, "name the condition, or leave it out")
+
+
+def _unfinished(part: Sentence) -> Iterator[Finding]:
+    for match in _UNFINISHED.finditer(part.text):
+        message = f"{match[0]!r} is still open"
+        yield _found("unfinished", part, match, message, "decide it, or ask in a comment")
+
+
+_LIMIT: Final = re.compile(
+    r"\b(?:within|at\s{1,9}most|at\s{1,9}least|(?:less|more|fewer|greater|longer|shorter)\s{1,9}than"
+    r"|under|below|above|up\s{1,9}to|exceeds?|every|maximum\s{1,9}of|minimum\s{1,9}of|limited\s{1,9}to"
+    r")\s{1,9}(?P<money>[$€£¥]\s?)?(?P<number>[0-9][0-9.,]{0,20}[0-9]|[0-9])"
+    r"(?P<range>\s{0,9}(?:-|–|to|and|or)\s{0,9}[0-9][0-9.,]{0,20})?"
+    r"(?P<behind>\s{0,9}(?:[%°µ$€£¥:/]|\w+)?)",
+    re.IGNORECASE,
+)
+_NO_UNIT: Final = frozenset(
+    (
+        *("and", "or", "but", "of", "in", "on", "at", "to", "for", "from", "by", "with", "per"),
+        *("when", "while", "where", "if", "then", "after", "before", "until", "unless", "during"),
+        *("is", "are", "shall", "must", "the", "a", "an", "it", "which", "that", "as", "than"),
+    )
+)
+"""Words that go on with the sentence, and so are what no number counts."""
+
+
+def _missing_unit(part: Sentence) -> Iterator[Finding]:
+    for match in _LIMIT.finditer(part.text):
+        behind = match["behind"].strip().lower()
+        if not match["money"] and (not behind or behind in _NO_UNIT):
+            yield Finding(
+                rule="missing-unit",
+                start=part.start + match.start("number"),
+                end=part.start + match.end("number"),
+                message=f"{match['number']} has no unit",
+                hint="say of what: ms, s, MB, %, users, attempts",
+            )
+
+
+def _long_sentence(part: Sentence) -> Iterator[Finding]:
+    count = sum(1 for _ in _WORD.finditer(part.text))
+    if count > MAX_WORDS:
+        message = f"a sentence of {count:,} words; more than {MAX_WORDS} are hard to read"
+        yield _whole("long-sentence", part, message, "make it two sentences, or a list")
+
+
+# Rules for sentences that require something
+
+_SECOND: Final = re.compile(
+    r"(?:\band|\bor|\bas\s{1,9}well\s{1,9}as|;)\s{1,9}(?:then\s{1,9}|also\s{1,9})?"
+    r"(?!the\b|an?\b|all\b|each\b|every\b|its\b|their\b)[a-z]{2,40}\s{1,9}"
+    r"(?:the|an?|all|each|every|any|its|their|it|them)\b",
+    re.IGNORECASE,
+)
+_PASSIVE: Final = re.compile(
+    r"\b(?:shall|must)\s{1,9}(?:not\s{1,9}|always\s{1,9}|only\s{1,9})?be\s{1,9}(?:\w{1,40}ly\s{1,9})?"
+    r"(?:\w{2,40}ed|made|done|sent|shown|given|kept|held|built|written|read|set|put|found|taken"
+    r"|seen|known|chosen|hidden|lost|met|paid|run|told|begun|drawn)\b",
+    re.IGNORECASE,
+)
+_ACTOR: Final = re.compile(r"\bby\b", re.IGNORECASE)
+_NEGATIVE: Final = re.compile(r"\b(?:shall|must)\s{1,9}(?:not|never)\b", re.IGNORECASE)
+
+
+def _several_shall(part: Sentence) -> Iterator[Finding]:
+    _, *others = OBLIGATION.finditer(part.text)
+    for match in others[:1]:
+        message = "more than one obligation in one sentence"
+        yield _found("several-shall", part, match, message, "write one requirement for each")
+
+
+def _several_things(part: Sentence) -> Iterator[Finding]:
+    obligations = [match.end() for match in OBLIGATION.finditer(part.text)]
+    match = _SECOND.search(part.text, obligations[0])
+    if match is not None and len(obligations) == 1:
+        message = f"{match[0]!r} begins a second thing"
+        yield _found("several-things", part, match, message, "write one requirement for each")
+
+
+def _passive(part: Sentence) -> Iterator[Finding]:
+    match = _PASSIVE.search(part.text)
+    if match is not None and not _ACTOR.search(part.text, match.end()):
+        message = f"{match[0]!r} does not say by whom"
+        yield _found("passive", part, match, message, "begin with who does it: The system shall …")
+
+
+def _negative(part: Sentence) -> Iterator[Finding]:
+    match = _NEGATIVE.search(part.text)
+    if match is not None and len(OBLIGATION.findall(part.text)) == 1:
+        message = f"{match[0]!r} says only what is not to be"
+        yield _found("negative", part, match, message, "say what is to happen instead")
+
+
+Rule: TypeAlias = Callable[[Sentence], Iterator[Finding]]
+
+_OF_ALL: Final[tuple[Rule, ...]] = (
+    *(_vague_word, _open_list, _escape_clause, _unfinished, _missing_unit, _long_sentence),
+)
+_OF_REQUIREMENTS: Final[tuple[Rule, ...]] = (
+    *(_several_shall, _several_things, _passive, _negative),
+)
+
+
+# Rules for the text as a whole
+
+_WEAK: Final = words(WEAK)
+_ROLE: Final = re.compile(r"\bas\s{1,9}(?:an?|the)\b", re.IGNORECASE)
+_WISH: Final = re.compile(r"\bI\s{1,9}(?:want|need|can|would\s{1,9}like|wish)\b", re.IGNORECASE)
+_PURPOSE: Final = re.compile(
+    r"\b(?:so\s{1,9}that|in\s{1,9}order\s{1,9}to|because)\b", re.IGNORECASE
+)
+
+
+def _missing_shall(parts: Sequence[Sentence]) -> Iterator[Finding]:
+    if not parts or any(OBLIGATION.search(part.text) for part in parts):
+        return
+    for part in parts:
+        match = _WEAK.search(part.text)
+        if match is not None:
+            message = f"{match[0]!r} does not oblige"
+            yield _found("missing-shall", part, match, message, "write shall")
+            return
+    hint = "write it as: When …, the … shall …"
+    yield _whole("missing-shall", parts[0], "no sentence says what shall be", hint)
+
+
+def _story_form(text: str) -> Iterator[Finding]:
+    missing = [
+        name
+        for name, form in (("As a …", _ROLE), ("I want …", _WISH), ("so that …", _PURPOSE))
+        if not form.search(text)
+    ]
+    if missing:
+        yield Finding(
+            rule="story-form",
+            start=0,
+            end=len(text),
+            message=f"the story does not say: {', '.join(missing)}",
+            hint="write it as: As a … I want … so that …",
+        )
+
+
+def _found(rule: str, part: Sentence, match: re.Match[str], message: str, hint: str) -> Finding:
+    start, end = part.start + match.start(), part.start + match.end()
+    return Finding(rule=rule, start=start, end=end, message=message, hint=hint)
+
+
+def _whole(rule: str, part: Sentence, message: str, hint: str) -> Finding:
+    return Finding(rule=rule, start=part.start, end=part.end, message=message, hint=hint)

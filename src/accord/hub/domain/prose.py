@@ -1,0 +1,137 @@
+"""The sentences of a Markdown text, each at its place: no code, quotes, headings, addresses.
+
+What is no prose is masked by underscores, one for each character, so that places stay what they are
+and what was there still counts as a word. Everything here takes time in proportion to the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+MASK: Final = "_"
+
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_LIST: Final = re.compile(r"\s{0,40}(?:[-*+]|[0-9]{1,9}[.)])\s{1,4}(?:\[[ xX]\]\s)?")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}(?:\s|$)")
+_INK: Final = re.compile(r"[^\s]")
+_BACKTICKS: Final = re.compile(r"`+")
+_ASIDE: Final = re.compile(r"""https?://[^\s)>]+|"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»""")
+_END: Final = re.compile(r"[.!?]+[)\"”*_]{0,5}(?=\s|$)")
+_ABBREVIATION: Final = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|approx|vs|cf|no|resp|fig|sec|min|max|incl|excl)\.$", re.IGNORECASE
+)
+
+
+class Sentence(Struct, frozen=True):
+    """A sentence, masked, and where it stands in its text."""
+
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a text, in order. A list item, a row of a table and a paragraph end one."""
+    masked = _masked(text)
+    for start, end in _blocks(masked):
+        yield from _split(masked, start, end)
+
+
+def _masked(text: str) -> str:
+    text = _without_code_spans(_without_comments(_without_blocks(text)))
+    return _ASIDE.sub(lambda match: MASK * len(match[0]), text)
+
+
+def _without_blocks(text: str) -> str:
+    """Fenced code and quoted paragraphs masked; their line ends stay."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        opened = _FENCE.match(line)
+        if fence:
+            lines.append(_blank(line))
+            if opened and opened[1].startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+        elif opened:
+            fence = opened[1]
+            lines.append(_blank(line))
+        else:
+            lines.append(_blank(line) if line.lstrip().startswith(">") else line)
+    return "".join(lines)
+
+
+def _blank(text: str) -> str:
+    """Spaces, no words at all, with the same line ends."""
+    return _INK.sub(" ", text)
+
+
+def _without_comments(text: str) -> str:
+    """Those of HTML, which nobody sees."""
+    parts: list[str] = []
+    done = 0
+    while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start)) >= 0:
+        parts += (text[done:start], _blank(text[start : end + 3]))
+        done = end + 3
+    return "".join((*parts, text[done:]))
+
+
+def _without_code_spans(text: str) -> str:
+    """CommonMark 6.1: a run of backticks is closed by the next run of the same length."""
+    runs = list(_BACKTICKS.finditer(text))
+    closing: dict[int, int] = {}
+    closer_of: dict[int, int] = {}
+    for place in range(len(runs) - 1, -1, -1):
+        length = len(runs[place][0])
+        if length in closing:
+            closer_of[place] = closing[length]
+        closing[length] = place
+    parts: list[str] = []
+    done = place = 0
+    while place < len(runs):
+        if place in closer_of:
+            start, end = runs[place].start(), runs[closer_of[place]].end()
+            parts += (text[done:start], MASK * (end - start))
+            done, place = end, closer_of[place]
+        place += 1
+    return "".join((*parts, text[done:]))
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where paragraphs, list items and rows of tables start and end; headings are left out."""
+    start = place = 0
+    for line in text.splitlines(keepends=True):
+        mark = _LIST.match(line)
+        is_single = _HEADING.match(line) or line.lstrip().startswith("|")
+        if not line.strip() or mark or is_single:
+            yield start, place
+            start = place + (mark.end() if mark else 0)
+        place += len(line)
+        if _HEADING.match(line):
+            start = place
+        elif is_single:
+            yield start, place
+            start = place
+    yield start, place
+
+
+def _split(text: str, start: int, end: int) -> Iterator[Sentence]:
+    for match in _END.finditer(text, start, end):
+        if not _ABBREVIATION.search(text, max(start, match.end() - 12), match.end()):
+            yield from _sentence(text, start, match.end())
+            start = match.end()
+    yield from _sentence(text, start, end)
+
+
+def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """What stands there without the spaces around it, if there is any word in it."""
+    found = text[start:end]
+    stripped = found.strip()
+    if any(each.isalnum() for each in stripped):
+        yield Sentence(stripped, start + len(found) - len(found.lstrip()))
