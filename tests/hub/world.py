@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
@@ -19,7 +20,7 @@ from accord.operations.rights import Role
 from accord.operations.runner import Recorder, Runner, utc_now
 from accord.store import Store, open_store
 
-RECORDERS: tuple[Recorder, ...] = ()
+RECORDERS: tuple[Recorder, ...] = (record,)
 """What the hub keeps of every change."""
 
 

@@ -19,15 +19,25 @@ Text: TypeAlias = Annotated[str, Meta(max_length=50_000)]
 Priority: TypeAlias = Annotated[
     int, Meta(ge=1, le=4, description="1 Critical, 2 High, 3 Medium, 4 Low")
 ]
+Field: TypeAlias = Annotated[str, Meta(max_length=64)]
+Fields: TypeAlias = Annotated[list[Field], Meta(max_length=40)]
+"""Which fields of an answer are wanted; ids and the version always come."""
+Detail: TypeAlias = Literal["concise", "full"]
+"""Concise answers leave long texts out."""
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 """A UUID or a reference id."""
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+"""Of a label or a type."""
 Username: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Since: TypeAlias = Annotated[str, Meta(max_length=27)]
+"""A date or time in UTC."""
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
-Cursor: TypeAlias = Annotated[str, Meta(max_length=1000)]
+Cursor: TypeAlias = Annotated[str, Meta(max_length=4000)]
 Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
 
 WorkStatus: TypeAlias = Literal["Backlog", "Draft", "In Progress", "Done", "Cancelled"]
 RequirementStatus: TypeAlias = Literal["Draft", "Active", "Obsolete"]
+PromptRole: TypeAlias = Literal["user", "assistant"]
 
 
 class Page(Struct, Generic[T], kw_only=True):
@@ -40,76 +50,73 @@ class Page(Struct, Generic[T], kw_only=True):
 
 
 class Entity(Changed, kw_only=True):
-    """What every entity with a reference id has."""
+    """What every entity with a reference id has. Whatever can be UNSET is left out where an answer
+    is concise, or other `fields` were asked for."""
 
     id: str
     reference_id: str
     version: int
-    created_at: str
-    updated_at: str
+    created_at: str | UnsetType = UNSET
+    updated_at: str | UnsetType = UNSET
 
 
 class Epic(Entity, kw_only=True):
-    title: str
-    description: str
-    status: WorkStatus
-    priority: int
-    creator: str
-    assignee: str | None
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    status: WorkStatus | UnsetType = UNSET
+    priority: int | UnsetType = UNSET
+    creator: str | UnsetType = UNSET
+    assignee: str | None | UnsetType = UNSET
     labels: list[str] | UnsetType = UNSET
 
 
-class UserStory(Entity, kw_only=True):
-    epic_id: str
-    epic_reference_id: str
-    title: str
-    description: str
-    status: WorkStatus
-    priority: int
-    creator: str
-    assignee: str | None
-    labels: list[str] | UnsetType = UNSET
+class UserStory(Epic, kw_only=True):
+    epic_id: str | UnsetType = UNSET
+    epic_reference_id: str | UnsetType = UNSET
 
 
 class AcceptanceCriteria(Entity, kw_only=True):
-    user_story_id: str
-    user_story_reference_id: str
-    description: str
-    author: str
+    user_story_id: str | UnsetType = UNSET
+    user_story_reference_id: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    """The beginning of the description."""
+    description: str | UnsetType = UNSET
+    author: str | UnsetType = UNSET
     labels: list[str] | UnsetType = UNSET
 
 
 class Requirement(Entity, kw_only=True):
-    user_story_id: str
-    user_story_reference_id: str
-    acceptance_criteria_id: str | None
-    acceptance_criteria_reference_id: str | None
-    type: str
-    title: str
-    description: str
-    status: RequirementStatus
-    priority: int
-    creator: str
-    assignee: str | None
+    user_story_id: str | UnsetType = UNSET
+    user_story_reference_id: str | UnsetType = UNSET
+    acceptance_criteria_id: str | None | UnsetType = UNSET
+    acceptance_criteria_reference_id: str | None | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    status: RequirementStatus | UnsetType = UNSET
+    priority: int | UnsetType = UNSET
+    creator: str | UnsetType = UNSET
+    assignee: str | None | UnsetType = UNSET
     labels: list[str] | UnsetType = UNSET
 
 
 class SteeringDocument(Entity, kw_only=True):
-    title: str
-    description: str
-    creator: str
-    epics: list[str]
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    creator: str | UnsetType = UNSET
+    epics: list[str] | UnsetType = UNSET
     """Reference ids of the epics that it is linked to."""
+    labels: list[str] | UnsetType = UNSET
 
 
 class Prompt(Entity, kw_only=True):
-    name: str
-    title: str
-    description: str
-    content: str
-    role: Literal["user", "assistant"]
-    active: bool
-    creator: str
+    name: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    role: PromptRole | UnsetType = UNSET
+    active: bool | UnsetType = UNSET
+    creator: str | UnsetType = UNSET
 
 
 class Relationship(Changed, kw_only=True):
@@ -152,7 +159,7 @@ class Difference(Struct, kw_only=True):
     """How one field changed."""
 
     field: str
-    before: Any
-    after: Any
+    before: Any = UNSET
+    after: Any = UNSET
     diff: str | UnsetType = UNSET
-    """Of long texts: a unified diff."""
+    """Of long texts, instead of both: a unified diff."""

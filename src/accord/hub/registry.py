@@ -7,7 +7,11 @@ from typing import Final
 
 from accord.operations.registry import Registry
 
-MODULES: Final[tuple[str, ...]] = ()
+MODULES: Final[tuple[str, ...]] = (
+    "epics",
+    "requirements",
+    "user_stories",
+)
 """Each has `operations`, a registry."""
 
 

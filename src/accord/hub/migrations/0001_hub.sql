@@ -145,7 +145,8 @@ CREATE TABLE changes (
     client text NOT NULL,
     token_id text NOT NULL,
     reason text NOT NULL DEFAULT '',
-    undoes text REFERENCES changes (id)
+    undoes text REFERENCES changes (id),
+    proposal_id text -- what it carries out
 );
 CREATE INDEX changes_by_time ON changes (time);
 CREATE UNIQUE INDEX changes_undone_once ON changes (undoes) WHERE undoes IS NOT NULL;

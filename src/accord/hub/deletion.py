@@ -1,0 +1,118 @@
+"""Items go: what stands in the way, and what goes with them.
+
+Children and links stand in the way, unless an administrator forces it; comments, labels and
+suppressions of the linter go without asking. Requirements that belong to acceptance criteria stay
+under their story and lose the criteria.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.hub.domain.kinds import Kind
+from accord.hub.entities import Deleted
+from accord.hub.lifecycle import tell, write
+from accord.hub.storage import items, rows
+from accord.hub.storage.items import ItemRow
+from accord.operations.errors import ConflictError, ForbiddenError
+from accord.operations.work import Database, Work
+
+MAX_NAMED: Final = 20
+"""How many of the things in the way are named."""
+
+LINKS: Final = """
+SELECT s.reference_id AS source, r.type, t.reference_id AS target FROM relationships r
+JOIN items s ON s.id = r.source_id JOIN items t ON t.id = r.target_id
+WHERE r.source_id = $1 OR r.target_id = $1 ORDER BY s.number, t.number, r.type
+"""
+STEERING: Final = """
+SELECT s.reference_id AS source, 'steers' AS type, e.reference_id AS target FROM steering_links l
+JOIN items s ON s.id = l.steering_id JOIN items e ON e.id = l.epic_id
+WHERE l.steering_id = $1 OR l.epic_id = $1 ORDER BY s.number, e.number
+"""
+_ATTACHED: Final = (
+    ("relationship", "source_id"),
+    ("relationship", "target_id"),
+    ("steering_link", "steering_id"),
+    ("steering_link", "epic_id"),
+    ("item_label", "item_id"),
+    ("lint_suppression", "item_id"),
+)
+"""Kinds of rows that belong to an item, and the column that says so; comments are apart."""
+
+
+async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deleted:
+    """Take an item away. Raises ForbiddenError; ConflictError, which names what is in the way."""
+    row = await items.find(work.db, id, kind)
+    work.caller.require_own(row.creator_id, row.reference_id)
+    if force and not work.caller.is_administrator:
+        raise ForbiddenError(
+            "only administrators may delete with force", required_roles=["Administrator"]
+        )
+    if not force:
+        await check_free(work.db, row)
+    first = len(work.effects)
+    await _remove(work, row)
+    also = [
+        effect.reference_id
+        for effect in work.effects[first:]
+        if effect.action == "deleted" and effect.reference_id not in ("", row.reference_id)
+    ]
+    return Deleted(deleted=row.reference_id, also_deleted=also)
+
+
+async def check_free(db: Database, row: ItemRow) -> None:
+    """Raises ConflictError where children or links stand in the way of deleting it."""
+    children = [each.reference_id for each in await items.children(db, row.id)]
+    children += [each.reference_id for each in await _of_criteria(db, row)]
+    links = [
+        f"{link['source']} {link['type']} {link['target']}"
+        for statement in (LINKS, STEERING)
+        for link in await db.fetch(statement, row.id)
+    ]
+    if not children and not links:
+        return
+    named = (children + links)[:MAX_NAMED]
+    more = len(children) + len(links) - len(named)
+    raise ConflictError(
+        f"{row.reference_id} has children or links: {', '.join(named)}"
+        + (f" and {more:,} more" if more else ""),
+        children=children[:MAX_NAMED],
+        links=links[:MAX_NAMED],
+        total=len(children) + len(links),
+    )
+
+
+async def _of_criteria(db: Database, row: ItemRow) -> list[ItemRow]:
+    if row.kind != "acceptance_criteria":
+        return []
+    return await items.select(db, "WHERE i.criteria_id = $1 ORDER BY i.number", row.id)
+
+
+async def _remove(work: Work, row: ItemRow) -> None:
+    for requirement in await _of_criteria(work.db, row):
+        await write(work, requirement, {"criteria_id": None})
+    # Requirements first: they point to criteria under the same story.
+    for child in reversed(await items.children(work.db, row.id)):
+        await _remove(work, await items.find(work.db, child.id))
+    await _remove_comments(work, row)
+    for kind, column in _ATTACHED:
+        for attached in await rows.where(work.db, rows.TABLES[kind].name, column, row.id):
+            await _take(work, kind, attached)
+    await rows.delete(work.db, "items", {"id": row.id})
+    tell(work, row, None)
+
+
+async def _remove_comments(work: Work, row: ItemRow) -> None:
+    """Answers before what they answer to."""
+    left = {each["id"]: each for each in await rows.where(work.db, "comments", "target_id", row.id)}
+    while left:
+        answered = {each["reply_to"] for each in left.values()}
+        for id in [id for id in left if id not in answered]:
+            await _take(work, "comment", left.pop(id))
+
+
+async def _take(work: Work, kind: str, row: dict[str, object]) -> None:
+    table = rows.TABLES[kind]
+    await rows.delete(work.db, table.name, {column: row[column] for column in table.key})
+    work.did(rows.effect("deleted", kind, row))

@@ -1,0 +1,179 @@
+"""Items as rows: epics, stories, criteria, requirements, steering documents, prompts.
+
+Knows the table, not the rules: what may be written is decided by `accord.hub.lifecycle`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.storage import rows
+from accord.operations.errors import NotFoundError
+from accord.operations.work import Database, is_uuid
+
+SELECT: Final = """
+SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.criteria_id, i.position, i.title,
+       i.description, i.status, i.priority, i.type, i.creator_id, i.assignee_id, i.name, i.content,
+       i.role, i.active, i.version, i.created_at, i.updated_at,
+       creator.username AS creator, assignee.username AS assignee,
+       parent.reference_id AS parent_reference_id,
+       criteria.reference_id AS criteria_reference_id
+FROM items i
+JOIN users creator ON creator.id = i.creator_id
+LEFT JOIN users assignee ON assignee.id = i.assignee_id
+LEFT JOIN items parent ON parent.id = i.parent_id
+LEFT JOIN items criteria ON criteria.id = i.criteria_id
+"""
+BY_ID: Final = SELECT + "WHERE i.id = $1"
+BY_NUMBER: Final = SELECT + "WHERE i.kind = $1 AND i.number = $2"
+BY_NAME: Final = SELECT + "WHERE i.name = $1"
+ACTIVE_PROMPT: Final = SELECT + "WHERE i.active = 1"
+CHILDREN: Final = SELECT + "WHERE i.parent_id = $1 ORDER BY i.kind, i.position, i.number"
+OF_CRITERIA: Final = SELECT + "WHERE i.criteria_id = $1 ORDER BY i.number"
+
+LAST_CHILD: Final = "SELECT MAX(position) AS last FROM items WHERE kind = $1 AND parent_id = $2"
+LAST_OF_ALL: Final = """
+SELECT MAX(position) AS last FROM items WHERE kind = $1 AND parent_id IS NULL
+"""
+LABELS: Final = """
+SELECT l.item_id, labels.name FROM item_labels l JOIN labels ON labels.id = l.label_id
+WHERE l.item_id IN ({places}) ORDER BY labels.name_key
+"""
+EPICS_OF_STEERING: Final = """
+SELECT l.steering_id, e.reference_id, e.id FROM steering_links l JOIN items e ON e.id = l.epic_id
+WHERE l.steering_id IN ({places}) ORDER BY e.number
+"""
+
+_COMMON: Final = ("id", "kind", "number", "reference_id", "position")
+_TEXT: Final = ("title", "description")
+_WORK: Final = ("status", "priority", "creator_id", "assignee_id")
+_TIMES: Final = ("version", "created_at", "updated_at")
+
+COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
+    "epic": (*_COMMON, *_TEXT, *_WORK, *_TIMES),
+    "user_story": (*_COMMON, "parent_id", *_TEXT, *_WORK, *_TIMES),
+    "acceptance_criteria": (*_COMMON, "parent_id", "description", "creator_id", *_TIMES),
+    "requirement": (*_COMMON, "parent_id", "criteria_id", "type", *_TEXT, *_WORK, *_TIMES),
+    "steering_document": (*_COMMON, *_TEXT, "creator_id", *_TIMES),
+    "prompt": (
+        *_COMMON,
+        *("name", *_TEXT, "content", "role", "active", "creator_id"),
+        *_TIMES,
+    ),
+}
+"""Which columns of the table a kind uses."""
+
+
+class ItemRow(Struct, frozen=True):
+    """One item: its columns, and the names of what it points to."""
+
+    id: str
+    kind: Kind
+    number: int
+    reference_id: str
+    parent_id: str | None
+    criteria_id: str | None
+    position: float
+    title: str
+    description: str
+    status: str
+    priority: int
+    type: str | None
+    creator_id: str
+    assignee_id: str | None
+    name: str | None
+    content: str
+    role: str
+    active: int
+    version: int
+    created_at: str
+    updated_at: str
+    creator: str
+    assignee: str | None
+    parent_reference_id: str | None
+    criteria_reference_id: str | None
+
+    def stored(self) -> dict[str, Any]:
+        """What the table holds of it, as effects tell it."""
+        values = asdict(self)
+        return {name: values[name] for name in COLUMNS[self.kind]}
+
+
+async def find(db: Database, id_or_reference: str, kind: Kind | None = None) -> ItemRow:
+    """The item that a UUID or reference id names, whatever its letter case. Raises NotFoundError,
+    also where it is of another kind."""
+    found = await lookup(db, id_or_reference)
+    if found is None:
+        what = KINDS[kind].title.lower() if kind else "item"
+        raise NotFoundError(f"there is no {what} {id_or_reference!r}")
+    if kind is not None and found.kind != kind:
+        raise NotFoundError(
+            f"{found.reference_id} is not {_a(kind)}, it is {_a(found.kind)}", kind=found.kind
+        )
+    return found
+
+
+async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
+    """The same; None where there is none."""
+    text = id_or_reference.strip()
+    if is_uuid(text):
+        found = await db.fetch(BY_ID, text.lower())
+    else:
+        reference = parse_reference(text)
+        if reference is None:
+            return None
+        found = await db.fetch(BY_NUMBER, reference.kind, reference.number)
+    return item_row(found[0]) if found else None
+
+
+async def select(db: Database, where: str, /, *arguments: Any) -> list[ItemRow]:
+    """All items for which `where` holds, a clause of our own with what stands behind it."""
+    return [item_row(row) for row in await db.fetch(SELECT + where, *arguments)]
+
+
+def item_row(row: Any) -> ItemRow:
+    """A row that `SELECT` gave."""
+    return ItemRow(*row)
+
+
+async def children(db: Database, parent_id: str) -> list[ItemRow]:
+    """In their order, kind by kind."""
+    return [item_row(row) for row in await db.fetch(CHILDREN, parent_id)]
+
+
+async def last_position(db: Database, kind: Kind, parent_id: str | None) -> float:
+    """Where the last of the siblings stands."""
+    if parent_id is None:
+        found = await db.fetch(LAST_OF_ALL, kind)
+    else:
+        found = await db.fetch(LAST_CHILD, kind, parent_id)
+    return float(found[0]["last"] or 0)
+
+
+async def labels_of(db: Database, ids: Sequence[str]) -> dict[str, list[str]]:
+    """The names of the labels of each item."""
+    found: dict[str, list[str]] = {each: [] for each in ids}
+    if ids:
+        for row in await db.fetch(LABELS.format(places=rows.places(len(ids))), *ids):
+            found[row["item_id"]].append(row["name"])
+    return found
+
+
+async def epics_of_steering(db: Database, ids: Sequence[str]) -> dict[str, list[str]]:
+    """The reference ids of the epics that each steering document is linked to."""
+    found: dict[str, list[str]] = {each: [] for each in ids}
+    if ids:
+        for row in await db.fetch(EPICS_OF_STEERING.format(places=rows.places(len(ids))), *ids):
+            found[row["steering_id"]].append(row["reference_id"])
+    return found
+
+
+def _a(kind: Kind) -> str:
+    title = KINDS[kind].title.lower()
+    article = "" if kind == "acceptance_criteria" else "an " if title[0] in "ae" else "a "
+    return article + title

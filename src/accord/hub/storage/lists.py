@@ -1,0 +1,105 @@
+"""Lists of items: what is asked for, as a statement.
+
+All names of columns are from tables here; what callers give is only ever bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.hub.domain.folding import fold
+from accord.hub.domain.kinds import Kind
+from accord.hub.entities import Page
+from accord.hub.storage import pages
+from accord.hub.storage.items import SELECT, ItemRow, item_row
+from accord.operations.work import Database
+
+Sort: TypeAlias = Literal[
+    "reference_id",
+    "-reference_id",
+    "position",
+    "-position",
+    "title",
+    "-title",
+    "priority",
+    "-priority",
+    "status",
+    "-status",
+    "created_at",
+    "-created_at",
+    "updated_at",
+    "-updated_at",
+]
+"""By what a list is sorted; `-` turns it around."""
+
+_SORTED_BY: Final[dict[str, tuple[str, type]]] = {
+    "reference_id": ("i.number", int),
+    "position": ("i.position", float),
+    "title": ("i.title", str),
+    "priority": ("i.priority", int),
+    "status": ("i.status", str),
+    "created_at": ("i.created_at", str),
+    "updated_at": ("i.updated_at", str),
+}
+
+_CLAUSES: Final[dict[str, str]] = {
+    "status": "i.status = {}",
+    "priority": "i.priority = {}",
+    "assignee_id": "i.assignee_id = {}",
+    "creator_id": "i.creator_id = {}",
+    "type": "i.type = {}",
+    "parent_id": "i.parent_id = {}",
+    "epic_id": "i.parent_id IN (SELECT id FROM items WHERE parent_id = {})",
+    "criteria_id": "i.criteria_id = {}",
+    "active": "i.active = {}",
+    "updated_since": "i.updated_at >= {}",
+    "label": """i.id IN (SELECT item_id FROM item_labels JOIN labels ON labels.id = label_id
+        WHERE labels.name_key = {})""",
+    "steers": "i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = {})",
+}
+"""What can be asked for; `{}` is the place of the value."""
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """What a list was asked for."""
+
+    kind: Kind
+    where: Mapping[str, Any]
+    """By names of `_CLAUSES`; None asks for nothing."""
+    sort: Sort
+    limit: int
+    cursor: str | None = None
+
+
+async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
+    """One page. Raises InvalidError for a cursor of another list."""
+    where = {name: value for name, value in asked.where.items() if value is not None}
+    if "label" in where:
+        where["label"] = fold(where["label"])
+    clauses, values = ["i.kind = $1"], [asked.kind, *where.values()]
+    clauses += [_CLAUSES[name].format(f"${place}") for place, name in enumerate(where, 2)]
+    counted = await db.fetch(
+        f"SELECT COUNT(*) AS total FROM items i WHERE {' AND '.join(clauses)}", *values
+    )
+    descends = asked.sort.startswith("-")
+    column, type_ = _SORTED_BY[asked.sort.removeprefix("-")]
+    name = pages.asked(asked.kind, where, asked.sort)
+    if asked.cursor is not None:
+        place = len(values) + 1
+        values += pages.place_of(asked.cursor, name, type_, str)
+        clauses.append(f"({column}, i.id) {'<' if descends else '>'} (${place}, ${place + 1})")
+    way = "DESC" if descends else "ASC"
+    rows = await db.fetch(
+        f"{SELECT} WHERE {' AND '.join(clauses)} "
+        f"ORDER BY {column} {way}, i.id {way} LIMIT {asked.limit + 1}",
+        *values,
+    )
+    found = [item_row(row) for row in rows]
+    more = None
+    if len(found) > asked.limit:
+        last = found[asked.limit - 1]
+        more = pages.cursor_behind(name, getattr(last, column.removeprefix("i.")), last.id)
+    return pages.page(found, asked.limit, counted[0]["total"], more)

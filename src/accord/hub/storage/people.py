@@ -1,0 +1,38 @@
+"""People, as items name them. Accounts own their table; here it is only read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from accord.operations.errors import InvalidError
+from accord.operations.work import Database, is_uuid
+
+MAX_NAMED: Final = 20
+"""How many names are offered for one that is wrong."""
+
+BY_ID: Final = "SELECT id, username, active FROM users WHERE id = $1"
+BY_NAME: Final = "SELECT id, username, active FROM users WHERE username_key = $1"
+ACTIVE: Final = "SELECT username FROM users WHERE active = 1 ORDER BY username_key LIMIT $1"
+
+
+class Person(Struct, frozen=True):
+    """Somebody with an account."""
+
+    id: str
+    username: str
+
+
+async def find_person(
+    db: Database, name: str, field: str, *, also_inactive: bool = False
+) -> Person:
+    """Whom a username or id names. Raises InvalidError, which names those that there are."""
+    by_id = is_uuid(name)
+    rows = await db.fetch(BY_ID if by_id else BY_NAME, name.lower() if by_id else name.casefold())
+    if rows and (rows[0]["active"] or also_inactive):
+        return Person(rows[0]["id"], rows[0]["username"])
+    valid = [row["username"] for row in await db.fetch(ACTIVE, MAX_NAMED)]
+    raise InvalidError(
+        field, f"there is no active user {name!r}; there are: {', '.join(valid)}", valid=valid
+    )
