@@ -19,6 +19,7 @@ from accord.mcp.server.permission import Restricted, is_permitted
 from accord.mcp.server.registry import Component, Registry, T
 from accord.mcp.server.resource import ServedResource
 from accord.mcp.server.resource_index import ResourceIndex
+from accord.mcp.server.sources import Source, SourcedList
 from accord.mcp.server.visibility import View, is_visible
 
 if TYPE_CHECKING:
@@ -69,6 +70,43 @@ class Access:
             params.cursor,
             version=registry.version,
             last=registry.last_number,
+            seen_as=view.key,
+            scope=self.cache_scope(incoming, depends=bool(conditional)),
+            items=items,
+        )
+
+    def sourced_list(self, member: str) -> SourcedList:
+        return SourcedList(
+            member,
+            ttl_ms=self._server.ttl_ms,
+            profile=self._server.codes,
+            finish=self._core.replies.finish_list,
+        )
+
+    def sourced_page(
+        self,
+        sourced: SourcedList,
+        source: Source[Any],
+        registry: Registry[Any],
+        params: ListParams,
+        incoming: Incoming,
+        *,
+        where: Callable[[Any], bool] | None = None,
+    ) -> Any:
+        """A page of what the client sees of a registry, and behind it of a source, or a coroutine
+        of it. Raises RpcError for a cursor that is none."""
+        conditional = registry.conditional
+        view = View(registry, incoming, self._core.context(incoming) if conditional else None)
+
+        def items() -> list[Any]:
+            seen = (each for _, each in view.numbered())
+            return [each.definition for each in seen if where is None or where(each)]
+
+        return sourced.page(
+            source,
+            incoming,
+            params.cursor,
+            version=registry.version,
             seen_as=view.key,
             scope=self.cache_scope(incoming, depends=bool(conditional)),
             items=items,
@@ -128,8 +166,8 @@ class Access:
         return replace(
             wanted,
             tools_list_changed=wanted.tools_list_changed and server.tools.is_used,
-            prompts_list_changed=wanted.prompts_list_changed and server.prompts.is_used,
-            resources_list_changed=wanted.resources_list_changed and server.resources.is_used,
+            prompts_list_changed=wanted.prompts_list_changed and server.has_prompts,
+            resources_list_changed=wanted.resources_list_changed and server.has_resources,
             resource_subscriptions=[uri for uri in uris if self._watched(uri, incoming)],
         )
 

@@ -123,7 +123,7 @@ class Core:
     def _plan(self, name: str, row: Row) -> Plan:
         read, admit = self.admission.read, self.admission.admit
         kind, serve, eras = row.kind, row.serve, row.eras
-        has_middleware = self.server.middlewares
+        guards, has_middleware = self.server.guards, self.server.middlewares
         decode = self.readers[name] = msgspec.json.Decoder(kind).decode
 
         def plan(params: Any, context: RpcContext | None) -> Any:
@@ -136,6 +136,8 @@ class Core:
             incoming = admit(found.meta, context)
             if eras is not BOTH:
                 check_era(incoming, eras)
+            for guard in guards:
+                guard(incoming)
             if has_middleware:
                 return self._serve_through(row, found, incoming)
             return serve(found, incoming)

@@ -30,11 +30,13 @@ from accord.mcp.protocol.versions import V2025_11_25, Era, era
 from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
+from accord.mcp.server.context import Context
 from accord.mcp.server.core import Core
 from accord.mcp.server.files import file_resource, fixed_resource, folder_resource
 from accord.mcp.server.function_prompt import FunctionPrompt
 from accord.mcp.server.function_resource import FunctionResource
 from accord.mcp.server.function_tool import FunctionTool
+from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.lifespan import Lifespan
 from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.listeners import (
@@ -50,6 +52,7 @@ from accord.mcp.server.namespace import Namespace
 from accord.mcp.server.prompt import PromptOptions, ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.resource import ResourceOptions, ServedResource
+from accord.mcp.server.sources import PromptSource, ResourceSource
 from accord.mcp.server.tasks.settings import TaskSettings
 from accord.mcp.server.tool import ServedTool, ToolOptions
 
@@ -71,7 +74,11 @@ TASKS: Final[dict[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Middleware)
 
-Instructions: TypeAlias = str | Callable[[], str | Awaitable[str]]
+Instructions: TypeAlias = (
+    str | Callable[[], str | Awaitable[str]] | Callable[[Context], str | Awaitable[str]]
+)
+Guard: TypeAlias = Callable[[Incoming], None]
+"""Looks at a request before it is served, and may raise RpcError."""
 
 
 class ServerOptions(TypedDict, total=False):
@@ -128,7 +135,8 @@ class Server:
             icons=icons,
         )
         self.instructions = instructions
-        """What a model should know about this server, or what gives it when it is asked for."""
+        """What a model should know about this server, or what gives it when it is asked for, for
+        everybody or by the context of who asks."""
         self.ttl_ms = ttl_ms
         self.codes: Profile = codes
         self.strict_versions = strict_versions
@@ -156,6 +164,12 @@ class Server:
         self.page_size = page_size
         self.middlewares: list[Middleware] = []
         """What stands around every request, the outermost first."""
+        self.guards: list[Guard] = []
+        """Each looks at every request that was let in: quick, and cheaper than middleware."""
+        self.resource_source: ResourceSource | None = None
+        """Lists resources that are in no registry; not those of servers that are mounted."""
+        self.prompt_source: PromptSource | None = None
+        """Lists and finds prompts that are in no registry."""
         self.lifespan_value: Any = None
         """What the lifespan gave; handlers have it as `context.lifespan`."""
         self._lifespan = Lifespan(partial(self._live, lifespan))
@@ -417,6 +431,14 @@ class Server:
 
     # What clients are told
 
+    def prompts_changed(self) -> None:
+        """Tell everyone who listens that the source of prompts lists others."""
+        self.listeners.tell(PROMPTS_CHANGED)
+
+    def resources_changed(self) -> None:
+        """Tell everyone who listens that the source of resources lists others."""
+        self.listeners.tell(RESOURCES_CHANGED)
+
     def resource_updated(self, uri: str) -> None:
         """Tell everyone who subscribed that the resource at `uri` has new contents."""
         self.listeners.tell(updated(uri))
@@ -431,9 +453,9 @@ class Server:
         return ServerCapabilities(
             tools=ListFeature(list_changed=True) if self.tools.is_used else None,
             resources=ResourcesFeature(subscribe=True, list_changed=True)
-            if self.resources.is_used
+            if self.has_resources
             else None,
-            prompts=ListFeature(list_changed=True) if self.prompts.is_used else None,
+            prompts=ListFeature(list_changed=True) if self.has_prompts else None,
             completions={} if self._completes else None,
             logging={},
             tasks=TASKS if self.has_task_tools and version == V2025_11_25 else None,
@@ -441,6 +463,23 @@ class Server:
             if self.has_task_tools and era(version) is Era.STATELESS
             else None,
         )
+
+    @property
+    def has_resources(self) -> bool:
+        """Whether there are resources, or were."""
+        return self.resources.is_used or self.resource_source is not None
+
+    @property
+    def has_prompts(self) -> bool:
+        """Whether there are prompts, or were."""
+        return self.prompts.is_used or self.prompt_source is not None
+
+    async def find_prompt(self, name: str) -> ServedPrompt | None:
+        """The prompt of that name, wherever it is kept."""
+        found = self.prompts.get(name)
+        if found is None and self.prompt_source is not None:
+            return await self.prompt_source.find(name)
+        return found
 
     @property
     def _completes(self) -> bool:

@@ -6,6 +6,7 @@ errors are looked at any closer.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +21,7 @@ from accord.mcp.protocol.versions import Era
 
 _BEFORE_ID: Final = len(b'{"jsonrpc":"2.0","id":')
 _ERROR: Final = ord("e")
+MAX_RETRY_SECONDS: Final = 86_400
 _IN_SESSIONS: Final = frozenset((403, 413, 429))
 """The statuses that errors have in the handshake era, which ties none to its own errors."""
 
@@ -38,10 +40,12 @@ _decode = msgspec.json.Decoder(_Failure).decode
 
 
 class Status(Struct, frozen=True):
-    """The status of an answer, and which permissions it says are missing."""
+    """The status of an answer, which permissions it says are missing, when to come again."""
 
     code: int = 200
     scopes: tuple[str, ...] = ()
+    retry_after: int = 0
+    """Seconds; 0 where nobody says."""
 
 
 OK: Final = Status()
@@ -60,8 +64,16 @@ def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
     case = CASES.get(reason) if isinstance(reason, str) else None
     if case is None or (era is Era.HANDSHAKE and case.status not in _IN_SESSIONS):
         return OK
+    if case.status == 429:
+        return Status(429, retry_after=_seconds(data.get("retryAfter")))
     scopes = data.get("scopes", ()) if case.status == 403 else ()
     return Status(case.status, tuple(map(str, scopes)) if isinstance(scopes, list) else ())
+
+
+def _seconds(value: Any) -> int:
+    """RFC 9110, section 10.2.3: whole seconds."""
+    known = isinstance(value, int | float) and 0 < value < MAX_RETRY_SECONDS
+    return ceil(value) if known else 0
 
 
 def restated(answer: bytes, id: Id | UnsetType) -> bytes:

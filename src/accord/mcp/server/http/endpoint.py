@@ -4,6 +4,7 @@ POST ─▶ gate ─▶ authentication ─▶ what does the body say?
                                     a version in `_meta`, or in a header of this era
                                       ─▶ headers are compared ─▶ StatelessCall
                                     `initialize` ─▶ a new session
+                                    nothing of MCP, where that is served ─▶ PlainCall
                                     anything else ─▶ its session ─▶ SessionCall
 GET ─▶ … ─▶ its session: announcements, or a stream to be resumed
 DELETE ─▶ … ─▶ its session ends
@@ -17,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.codec import Envelope, encode_failure, read, sort
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -54,6 +55,7 @@ from accord.mcp.server.http.handshake import Handshake
 from accord.mcp.server.http.header_check import HeaderCheck
 from accord.mcp.server.http.http_session import Others
 from accord.mcp.server.http.old_sse import OldSse
+from accord.mcp.server.http.plain import Plain, is_plain
 from accord.mcp.server.http.pulse import Pulse
 from accord.mcp.server.http.refusals import bad_id, invalid
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessions
@@ -89,7 +91,8 @@ class McpEndpoint:
     era; without `handshake` there is none. `batches` says whether versions that dropped them
     take them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below
     the path. `plain_refusals` sends errors for want of permissions with status 200, for clients
-    that throw the body of a 403 away. `pages` are answered for their paths, wherever they are.
+    that throw the body of a 403 away. `plain` serves requests that say nothing of MCP, neither
+    session nor version, as plain JSON-RPC. `pages` are answered for their paths, wherever they are.
     `shared` is the URL of a store (`accord.store`) that several processes keep their sessions,
     streams and tasks in, so that each can serve the clients of all.
     """
@@ -108,6 +111,7 @@ class McpEndpoint:
         handshake: bool = True,
         batches: bool = True,
         plain_refusals: bool = False,
+        plain: bool = False,
         old_sse: bool = False,
         shared: str | None = None,
         pulse_seconds: float = PULSE_SECONDS,
@@ -128,7 +132,9 @@ class McpEndpoint:
             raise ValueError("`shared` keeps sessions and events itself, and none of HTTP+SSE")
         self.pulse = Pulse(pulse_seconds, self._sweep)
         self.statistics = Statistics()
-        self._gate = Gate(origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake)
+        self._gate = Gate(
+            origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake, plain=plain
+        )
         auth = server.auth if auth is None else auth
         self._auth = None if auth is None else authenticator_of(auth)
         self._plain_refusals = plain_refusals
@@ -150,6 +156,7 @@ class McpEndpoint:
         """What is to be finished before the endpoint closes."""
         self._old_sse = OldSse(self, self._dispatch)
         self._handshake = Handshake(self, batches=batches)
+        self._plain = Plain(self) if plain else None
         self._headers = HeaderCheck(server)
 
     @property
@@ -163,6 +170,8 @@ class McpEndpoint:
     def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
         """Send an answer with the status that goes with it."""
         if status.code != 403:
+            if status.retry_after:
+                headers += b"retry-after: %d\r\n" % status.retry_after
             exchange.reply(body, status=status.code, headers=headers)
         elif self._plain_refusals:
             exchange.reply(body, headers=headers)
@@ -346,8 +355,15 @@ class McpEndpoint:
             return True
         if _is_stateless(head, method, NOTHING_MIRRORED):
             return False
-        self._handshake.take(arrival, id, method, params)
+        self._take_old(arrival, id, method, params)
         return True
+
+    def _take_old(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
+        """Take a request or a notification that is not of the stateless era."""
+        if self._plain is not None and is_plain(arrival.head, method):
+            self._plain.take(arrival, id, method, params)
+        else:
+            self._handshake.take(arrival, id, method, params)
 
     def _take_unknown(self, arrival: Arrival, what: Envelope, method: str) -> None:
         """Take a request or a notification, or say what is wrong with it."""
@@ -359,7 +375,7 @@ class McpEndpoint:
                 self._refuse_invalid(arrival, message)
                 return
         if not _is_stateless(arrival.head, method, found):
-            self._handshake.take(arrival, id, method, what.params)
+            self._take_old(arrival, id, method, what.params)
             return
         if id is not UNSET:
             # 2026-07-28, Streamable HTTP: which headers notifications need is not defined
@@ -378,6 +394,8 @@ class McpEndpoint:
             arrival.refuse(400, invalid(f"a batch has at most {most:,} messages"))
         elif _is_stateless_batch(arrival.head, messages):
             arrival.refuse(400, invalid("this version has no batches"))
+        elif self._plain is not None and is_plain(arrival.head, ""):
+            self._plain.take_batch(arrival, messages)
         else:
             self._handshake.take_batch(arrival, messages)
 

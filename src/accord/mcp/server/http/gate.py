@@ -42,6 +42,8 @@ _ACCEPTED: Final[Mapping[tuple[Route, str], tuple[str, ...]]] = {
     ("sse", "GET"): ("text/event-stream",),
 }
 
+_JSON_ALONE: Final = ("application/json",)
+
 
 class McpHead(Struct, frozen=True):
     """A request that was let in so far."""
@@ -73,11 +75,13 @@ class Gate:
         *,
         origins: tuple[str, ...] | None,
         hosts: tuple[str, ...] | None,
+        plain: bool = False,
         old_sse: bool,
         handshake: bool,
     ) -> None:
         self._origins = origins
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
+        self._plain = plain
         self._old_sse = old_sse
         self._handshake = handshake
 
@@ -96,7 +100,7 @@ class Gate:
         if request.method not in methods:
             return self._preflight(request, methods) or _wrong_method(methods).adding(cors)
         refusal = _media_refusal(request) if request.method == "POST" else None
-        refusal = refusal or _accept_refusal(request, _ACCEPTED.get((route, request.method), ()))
+        refusal = refusal or _accept_refusal(request, self._accepted(request, route))
         if refusal is not None:
             return refusal.adding(cors)
         return McpHead(
@@ -109,6 +113,14 @@ class Gate:
             mcp_method=fields.get(METHOD),
             mcp_name=_decoded(fields.get(NAME)),
             lines=cors,
+    def _accepted(self, request: WebRequest, route: Route) -> tuple[str, ...]:
+        """The media types that a client must take."""
+        if self._plain and request.method == "POST":
+            says_nothing = VERSION not in request.fields and SESSION not in request.fields
+            if says_nothing and route == "endpoint":
+                return _JSON_ALONE
+        return _ACCEPTED.get((route, request.method), ())
+
             json=JSON + cors if cors else JSON,
         )
 

@@ -37,7 +37,7 @@ class _Completion:
         self._access = core.access
 
     async def complete(self, params: CompleteParams, incoming: Incoming) -> Any:
-        component = self._find(params, incoming)
+        component = await self._find(params, incoming)
         context = self._core.context(incoming)
         try:
             found = component.complete(params, context, self._server.completions)
@@ -49,14 +49,18 @@ class _Completion:
             context.end()
         return self._core.replies.finish(CompleteResult(completion=_completion(found)), incoming)
 
-    def _find(self, params: CompleteParams, incoming: Incoming) -> ServedPrompt | ServedResource:
+    async def _find(
+        self, params: CompleteParams, incoming: Incoming
+    ) -> ServedPrompt | ServedResource:
         """What has the argument. Raises RpcError (2025-11-25, completion: -32602 for a prompt or
         a resource that is not there)."""
         component: ServedPrompt | ServedResource | None
         if isinstance(params.ref, PromptReference):
-            component, name = self._server.prompts.get(params.ref.name), params.ref.name
+            name = params.ref.name
+            component = await self._server.find_prompt(name)
         else:
-            component, name = self._server.resources.get(params.ref.uri), params.ref.uri
+            name = params.ref.uri
+            component = self._server.resources.get(name)
         if component is None or not self._access.is_enabled(component, incoming):
             raise failure(
                 "completion_invalid_reference",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from inspect import isawaitable
+from collections.abc import Callable
+from inspect import isawaitable, signature
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -84,6 +85,7 @@ class _Lifecycle:
         session.capabilities = params.capabilities
         session.phase = Phase.INITIALIZING
         return self._with_instructions(
+            incoming,
             lambda instructions: in_version(
                 session.version,
                 InitializeResult(
@@ -92,7 +94,7 @@ class _Lifecycle:
                     server_info=self._server.info,
                     instructions=instructions,
                 ),
-            )
+            ),
         )
 
     def initialized(self, params: Any, context: RpcContext | None) -> None:
@@ -112,6 +114,7 @@ class _Lifecycle:
 
     def discover(self, params: Params, incoming: Incoming) -> Any:
         return self._with_instructions(
+            incoming,
             lambda instructions: self._core.replies.finish(
                 DiscoverResult(
                     supported_versions=list(VERSIONS[::-1]),
@@ -121,16 +124,21 @@ class _Lifecycle:
                     cache_scope=self._core.access.cache_scope(incoming),
                 ),
                 incoming,
-            )
+            ),
         )
 
-    def _with_instructions(self, make: Any) -> Any:
+    def _with_instructions(self, incoming: Incoming, make: Any) -> Any:
         """The result, or a coroutine of it where the instructions take their time."""
-        instructions = self._server.instructions
-        value = instructions() if callable(instructions) else instructions
+        value = self._server.instructions
+        if callable(value):
+            value = value(self._core.context(incoming)) if _takes_context(value) else value()
         if isawaitable(value):
             return _later(value, make)
         return make(value)
+
+
+def _takes_context(function: Callable[..., Any]) -> bool:
+    return bool(signature(function).parameters)
 
 
 async def _later(value: Any, make: Any) -> Any:

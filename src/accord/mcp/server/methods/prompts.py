@@ -41,12 +41,16 @@ class _Prompts:
         self._access = core.access
         self._prompts = core.server.prompts
         self._list = core.access.ready_list("prompts", definition_in)
+        self._sourced = core.access.sourced_list("prompts")
 
     def list(self, params: ListParams, incoming: Incoming) -> Any:
+        source = self._server.prompt_source
+        if source is not None:
+            return self._access.sourced_page(self._sourced, source, self._prompts, params, incoming)
         return self._access.page(self._list, self._prompts, params, incoming)
 
     async def get(self, params: GetPromptParams, incoming: Incoming) -> Any:
-        prompt = self._find(params, incoming)
+        prompt = await self._find(params, incoming)
         context = self._core.context(incoming, params)
         messages = self._messages(prompt, params, context, incoming)
         return await self._core.answer(messages, context, incoming)
@@ -62,9 +66,9 @@ class _Prompts:
         seconds = self._access.seconds_for(prompt.timeout)
         return await self._core.deadlines.keep(result, seconds, late, context.is_asking)
 
-    def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
+    async def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
         """The prompt that is asked for. Raises RpcError."""
-        prompt = self._prompts.get(params.name)
+        prompt = await self._server.find_prompt(params.name)
         if prompt is None or not self._access.is_enabled(prompt, incoming):
             raise failure(
                 "prompt_not_found",

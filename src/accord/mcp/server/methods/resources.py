@@ -52,9 +52,15 @@ class _Resources:
         self._access = core.access
         self._resources = core.server.resources
         self._list = core.access.ready_list("resources", definition_in)
+        self._sourced = core.access.sourced_list("resources")
         self._templates = core.access.ready_list("resourceTemplates", definition_in)
 
     def list_resources(self, params: ListParams, incoming: Incoming) -> Any:
+        source = self._server.resource_source
+        if source is not None:
+            return self._access.sourced_page(
+                self._sourced, source, self._resources, params, incoming, where=_is_one
+            )
         return self._access.page(self._list, self._resources, params, incoming, where=_is_one)
 
     def list_templates(self, params: ListParams, incoming: Incoming) -> Any:
