@@ -43,6 +43,7 @@ class Fields(Mapping[str, str]):
                 value = raw_value.decode("latin-1").strip(" \t")
                 values[name] = f"{values[name]}, {value}" if name in values else value
             self._values = values
+            del self._pairs  # heads are remembered: once is enough
         return self._values
 
 

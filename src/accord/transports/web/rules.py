@@ -47,9 +47,8 @@ class WebRules:
         if not isinstance(judged, Reply) and most is not None and request.length > most:
             judged = self._app.too_large(request, most)
         reply = judged if isinstance(judged, Reply) else None
-        found = WebHead(
-            **asdict(conclude(head, reply)), request=request, judged=judged, chunks=head.minor == 1
-        )
+        concluded = {**asdict(conclude(head, reply)), "fields": request.fields}
+        found = WebHead(**concluded, request=request, judged=judged, chunks=head.minor == 1)
         remember(self.known, raw, found)
         return found
 

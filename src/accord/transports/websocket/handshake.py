@@ -54,7 +54,7 @@ class LateFields(Fields):
         self._head = head
 
     def _read(self) -> dict[str, str]:
-        if not self._pairs:
+        if self._values is None:
             self._pairs = heads.read_request(self._head).pairs
         return super()._read()
 

@@ -165,7 +165,7 @@ class McpEndpoint:
         return 0 if self._loop is None else self.dispatcher.in_flight
 
     def now(self) -> float:
-        return asyncio.get_running_loop().time()
+        return (self._loop or asyncio.get_running_loop()).time()
 
     def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
         """Send an answer with the status that goes with it."""

@@ -52,8 +52,6 @@ class McpHead(Struct, frozen=True):
     route: Route
     is_message: bool
     """Whether it is a POST to the endpoint itself."""
-    headers: dict[str, str]
-    """All of its headers, names in lower case."""
     version: str | None
     """What `MCP-Protocol-Version` says."""
     session_id: str | None
@@ -75,15 +73,15 @@ class Gate:
         *,
         origins: tuple[str, ...] | None,
         hosts: tuple[str, ...] | None,
-        plain: bool = False,
         old_sse: bool,
         handshake: bool,
+        plain: bool = False,
     ) -> None:
         self._origins = origins
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
-        self._plain = plain
         self._old_sse = old_sse
         self._handshake = handshake
+        self._plain = plain
 
     def judge(self, request: WebRequest) -> Reply | McpHead:
         """Lets a request in, or says why not."""
@@ -107,12 +105,14 @@ class Gate:
             request=request,
             route=route,
             is_message=route == "endpoint" and request.method == "POST",
-            headers=dict(fields),
             version=fields.get(VERSION),
             session_id=fields.get(SESSION),
             mcp_method=fields.get(METHOD),
             mcp_name=_decoded(fields.get(NAME)),
             lines=cors,
+            json=JSON + cors if cors else JSON,
+        )
+
     def _accepted(self, request: WebRequest, route: Route) -> tuple[str, ...]:
         """The media types that a client must take."""
         if self._plain and request.method == "POST":
@@ -120,9 +120,6 @@ class Gate:
             if says_nothing and route == "endpoint":
                 return _JSON_ALONE
         return _ACCEPTED.get((route, request.method), ())
-
-            json=JSON + cors if cors else JSON,
-        )
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         """What is answered in place of a body that is too large."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import UNSET, UnsetType
 
@@ -54,10 +54,12 @@ class Handshake:
         """A request or a notification."""
         if method == "initialize" and arrival.head.session_id is None:
             self._initialize(arrival, id, method, params)
-        else:
-            self._in_session(
-                arrival, lambda it: self._take_in(arrival, it, id, method, params), id=id
-            )
+            return
+        found = self._find(arrival, id)
+        if type(found) is HttpSession:  # as it is where sessions are kept in memory
+            self._take_in(arrival, found, id, method, params)
+        elif found is not None:
+            self._use(arrival, found, lambda it: self._take_in(arrival, it, id, method, params), id)
 
     def settle(self, arrival: Arrival, response: Success | Failure) -> None:
         """A client's answer."""
@@ -73,7 +75,7 @@ class Handshake:
 
     def listen(self, arrival: Arrival) -> None:
         """GET: the announcements of a session, or a stream that was interrupted."""
-        last = arrival.head.headers.get("last-event-id", "")
+        last = arrival.head.request.fields.get("last-event-id", "")
         if last:
             self._in_session(arrival, lambda it: self._find_stream(arrival, it, last))
         else:
@@ -91,31 +93,47 @@ class Handshake:
 
         self._in_session(arrival, use)
 
-    def _in_session(
-        self, arrival: Arrival, use: Callable[[HttpSession], None], *, id: Any = UNSET
-    ) -> None:
+    def _in_session(self, arrival: Arrival, use: Callable[[HttpSession], None]) -> None:
         """Find the session of a request, or say why there is none."""
+        found = self._find(arrival, UNSET)
+        if found is not None:
+            self._use(arrival, found, use, UNSET)
+
+    def _find(
+        self, arrival: Arrival, id: Any
+    ) -> HttpSession | Awaitable[HttpSession | None] | None:
+        """The session of a request, which may take its time to be found. None if there is none,
+        and that has been answered."""
         version, session_id = arrival.head.version, arrival.head.session_id
         if version is not None and version not in HANDSHAKE_VERSIONS:
             # 2025-06-18, transports: an invalid or unsupported version is answered 400. One
             # that is spoken and was not negotiated should not come, and does no harm.
             arrival.refuse(400, unsupported_version(version), id)
-            return
+            return None
         if session_id is None:
             arrival.refuse(400, missing_session(), id)
+            return None
+        found = self._endpoint.sessions.find(session_id, arrival.principal)
+        if found is None or type(found) is HttpSession:
+            return _owned(found, arrival, id)
+        return found
+
+    def _use(
+        self,
+        arrival: Arrival,
+        found: HttpSession | Awaitable[HttpSession | None],
+        use: Callable[[HttpSession], None],
+        id: Any,
+    ) -> None:
+        if isinstance(found, HttpSession):
+            use(found)
             return
 
-        def found(session: HttpSession | None) -> None:
-            if session is None:
-                # 2025-11-25, transports: unknown and ended sessions are 404. So are those of
-                # others, as nobody else is to learn that they exist.
-                arrival.refuse(404, no_such_session(), id)
-            else:
-                session.owner = arrival.principal  # with the newest of their tokens
-                use(session)
+        def late(session: HttpSession | None) -> None:
+            if _owned(session, arrival, id) is not None:
+                use(cast(HttpSession, session))
 
-        sessions = self._endpoint.sessions
-        self._endpoint.then(sessions.find(session_id, arrival.principal), found, arrival.exchange)
+        self._endpoint.then(found, late, arrival.exchange)
 
     # Messages
 
@@ -132,7 +150,9 @@ class Handshake:
             session = HttpSession(
                 self._endpoint, new_id(), arrival.principal, self._endpoint.others
             )
-            call = InitializeCall(Post(session, arrival), id)
+            call = InitializeCall(
+                session, session.state, arrival.principal, Post(session, arrival), id
+            )
             self._serve(call, method, params)
 
         room = self._endpoint.sessions.has_room(arrival.principal)
@@ -147,14 +167,16 @@ class Handshake:
         elif session.serves(id):
             arrival.refuse(400, id_in_use(), id)
         else:
-            self._serve(SessionCall(Post(session, arrival), id), method, params)
+            post = Post(session, arrival)
+            call = SessionCall(session, session.state, arrival.principal, post, id)
+            self._serve(call, method, params)
 
     def _serve(self, call: SessionCall, method: str, params: Any) -> None:
         call.register()
         call.begin(self._endpoint.dispatcher.serve(call.id, method, params, call))
 
     def _hear(self, arrival: Arrival, session: HttpSession, method: str, params: Any) -> None:
-        source = NotificationSource(SessionLink(session, arrival.principal), arrival)
+        source = NotificationSource(SessionLink(session, session.state, arrival.principal), arrival)
         self._endpoint.dispatcher.serve(UNSET, method, params, source)
 
     # Batches
@@ -168,13 +190,15 @@ class Handshake:
         if not requests:
             self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
             return
-        post = Post(session, arrival, batch=len(requests))
+        post = Post(session, arrival, len(requests), is_batch=True)
         calls = []
         for place, request in enumerate(requests):
             if isinstance(request, bytes):
                 post.answered(place, request)
             else:
-                call = SessionCall(post, request.id, place=place)
+                call = SessionCall(
+                    session, session.state, arrival.principal, post, request.id, place
+                )
                 call.register()
                 calls.append((call, request))
         for call, request in calls:
@@ -267,3 +291,14 @@ class Handshake:
         stream.reconnect(connection, found)
         if stream.is_over:
             stream.disconnect()
+
+
+def _owned(session: HttpSession | None, arrival: Arrival, id: Any) -> HttpSession | None:
+    """The session that was found for a request; None if there is none, and that is answered."""
+    if session is None:
+        # 2025-11-25, transports: unknown and ended sessions are 404. So are those of others, as
+        # nobody else is to learn that they exist.
+        arrival.refuse(404, no_such_session(), id)
+    else:
+        session.owner = arrival.principal  # with the newest of their tokens
+    return session

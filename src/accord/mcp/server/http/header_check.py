@@ -60,7 +60,7 @@ class HeaderCheck:
         name = found.name_for(method)
         parameters = self._of_tool(name) if method == "tools/call" and name is not None else ()
         wrong = check_headers(
-            head.headers,
+            head.request.fields,
             version=version,
             method=method,
             name=name,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from accord.jsonrpc.messages import Id
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import OK, status_of
@@ -23,39 +25,29 @@ RETRY_MS: Final = 500
 """How long a client is asked to wait before it comes back for a stream that was let go."""
 
 
-class Post:
+class Post(Struct, eq=False):
     """One POST whose requests are being answered."""
 
-    __slots__ = (
-        "_answers",
-        "_batch",
-        "_beaten",
-        "_connection",
-        "_exchange",
-        "_stream",
-        "_waiting",
-        "arrival",
-        "lines",
-        "requests",
-        "session",
-    )
+    session: HttpSession
+    arrival: Arrival
+    _waiting: int = 1
+    """How many of the requests have not been answered."""
+    is_batch: bool = False
+    lines: bytes = b""
+    """Further header lines of an answer that is JSON."""
+    requests: list[Id] = []
+    """The ids of the requests in it."""
+    _answers: dict[int, tuple[Id, bytes]] = {}
+    """What is to be sent, by the place of its request."""
+    _exchange: Exchange | None = None
+    """How the client is answered; None once it was, or is gone."""
+    _beaten: bool = False
+    _stream: EventStream | None = None
+    _connection: Stream | None = None
 
-    def __init__(self, session: HttpSession, arrival: Arrival, *, batch: int = 0) -> None:
-        self.session = session
-        self.arrival = arrival
-        self.lines = b""
-        """Further header lines of an answer that is JSON."""
-        self.requests: list[Id] = []
-        """The ids of the requests in it."""
-        self._exchange: Exchange | None = arrival.exchange
-        self._batch = bool(batch)
-        self._beaten = False
-        self._stream: EventStream | None = None
-        self._connection: Stream | None = None
-        self._answers: dict[int, tuple[Id, bytes]] = {}
-        """What is to be sent, by the place of its request."""
-        self._waiting = batch or 1
-        arrival.exchange.on_gone = self._gone
+    def __post_init__(self) -> None:
+        exchange = self._exchange = self.arrival.exchange
+        exchange.on_gone = self._gone
 
     def send(self, data: bytes) -> None:
         """Send a message that belongs to one of the requests. One for a client that is gone and
@@ -103,7 +95,7 @@ class Post:
             exchange.stream(headers=EVENT_STREAM + self.arrival.head.lines).close()
             return
         lines = self.arrival.head.json + self.lines if self.lines else self.arrival.head.json
-        if self._batch:
+        if self.is_batch:
             answers = [data for _, (_, data) in sorted(self._answers.items())]
             exchange.reply(b"[" + b",".join(answers) + b"]", headers=lines)
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.context import Context
@@ -26,15 +26,12 @@ from accord.mcp.server.session import Phase, Session
 T = TypeVar("T")
 
 
-class SessionLink:
+class SessionLink(Struct, eq=False):
     """The way to the client of a session; implements `Link`, for what belongs to no request."""
 
-    __slots__ = ("_session", "principal", "session")
-
-    def __init__(self, session: HttpSession, principal: Principal | None) -> None:
-        self._session = session
-        self.session: Session | None = session.state
-        self.principal = principal
+    _session: HttpSession
+    session: Session | None
+    principal: Principal | None
 
     def notify(self, method: str, params: Any) -> None:
         self._session.announce(method, params)
@@ -79,23 +76,19 @@ class NotificationSource:
         raise AssertionError("only notifications are dispatched")
 
 
-class SessionCall(SessionLink):
+class SessionCall(SessionLink, eq=False):
     """A request that is being served; implements `Source` and `Link`."""
 
-    __slots__ = ("_over", "_place", "_post", "_running", "id")
-
-    def __init__(self, post: Post, id: Id, *, place: int = 0) -> None:
-        super().__init__(post.session, post.arrival.principal)
-        post.requests.append(id)
-        self._post = post
-        self._running: Cancellable | None = None
-        self._over = False
-        self._place = place
-        """Its place in a batch."""
-        self.id = id
+    _post: Post
+    id: Id
+    _place: int = 0
+    """Its place in a batch."""
+    _running: Cancellable | None = None
+    _over: bool = False
 
     def register(self) -> None:
         """Let the request be found by its id."""
+        self._post.requests.append(self.id)
         self._session.add(self)
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
@@ -152,10 +145,8 @@ class SessionCall(SessionLink):
             self._post.let_go()
 
 
-class InitializeCall(SessionCall):
+class InitializeCall(SessionCall, eq=False):
     """The request that begins a session: there is one once it has succeeded."""
-
-    __slots__ = ()
 
     def answer(self, data: bytes | None) -> None:
         session = self._session

@@ -243,7 +243,7 @@ class SharedSessions:
             return
         known.hears_changes = True
         listeners = self._endpoint.server.listeners
-        listener = SessionListener(SessionLink(session, session.owner))
+        listener = SessionListener(SessionLink(session, session.state, session.owner))
         listeners.add(listener)
         session.at_end(lambda: listeners.discard(listener))
 
