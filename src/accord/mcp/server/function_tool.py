@@ -107,6 +107,16 @@ class FunctionTool(ServedTool):
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
+        return self._call(arguments, context, era, profile)
+
+    def call_alone(
+        self, arguments: Raw | UnsetType, era: Era, profile: Profile = "standard"
+    ) -> CallToolResult | Awaitable[CallToolResult]:
+        return self._call(arguments, None, era, profile)
+
+    def _call(
+        self, arguments: Raw | UnsetType, context: Context | None, era: Era, profile: Profile
+    ) -> CallToolResult | Awaitable[CallToolResult]:
         try:
             if self._accepts is not None:
                 self._check(self._accepts, arguments)

@@ -67,12 +67,12 @@ class Handler:
         self.returns = signature.returns
         is_direct = self.mode == "async" and not self._injection.has_dependencies
         call = function if is_direct else partial(partial, function)
-        self.bind: Callable[[Any, Context], Any] = (
+        self.bind: Callable[[Any, Context | None], Any] = (
             self._whole(call) if whole else self._planned(call)
         )
         """The call with these arguments, an object, for `begin`, which must follow. Raises
-        `InvalidParamsError`."""
-        self.begin: Callable[[Any, Context], Any] = (
+        `InvalidParamsError`. Both take None for a context that nobody wants."""
+        self.begin: Callable[[Any, Context | None], Any] = (
             self._begin_direct if is_direct else _call if self.is_quick else self._begin
         )
         """Gives the result of a quick function, or else a coroutine that gives the result."""
@@ -88,10 +88,11 @@ class Handler:
         injected = self._injection.context is not None or self._injection.has_dependencies
         return injected or self.mode == "thread"
 
-    def _begin_direct(self, coroutine: Any, context: Context) -> Any:
+    def _begin_direct(self, coroutine: Any, context: Context | None) -> Any:
         return coroutine if self.timeout is None else _within(self.timeout, coroutine)
 
-    def _begin(self, bound: Any, context: Context) -> Any:
+    def _begin(self, bound: Any, context: Context | None) -> Any:
+        assert context is not None
         if self._injection.has_dependencies:
             return self._in_time(self._run_with_dependencies(bound, context))
         return self._in_time(self._run(bound, context))
@@ -112,21 +113,21 @@ class Handler:
             values = await self._injection.resolve(context, stack, {})
             return await self._run(partial(bound, **values), context)
 
-    def _planned(self, call: Callable[..., Any]) -> Callable[[Any, Context], Any]:
+    def _planned(self, call: Callable[..., Any]) -> Callable[[Any, Context | None], Any]:
         name = self._injection.context
         place = None if name is None else ContextPlace(name, None)
         signature = Signature(self.parameters, place, self.returns, self._injection.names)
         # A plan only passes the context on, and does not mind which one it is.
-        return cast("Callable[[Any, Context], Any]", _retyped(Planner(signature).plan(call)))
+        return cast("Callable[[Any, Context | None], Any]", _retyped(Planner(signature).plan(call)))
 
-    def _whole(self, call: Callable[..., Any]) -> Callable[[Any, Context], Any]:
+    def _whole(self, call: Callable[..., Any]) -> Callable[[Any, Context | None], Any]:
         if len(self.parameters) != 1 or self.parameters[0].kind == "var_keyword":
             raise RegistrationError(
                 "with a schema of its own it takes one parameter, a dict of all arguments"
             )
         name, wants = self.parameters[0].name, self._injection.context
 
-        def bind(arguments: Any, context: Context) -> Any:
+        def bind(arguments: Any, context: Context | None) -> Any:
             try:
                 given = {name: _decode_object(arguments)}
             except REFUSALS:
@@ -148,7 +149,7 @@ class Handler:
             raise RegistrationError("it runs inline, where nothing can stop it at a timeout")
 
 
-def _call(bound: Callable[[], Any], context: Context) -> Any:
+def _call(bound: Callable[[], Any], context: Context | None) -> Any:
     return bound()
 
 

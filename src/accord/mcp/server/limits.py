@@ -17,8 +17,7 @@ class McpLimits(Struct, frozen=True, kw_only=True):
     """How long a tool, a resource or a prompt may take that has no `timeout` of its own. A call
     that goes on as a task is not bound by it."""
     max_result_bytes: int | None = 8 * MIB
-    """How large the result of a tool, a resource or a prompt may be: the characters of its
-    texts, binary content in base64 and structured content together."""
+    """How large the result of a tool, a resource or a prompt may be, as it is sent."""
     max_calls_per_session: int = 1_000
     """How many calls of tools one session may have running; more are refused."""
     max_calls_per_tool: int | None = 10_000

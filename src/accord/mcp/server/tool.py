@@ -108,7 +108,7 @@ class ServedTool:
         self.is_quick = False
         """Whether `call` gives the result itself."""
         self.wants_context = True
-        """Whether `call` looks at its context: one that does not can ask nobody."""
+        """Whether calls look at a context; one that does not can ask nobody."""
         self.running = 0
         """How many calls are being served."""
 
@@ -124,6 +124,12 @@ class ServedTool:
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
         """The result of a quick tool, or else a coroutine that gives it."""
+        raise NotImplementedError
+
+    def call_alone(
+        self, arguments: Raw | UnsetType, era: Era, profile: Profile = "standard"
+    ) -> CallToolResult | Awaitable[CallToolResult]:
+        """`call` for a tool that looks at no context."""
         raise NotImplementedError
 
 

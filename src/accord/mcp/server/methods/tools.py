@@ -15,10 +15,12 @@ from accord.mcp.protocol.params import CallToolParams, ListParams
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.asking import Unanswered, leave
+from accord.mcp.server.context import Context
 from accord.mcp.server.core import Row
 from accord.mcp.server.deadlines import never
 from accord.mcp.server.function_tool import late_result
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.session import Session
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.versions_seen import tool_in
 
@@ -71,60 +73,94 @@ class _Tools:
             if tasks.wants(tool, params, incoming):
                 later = tool.starts_task and incoming.era is Era.STATELESS
                 return (tasks.start_when_told if later else tasks.start)(tool, params, incoming)
-        if tool.is_quick:
-            context = self._core.context(incoming, params)
-            result: CallToolResult | Awaitable[CallToolResult]
-            try:
-                result = tool.call(params.arguments, context, incoming.era, self._server.codes)
-            except Unanswered as unanswered:
-                result = leave(unanswered)
-            if isinstance(result, CallToolResult):
-                return self._core.replies.finish(result, incoming)
-            return self._core.answer(result, context, incoming)
-        return self._run(tool, params, incoming)
+        if tool.wants_context or params.request_state is not UNSET:
+            return self._call_with_context(tool, params, incoming)
+        if not tool.is_quick:
+            return self._run(tool, params, incoming)
+        result = tool.call_alone(params.arguments, incoming.era, self._server.codes)
+        if isinstance(result, CallToolResult):
+            return self._core.replies.finish(result, incoming)
+        return self._finish(result, incoming)
+
+    def _call_with_context(
+        self, tool: ServedTool, params: CallToolParams, incoming: Incoming
+    ) -> Any:
+        if not tool.is_quick:
+            return self._run_with_context(tool, params, incoming)
+        context = self._core.context(incoming, params)
+        result: CallToolResult | Awaitable[CallToolResult]
+        try:
+            result = tool.call(params.arguments, context, incoming.era, self._server.codes)
+        except Unanswered as unanswered:
+            result = leave(unanswered)
+        if isinstance(result, CallToolResult):
+            return self._core.replies.finish(result, incoming)
+        return self._core.answer(result, context, incoming)
+
+    # Calls that take their time. Everything is begun in these coroutines, so that nothing is
+    # left behind if a call is cancelled before it has come to that.
 
     async def _run(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
-        """Serve a call that takes its time. Everything is begun in here, so that nothing is
-        left behind if the call is cancelled before it has come to that."""
+        """Serve a call of a tool that looks at no context, and so can ask nobody."""
         session = incoming.link.session
-        most = self._most if tool.concurrency is UNSET else tool.concurrency
-        if (most is not None and tool.running >= most) or (
-            session is not None and session.running >= self._limits.max_calls_per_session
-        ):
-            raise self._no_room(tool, incoming, most)
+        self._enter(tool, session, incoming)
+        seconds = self._seconds if tool.timeout is UNSET else None
+        deadline = None if seconds is None else self._core.deadlines.begin(seconds, never)
+        try:
+            result = tool.call_alone(params.arguments, incoming.era, self._server.codes)
+            if not isinstance(result, CallToolResult):
+                result = await result
+        except asyncio.CancelledError:
+            if deadline is None or not deadline.has_passed():
+                raise
+            result = self._late(incoming, deadline.seconds)
+        finally:
+            if deadline is not None:
+                deadline.end()
+            tool.running -= 1
+            if session is not None:
+                session.running -= 1
+        return self._core.replies.finish(result, incoming)
+
+    async def _finish(self, work: Awaitable[CallToolResult], incoming: Incoming) -> Any:
+        """A function that was said to be quick, and gave something to await."""
+        return self._core.replies.finish(await work, incoming)
+
+    async def _run_with_context(
+        self, tool: ServedTool, params: CallToolParams, incoming: Incoming
+    ) -> Any:
+        session = incoming.link.session
         context = self._core.context(incoming, params)
-        tool.running += 1
-        if session is not None:
-            session.running += 1
+        self._enter(tool, session, incoming)
         try:
             called = self._called(tool, params, context, incoming)
-            if tool.wants_context:
-                return await self._core.answer(called, context, incoming)
-            return self._core.replies.finish(await called, incoming)
+            return await self._core.answer(called, context, incoming)
         finally:
             tool.running -= 1
             if session is not None:
                 session.running -= 1
 
     async def _called(
-        self, tool: ServedTool, params: CallToolParams, context: Any, incoming: Incoming
+        self, tool: ServedTool, params: CallToolParams, context: Context, incoming: Incoming
     ) -> CallToolResult:
         result = tool.call(params.arguments, context, incoming.era, self._server.codes)
         if isinstance(result, CallToolResult):
             return result
-        seconds = self._seconds
-        if seconds is None or tool.timeout is not UNSET:
-            return await result
-        waits = context.is_asking if tool.wants_context else never
-        deadline = self._core.deadlines.begin(seconds, waits)
-        try:
-            return await result
-        except asyncio.CancelledError:
-            if deadline.has_passed():
-                return self._late(incoming, seconds)
-            raise
-        finally:
-            deadline.end()
+        seconds = self._seconds if tool.timeout is UNSET else None
+        return await self._core.deadlines.keep(
+            result, seconds, lambda late: self._late(incoming, late), context.is_asking
+        )
+
+    def _enter(self, tool: ServedTool, session: Session | None, incoming: Incoming) -> None:
+        """Count a call that is to run now. Raises RpcError if too many are running."""
+        most = self._most if tool.concurrency is UNSET else tool.concurrency
+        if (most is not None and tool.running >= most) or (
+            session is not None and session.running >= self._limits.max_calls_per_session
+        ):
+            raise self._no_room(tool, incoming, most)
+        tool.running += 1
+        if session is not None:
+            session.running += 1
 
     def _late(self, incoming: Incoming, seconds: float) -> CallToolResult:
         if incoming.era is Era.HANDSHAKE and self._server.codes == "extended":
