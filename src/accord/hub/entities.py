@@ -6,13 +6,12 @@ Fields have the same names on every face. People are named by username; other th
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from accord.operations.pages import Limit as Limit, Page as Page
 from accord.operations.work import Changed
-
-T = TypeVar("T")
 
 Title: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
 Text: TypeAlias = Annotated[str, Meta(max_length=50_000)]
@@ -31,22 +30,13 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 Username: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Since: TypeAlias = Annotated[str, Meta(max_length=27)]
 """A date or time in UTC."""
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 Cursor: TypeAlias = Annotated[str, Meta(max_length=4000)]
+"""Long, since lists may be sorted by title."""
 Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
 
 WorkStatus: TypeAlias = Literal["Backlog", "Draft", "In Progress", "Done", "Cancelled"]
 RequirementStatus: TypeAlias = Literal["Draft", "Active", "Obsolete"]
 PromptRole: TypeAlias = Literal["user", "assistant"]
-
-
-class Page(Struct, Generic[T], kw_only=True):
-    """Some of a list; `next_cursor` gives what comes behind it."""
-
-    items: list[T]
-    next_cursor: str | None
-    has_more: bool
-    total: int
 
 
 class Entity(Changed, kw_only=True):

@@ -10,6 +10,7 @@ from accord.operations.registry import Registry
 MODULES: Final[tuple[str, ...]] = (
     "epics",
     "requirements",
+    "search",
     "user_stories",
 )
 """Each has `operations`, a registry."""

@@ -26,7 +26,7 @@ class Page(Struct, Generic[T], kw_only=True):
     total: int
 
 
-def cursor_after(*keys: str | int) -> str:
+def cursor_after(*keys: str | float) -> str:
     """The cursor that continues behind whatever has these keys in the order of its list."""
     return urlsafe_b64encode(msgspec.json.encode(keys)).decode().rstrip("=")
 
@@ -39,13 +39,21 @@ def keys_of(cursor: str, kind: type[T]) -> T:
         if b"\\u0000" in raw:  # which no database takes
             raise ValueError(raw)
         keys = msgspec.json.decode(raw, type=kind)
+        if any(abs(each) >= 2**63 for each in _numbers(keys)):  # which no database takes either
+            raise ValueError(raw)
     except (ValueError, msgspec.DecodeError):
         raise InvalidError("cursor", "is not the next_cursor of a list") from None
     return keys
 
 
+def _numbers(keys: object) -> list[float]:
+    return (
+        [each for each in keys if isinstance(each, int | float)] if isinstance(keys, tuple) else []
+    )
+
+
 def page_of(
-    rows: list[T], *, limit: int, total: int, key: Callable[[T], tuple[str | int, ...]]
+    rows: list[T], *, limit: int, total: int, key: Callable[[T], tuple[str | float, ...]]
 ) -> Page[T]:
     """A page of `rows`, of which one more than `limit` was asked for; `key` gives the keys by
     which one of them is sorted."""

@@ -102,4 +102,9 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
     if len(found) > asked.limit:
         last = found[asked.limit - 1]
         more = pages.cursor_behind(name, getattr(last, column.removeprefix("i.")), last.id)
-    return pages.page(found, asked.limit, counted[0]["total"], more)
+    return Page(
+        items=found[: asked.limit],
+        next_cursor=more,
+        has_more=more is not None,
+        total=counted[0]["total"],
+    )
