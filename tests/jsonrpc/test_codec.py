@@ -296,6 +296,15 @@ def test_nesting_is_accepted_up_to_the_limit_and_refused_beyond() -> None:
     assert invalid(b"[" + nested(200) + b",1]", max_depth=200)[0] == -32700
 
 
+def test_objects_nest_as_deep_as_arrays_do() -> None:
+    def objects(levels: int) -> bytes:
+        inside = b'{"":' * (levels - 1) + b"0" + b"}" * (levels - 1)
+        return b'{"jsonrpc":"2.0","id":1,"method":"m","params":%b}' % inside
+
+    assert isinstance(decode(objects(128)), Request)
+    assert invalid(objects(129))[:2] == (-32700, "Parse error: nested deeper than 128 levels")
+
+
 def test_nesting_beyond_what_the_parser_can_recurse_is_a_parse_error_whatever_the_limit() -> None:
     assert invalid(nested(100_000), max_depth=10**9)[:2] == (-32700, "Parse error: nested too deep")
 

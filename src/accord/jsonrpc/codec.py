@@ -291,6 +291,8 @@ _NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
 def is_bracketed(data: bytes, max_depth: int) -> bool:
     """Whether `data` has so many brackets that it may nest deeper than `max_depth`: the cheapest
     test that can tell."""
+    if len(data) <= 5 * max_depth and b"[" not in data:
+        return False  # a level of objects takes five bytes at least: {"":}
     return data.count(b"{") + data.count(b"[") > max_depth
 
 
