@@ -17,6 +17,7 @@ from accord.hub.domain.hierarchy import check_criteria
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.domain.plain_text import fault_of_line, fault_of_text
 from accord.hub.domain.statuses import check_transition
+from accord.hub.domain.suspects import says_something_else
 from accord.hub.storage import counters, items, people, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.revisions import differences_since
@@ -91,6 +92,8 @@ async def update(
 async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
     """Set columns of an item as a new version of it, and tell. The rules were asked before."""
     versioned = {**values, "version": row.version + 1, "updated_at": work.now}
+    if says_something_else(values):
+        versioned.setdefault("said_version", row.version + 1)
     await rows.update(work.db, "items", {"id": row.id}, versioned)
     changed = await items.find(work.db, row.id)
     tell(work, row, changed)

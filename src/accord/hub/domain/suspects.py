@@ -6,18 +6,19 @@ fields beside `TELLING` (who works on it, how far it is) say nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 TELLING: Final = frozenset({"title", "description", "type"})
 """The fields in which an item says something."""
 
 
-def says_the_same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Whether a change leaves the links of an item as they were."""
-    return all(before.get(field) == after.get(field) for field in TELLING)
+def says_something_else(fields: Iterable[str]) -> bool:
+    """Whether a change of these fields makes the links of an item suspect."""
+    return not TELLING.isdisjoint(fields)
 
 
-def changed_ends(remembered: tuple[int, int], now: tuple[int, int]) -> tuple[bool, bool]:
-    """Which ends of a link, source and target, changed since their versions were remembered."""
-    return remembered[0] != now[0], remembered[1] != now[1]
+def changed_ends(remembered: tuple[int, int], said: tuple[int, int]) -> tuple[bool, bool]:
+    """Which ends of a link, source and target, said something else since the link remembered
+    their versions; `said` are the versions at which they last did."""
+    return remembered[0] < said[0], remembered[1] < said[1]

@@ -42,6 +42,7 @@ CREATE TABLE items (
     role text NOT NULL DEFAULT '', -- of a prompt: user or assistant
     active integer NOT NULL DEFAULT 0, -- of a prompt
     version integer NOT NULL DEFAULT 1, -- of the content: comments, labels and places do not count
+    said_version integer NOT NULL DEFAULT 1, -- the version at which it last said something else
     created_at text NOT NULL,
     updated_at text NOT NULL,
     UNIQUE (kind, number)
@@ -84,8 +85,8 @@ CREATE TABLE relationships (
     type text NOT NULL REFERENCES relationship_types (name),
     creator_id text NOT NULL REFERENCES users (id),
     created_at text NOT NULL,
-    source_version integer NOT NULL, -- what both ends said when it was made or confirmed;
-    target_version integer NOT NULL, -- where an end has another version now, the link is suspect
+    source_version integer NOT NULL, -- those of both ends when it was made or confirmed;
+    target_version integer NOT NULL, -- where an end said something else since, it is suspect
     confirmed_by text REFERENCES users (id),
     confirmed_at text,
     confirmed_reason text NOT NULL DEFAULT '',

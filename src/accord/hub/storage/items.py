@@ -19,7 +19,7 @@ from accord.operations.work import Database, is_uuid
 SELECT: Final = """
 SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.criteria_id, i.position, i.title,
        i.description, i.status, i.priority, i.type, i.creator_id, i.assignee_id, i.name, i.content,
-       i.role, i.active, i.version, i.created_at, i.updated_at,
+       i.role, i.active, i.version, i.said_version, i.created_at, i.updated_at,
        creator.username AS creator, assignee.username AS assignee,
        parent.reference_id AS parent_reference_id,
        criteria.reference_id AS criteria_reference_id
@@ -52,7 +52,7 @@ WHERE l.steering_id IN ({places}) ORDER BY e.number
 _COMMON: Final = ("id", "kind", "number", "reference_id", "position")
 _TEXT: Final = ("title", "description")
 _WORK: Final = ("status", "priority", "creator_id", "assignee_id")
-_TIMES: Final = ("version", "created_at", "updated_at")
+_TIMES: Final = ("version", "said_version", "created_at", "updated_at")
 
 COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
     "epic": (*_COMMON, *_TEXT, *_WORK, *_TIMES),
@@ -91,6 +91,7 @@ class ItemRow(Struct, frozen=True):
     role: str
     active: int
     version: int
+    said_version: int
     created_at: str
     updated_at: str
     creator: str

@@ -28,7 +28,7 @@ SELECT r.before FROM revisions r
 WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.version DESC
 """
 
-UNTOLD: Final = frozenset({"version", "updated_at", "position"})
+UNTOLD: Final = frozenset({"version", "said_version", "updated_at", "position"})
 """Fields that follow from a change, and say nothing themselves."""
 
 
