@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
+from accord.hub.search.index import index
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
 from accord.operations.caller import Caller
@@ -20,7 +21,7 @@ from accord.operations.rights import Role
 from accord.operations.runner import Recorder, Runner, utc_now
 from accord.store import Store, open_store
 
-RECORDERS: tuple[Recorder, ...] = (record,)
+RECORDERS: tuple[Recorder, ...] = (record, index)
 """What the hub keeps of every change."""
 
 

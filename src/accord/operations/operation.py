@@ -26,6 +26,8 @@ class Rest(Struct, frozen=True):
     """Of the answer: 201 has a `Location`, 204 no body."""
     location: str = ""
     """Where what was created is found, such as `/epics/{id}`."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """Names of parameters in the query that are shorter than their own: `("q", "query")`."""
 
 
 class Operation(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,232 @@
+"""Search: over everything, or over requirements."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from accord.hub.domain.choices import no_such
+from accord.hub.domain.folding import fold
+from accord.hub.domain.kinds import KINDS
+from accord.hub.entities import Id, Priority, RequirementStatus, Username
+from accord.hub.lifecycle import find_type
+from accord.hub.presentation import summary
+from accord.hub.search.finding import MAX_RANKED, Place, find_best
+from accord.hub.search.matching import Asked, facet, groups_of
+from accord.hub.search.snippets import snippet
+from accord.hub.storage import items, pages, people
+from accord.operations.errors import InvalidError
+from accord.operations.operation import Rest
+from accord.operations.pages import Cursor, Limit, Page
+from accord.operations.registry import Registry
+from accord.operations.work import Database, Work
+from accord.store.store import Row
+
+operations: Final = Registry()
+
+Query: TypeAlias = Annotated[str, Meta(max_length=10_000, description="Words or a reference id.")]
+Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+Type: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+FoundKind: TypeAlias = Literal[
+    "epic",
+    "user_story",
+    "acceptance_criteria",
+    "requirement",
+    "steering_document",
+    "prompt",
+    "comment",
+]
+AnyStatus: TypeAlias = Literal[
+    "Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete"
+]
+EVERYTHING: Final = "*"
+"""The query that asks for no words."""
+
+LABELS: Final = "SELECT id, name, name_key FROM labels ORDER BY name_key"
+
+
+class Found(Struct, kw_only=True):
+    """What was found. A comment has the reference id and title of what it is on."""
+
+    kind: FoundKind
+    id: str
+    reference_id: str
+    title: str
+    status: str
+    snippet: str
+    marks: list[list[int]]
+    """Where words that were asked for begin and end in the snippet."""
+    score: int
+
+
+class FoundPage(Page[Found], kw_only=True):
+    """What was found, the best first."""
+
+    total_is_exact: bool
+    """False where there is more: only the newest matches are ranked."""
+    corrected: str | None
+    """What was looked for instead, where nothing was spelt like the query."""
+
+
+class Filters(Struct, frozen=True, kw_only=True):
+    """What is asked of everything that is found."""
+
+    kinds: tuple[FoundKind, ...]
+    status: str | None = None
+    priority: int | None = None
+    assignee: str | None = None
+    label: str | None = None
+    type: str | None = None
+    epic_id: str | None = None
+
+
+@operations.read(rest=Rest("GET", "/search", aliases=(("q", "query"),)), tag="search")
+async def search_global(
+    work: Work,
+    *,
+    query: Query,
+    kinds: list[FoundKind] | None = None,
+    status: AnyStatus | None = None,
+    priority: Priority | None = None,
+    assignee: Username | None = None,
+    label: Label | None = None,
+    type: Type | None = None,
+    epic_id: Id | None = None,
+    limit: Limit = pages.DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> FoundPage:
+    """Search everything, comments too: words, beginnings of words, reference ids. `*` finds all."""
+    every: tuple[FoundKind, ...] = (*KINDS, "comment")
+    return await _search(
+        work,
+        query,
+        Filters(
+            kinds=tuple(kinds) if kinds else every,
+            status=status,
+            priority=priority,
+            assignee=assignee,
+            label=label,
+            type=type,
+            epic_id=epic_id,
+        ),
+        limit,
+        cursor,
+    )
+
+
+@operations.read(rest=Rest("GET", "/search/requirements", aliases=(("q", "query"),)), tag="search")
+async def search_requirements(
+    work: Work,
+    *,
+    query: Query,
+    status: RequirementStatus | None = None,
+    priority: Priority | None = None,
+    assignee: Username | None = None,
+    label: Label | None = None,
+    type: Type | None = None,
+    epic_id: Id | None = None,
+    limit: Limit = pages.DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> FoundPage:
+    """Search requirements only: words, beginnings of words, reference ids. `*` finds all."""
+    filters = Filters(
+        kinds=("requirement",),
+        status=status,
+        priority=priority,
+        assignee=assignee,
+        label=label,
+        type=type,
+        epic_id=epic_id,
+    )
+    return await _search(work, query, filters, limit, cursor)
+
+
+async def _search(
+    work: Work, query: str, filters: Filters, limit: int, cursor: str | None
+) -> FoundPage:
+    name = pages.asked("search", query, filters)
+    place, total = None, 0
+    if cursor is not None:
+        *values, total = pages.place_of(cursor, name, int, int, int, int, int)
+        place = Place(*values)
+    asked = Asked(groups=groups_of(query), facets=await _facets(work.db, filters))
+    if not asked.groups and query.strip() not in ("", EVERYTHING):
+        return _page([], None, 0, None)  # there are no words in it, such as in "?!"
+    best = await find_best(work.db, work.engine, query, asked, place, limit + 1)
+    rows = best.rows
+    if rows and place is None:
+        total = rows[0]["total"]
+    following = None
+    if len(rows) > limit:
+        last = rows[limit - 1]
+        newest = place.newest if place else rows[0]["newest"]
+        following = pages.cursor_behind(
+            name, last["score"], last["sequence"], newest, best.attempt, total
+        )
+    found = [_found(row, best.asked) for row in rows[:limit]]
+    return _page(found, following, total, _corrected(asked, best.asked) if rows else None)
+
+
+def _page(
+    found: list[Found], following: str | None, total: int, corrected: str | None
+) -> FoundPage:
+    return FoundPage(
+        items=found,
+        next_cursor=following,
+        has_more=following is not None,
+        total=total,
+        total_is_exact=total < MAX_RANKED,
+        corrected=corrected,
+    )
+
+
+def _found(row: Row, asked: Asked) -> Found:
+    is_comment = row["comment_id"] is not None
+    text = row["text"] if is_comment else row["description"] or row["content"]
+    piece = snippet(text, asked.groups)
+    return Found(
+        kind="comment" if is_comment else row["kind"],
+        id=row["comment_id"] if is_comment else row["id"],
+        reference_id=row["reference_id"],
+        title=row["title"] or summary(row["description"]),
+        status=row["status"],
+        snippet=piece.text,
+        marks=piece.marks,
+        score=row["score"],
+    )
+
+
+def _corrected(asked: Asked, found_by: Asked) -> str | None:
+    if asked.groups == found_by.groups:
+        return None
+    return " ".join(group.words[0] for group in found_by.groups)
+
+
+async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]:
+    """The filters, as the index has them. Raises InvalidError and NotFoundError for names of
+    nothing."""
+    found = [tuple(facet("kind", each) for each in filters.kinds)]
+    if filters.status is not None:
+        found.append((facet("status", filters.status),))
+    if filters.priority is not None:
+        found.append((facet("priority", str(filters.priority)),))
+    if filters.assignee is not None:
+        person = await people.find_person(db, filters.assignee, "assignee", also_inactive=True)
+        found.append((facet("assignee", person.id),))
+    if filters.label is not None:
+        found.append((facet("label", await _label(db, filters.label)),))
+    if filters.type is not None:
+        found.append((facet("type", await find_type(db, filters.type)),))
+    if filters.epic_id is not None:
+        found.append((facet("epic", (await items.find(db, filters.epic_id, "epic")).id),))
+    return tuple(found)
+
+
+async def _label(db: Database, name: str) -> Any:
+    rows = await db.fetch(LABELS)
+    for row in rows:
+        if row["name_key"] == fold(name):
+            return row["id"]
+    valid = [row["name"] for row in rows]
+    raise InvalidError("label", no_such("label", name, valid), valid=valid)

@@ -1,0 +1,167 @@
+"""The best of the newest matches, page by page.
+
+The index gives the newest entries that match, a few thousand at most, so that the commonest word
+costs no more than others; those are ranked. Where nothing has all words, words that are spelt
+almost like them are tried, and then whatever has one of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.hub.domain.kinds import parse_reference
+from accord.hub.search import spelling
+from accord.hub.search.matching import Asked, Group, match
+from accord.hub.storage.rows import places
+from accord.operations.work import Database
+from accord.store.store import Engine, Row
+
+MAX_RANKED: Final = 2_000
+"""How many matches are ranked, the newest."""
+NO_LIMIT: Final = 2**62
+ATTEMPTS: Final = 3
+
+NEWEST: Final[dict[Engine, str]] = {
+    "sqlite": """
+SELECT rowid AS sequence FROM search_texts
+WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
+""",
+    "postgresql": "SELECT search_newest($1::text::tsquery, $2, $3) AS sequence",
+}
+BEST: Final = """
+WITH found AS MATERIALIZED (
+    SELECT e.sequence, e.entity_id, e.item_id, {score} AS score
+    FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+), best AS MATERIALIZED (
+    SELECT * FROM found
+    WHERE score < CAST($4 AS bigint) OR (score = CAST($4 AS bigint) AND sequence < $5)
+    ORDER BY score DESC, sequence DESC LIMIT $6
+)
+SELECT best.sequence, best.score, i.id, i.kind, i.reference_id, i.title, i.description, i.content,
+       i.status, c.id AS comment_id, c.text,
+       (SELECT COUNT(*) FROM found) AS total,
+       (SELECT MAX(sequence) FROM search_entries) AS newest
+FROM best JOIN items i ON i.id = best.item_id LEFT JOIN comments c ON c.id = best.entity_id
+ORDER BY best.score DESC, best.sequence DESC
+"""
+SPELT_ALIKE: Final = """
+SELECT DISTINCT word FROM search_spellings WHERE key IN ({places}) ORDER BY word LIMIT 1000
+"""
+
+EXACT: Final = 1_000
+"""For what the query names by its reference id."""
+WHOLE_TITLE: Final = 40
+TITLE_BEGINS: Final = 20
+WORD_OF_TITLE: Final = 8
+BEGINS_WORD_OF_TITLE: Final = 5
+ELSEWHERE: Final = 2
+
+HAS: Final[dict[Engine, str]] = {"sqlite": "instr", "postgresql": "strpos"}
+
+
+class Place(Struct, frozen=True):
+    """Behind which row a page begins, and what there was to see when the first one was asked
+    for."""
+
+    score: int = NO_LIMIT
+    sequence: int = NO_LIMIT
+    newest: int = NO_LIMIT
+    attempt: int = 0
+    """Which attempt found the first page."""
+
+
+class Best(Struct, frozen=True):
+    """Rows of `BEST`, and what they were found by."""
+
+    rows: list[Row]
+    asked: Asked
+    attempt: int
+
+
+async def find_best(
+    db: Database, engine: Engine, query: str, asked: Asked, place: Place | None, most: int
+) -> Best:
+    """What is asked for, or what follows behind `place`. Where nothing has all words, what is
+    spelt alike, and then what has some of them."""
+    for attempt in range(ATTEMPTS):
+        if place is not None and attempt != place.attempt:
+            continue
+        tried = await _tried(db, asked, attempt)
+        if tried is None:
+            continue
+        rows = await _best(db, engine, query, tried, place or Place(), most)
+        if rows or not asked.groups:
+            return Best(rows, tried, attempt)
+    return Best([], asked, 0)
+
+
+async def _tried(db: Database, asked: Asked, attempt: int) -> Asked | None:
+    """What is looked for in an attempt; None where that is the same as before."""
+    if attempt == 0:
+        return asked
+    alike = replace(asked, groups=tuple([await _alike(db, each) for each in asked.groups]))
+    if attempt == 1:
+        return None if alike == asked else alike
+    return None if len(asked.groups) == 1 else replace(alike, every=False)
+
+
+async def _best(
+    db: Database, engine: Engine, query: str, asked: Asked, place: Place, most: int
+) -> list[Row]:
+    values: list[Any] = [
+        *(match(asked, engine), place.newest, MAX_RANKED),
+        *(place.score, place.sequence, most),
+    ]
+    score = _score(asked, HAS[engine], values)
+    reference = parse_reference(query)
+    if reference is not None:
+        values.append(str(reference))
+        score += (
+            f" + CASE WHEN e.entity_id = (SELECT id FROM items WHERE reference_id = ${len(values)})"
+            f" THEN {EXACT} ELSE 0 END"
+        )
+    statement = BEST.format(score=score, newest=NEWEST[engine])
+    return await db.fetch(statement, *values)
+
+
+def _score(asked: Asked, has: str, values: list[Any]) -> str:
+    """The expression; what it compares with is added to `values`."""
+
+    def value(text: str) -> str:
+        values.append(text)
+        return f"${len(values)}"
+
+    def has_any(column: str, some: tuple[str, ...], form: str) -> str:
+        return " OR ".join(f"{has}(e.{column}, {value(form.format(each))}) > 0" for each in some)
+
+    parts = ["0"]
+    for group in asked.groups:
+        cases = [f"WHEN {has_any('title', group.words, ' {} ')} THEN {WORD_OF_TITLE}"]
+        if group.is_beginning:
+            begins = has_any("title", group.words, " {}")
+            cases.append(f"WHEN {begins} THEN {BEGINS_WORD_OF_TITLE}")
+        if not asked.every:
+            form = " {}" if group.is_beginning else " {} "
+            cases.append(f"WHEN NOT ({has_any('body', group.words, form)}) THEN 0")
+        parts.append(f"CASE {' '.join(cases)} ELSE {ELSEWHERE} END")
+    if asked.groups:
+        phrase = " ".join(group.words[0] for group in asked.groups)
+        parts.append(
+            f"CASE WHEN e.title = {value(f' {phrase} ')} THEN {WHOLE_TITLE} "
+            f"WHEN {has}(e.title, {value(f' {phrase}')}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
+        )
+    return " + ".join(parts)
+
+
+async def _alike(db: Database, group: Group) -> Group:
+    """The words that one which may be misspelt stands for, itself among them."""
+    [word] = group.words
+    if not spelling.is_spelt(word):
+        return group
+    keys = spelling.keys(word, slips=2)
+    rows = await db.fetch(SPELT_ALIKE.format(places=places(len(keys))), *keys)
+    near = spelling.meant(word, (row["word"] for row in rows))
+    return Group((*near, word)) if near else group

@@ -1,0 +1,234 @@
+"""Keeps the search index, in the transaction of every change.
+
+An entry is the folded text of an item or of a comment. One that changes is written anew, behind all
+others: the order of entries is the order in which they were changed last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from accord.hub.domain.kinds import KINDS
+from accord.hub.search import spelling
+from accord.hub.search.matching import facet
+from accord.hub.search.words import sentence, words
+from accord.hub.storage.rows import places
+from accord.operations.outcome import Change
+from accord.operations.work import Effect, Work
+from accord.store.store import Engine, Row, Transaction
+
+T = TypeVar("T")
+
+CHUNK: Final = 200
+"""How many entities are read at a time."""
+MAX_NEW_WORDS: Final = 500
+"""How many words of one entry are remembered for their spelling."""
+
+OWNERS: Final = frozenset({"item_id", "steering_id"})
+"""By which fields the labels and links of an item name it."""
+
+ITEMS: Final = """
+SELECT i.id, i.kind, i.reference_id, i.title, i.name, i.description, i.content, i.status,
+       i.priority, i.type, i.assignee_id,
+       CASE i.kind WHEN 'epic' THEN i.id WHEN 'user_story' THEN i.parent_id
+           ELSE parent.parent_id END AS epic_id
+FROM items i LEFT JOIN items parent ON parent.id = i.parent_id
+WHERE i.id IN ({places})
+"""
+COMMENTS: Final = """
+SELECT c.id, c.target_id, c.text, c.quote,
+       CASE i.kind WHEN 'epic' THEN i.id WHEN 'user_story' THEN i.parent_id
+           ELSE parent.parent_id END AS epic_id
+FROM comments c JOIN items i ON i.id = c.target_id LEFT JOIN items parent ON parent.id = i.parent_id
+WHERE c.id IN ({places})
+"""
+LINKS: Final = """
+SELECT item_id, 'label' AS facet, label_id AS value FROM item_labels WHERE item_id IN ({places})
+UNION ALL
+SELECT steering_id, 'epic', epic_id FROM steering_links WHERE steering_id IN ({places})
+"""
+BELOW: Final = """
+SELECT id FROM items WHERE parent_id = $1
+UNION ALL
+SELECT c.id FROM comments c JOIN items i ON i.id = c.target_id WHERE i.parent_id = $1 OR i.id = $1
+"""
+OF_TYPE: Final = "SELECT id FROM items WHERE type = $1"
+ALL: Final = """
+SELECT id, updated_at FROM items UNION ALL SELECT id, updated_at FROM comments ORDER BY 2, 1
+"""
+
+CLEAR: Final = (
+    "DELETE FROM search_entries",
+    "DELETE FROM search_words",
+    "DELETE FROM search_spellings",
+)
+REMOVE: Final = "DELETE FROM search_entries WHERE entity_id IN ({places})"
+REMOVE_WITH_COMMENTS: Final = """
+DELETE FROM search_entries WHERE entity_id IN ({places}) OR item_id IN ({places})
+"""
+ADD: Final[dict[Engine, str]] = {
+    "sqlite": """
+INSERT INTO search_entries (entity_id, item_id, title, facets, body) VALUES ($1, $2, $3, $4, $5)
+""",
+    "postgresql": """
+INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
+VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
+""",
+}
+ADD_WORDS: Final[dict[Engine, str]] = {
+    "sqlite": """
+INSERT OR IGNORE INTO search_words (word) SELECT value FROM json_each($1) RETURNING word
+""",
+    "postgresql": """
+INSERT INTO search_words (word) SELECT json_array_elements_text($1::json)
+ON CONFLICT DO NOTHING RETURNING word
+""",
+}
+ADD_SPELLINGS: Final[dict[Engine, str]] = {
+    "sqlite": """
+INSERT OR IGNORE INTO search_spellings (key, word)
+SELECT value ->> 0, value ->> 1 FROM json_each($1)
+""",
+    "postgresql": """
+INSERT INTO search_spellings (key, word)
+SELECT value ->> 0, value ->> 1 FROM json_array_elements($1::json)
+ON CONFLICT DO NOTHING
+""",
+}
+
+
+class Entry(Struct, frozen=True):
+    """What the index holds of an item or a comment."""
+
+    entity_id: str
+    item_id: str
+    title: list[str]
+    body: list[str]
+    facets: list[str]
+
+
+async def index(work: Work, change: Change) -> None:
+    """Bring the index up to what a write did; a recorder."""
+    deleted = [
+        effect.id for effect in work.effects if effect.action == "deleted" and _is_text(effect)
+    ]
+    for ids in _chunks(deleted):
+        await work.db.execute(REMOVE_WITH_COMMENTS.format(places=places(len(ids))), *ids)
+    written = [each async for each in _written(work)]
+    is_new = all(effect.action == "created" for effect in work.effects)
+    await _write(work.db, work.engine, dict.fromkeys(written), is_new=is_new)
+
+
+async def rebuild(db: Transaction, engine: Engine) -> int:
+    """Write the whole index anew; how many entries it has."""
+    for statement in CLEAR:
+        await db.execute(statement)
+    ids = [row["id"] for row in await db.fetch(ALL)]
+    await _write(db, engine, ids, is_new=True)
+    return len(ids)
+
+
+async def _written(work: Work) -> Any:
+    """The ids of all items and comments whose entries have to be written."""
+    for effect in work.effects:
+        if _is_text(effect):
+            if effect.action != "deleted":
+                yield effect.id
+            if effect.action == "updated" and _is_moved(effect):
+                for row in await work.db.fetch(BELOW, effect.id):
+                    yield row["id"]
+        elif effect.kind == "requirement_type" and effect.action == "updated" and effect.after:
+            for row in await work.db.fetch(OF_TYPE, effect.after["name"]):
+                yield row["id"]
+        else:
+            for fields in (effect.before or {}, effect.after or {}):
+                for name in OWNERS & fields.keys():
+                    yield fields[name]
+
+
+def _is_text(effect: Effect) -> bool:
+    return effect.kind in KINDS or effect.kind == "comment"
+
+
+def _is_moved(effect: Effect) -> bool:
+    before, after = effect.before or {}, effect.after or {}
+    return before.get("parent_id") != after.get("parent_id")
+
+
+async def _write(db: Transaction, engine: Engine, ids: Iterable[str], *, is_new: bool) -> None:
+    for chunk in _chunks(ids):
+        if not is_new:
+            await db.execute(REMOVE.format(places=places(len(chunk))), *chunk)
+        for entry in await _entries(db, chunk):
+            await _add(db, engine, entry)
+
+
+async def _entries(db: Transaction, ids: Sequence[str]) -> list[Entry]:
+    """What there is of these, in their order."""
+    listed = places(len(ids))
+    found = {row["id"]: row for row in await db.fetch(ITEMS.format(places=listed), *ids)}
+    made = {id: _of_item(row) for id, row in found.items()}
+    if found:
+        for row in await db.fetch(LINKS.format(places=listed), *ids):
+            made[row["item_id"]].facets.append(facet(row["facet"], row["value"]))
+    if len(found) < len(ids):
+        for row in await db.fetch(COMMENTS.format(places=listed), *ids):
+            made[row["id"]] = _of_comment(row)
+    return [made[id] for id in ids if id in made]
+
+
+def _of_item(row: Row) -> Entry:
+    title = words(f"{row['name']} {row['title']}" if row["name"] else row["title"])
+    body = words(f"{row['reference_id']} {row['description']} {row['content']}")
+    facets = [
+        facet(name, str(value))  # type: ignore[arg-type]  # mypy sees any text
+        for name, value in (
+            ("kind", row["kind"]),
+            ("status", row["status"]),
+            ("priority", row["priority"]),
+            ("type", row["type"]),
+            ("assignee", row["assignee_id"]),
+            ("epic", row["epic_id"]),
+        )
+        if value
+    ]
+    return Entry(row["id"], row["id"], title, body, facets)
+
+
+def _of_comment(row: Row) -> Entry:
+    facets = [facet("kind", "comment")]
+    if row["epic_id"]:
+        facets.append(facet("epic", row["epic_id"]))
+    return Entry(row["id"], row["target_id"], [], words(f"{row['quote']} {row['text']}"), facets)
+
+
+async def _add(db: Transaction, engine: Engine, entry: Entry) -> None:
+    texts = sentence(entry.title), " ".join(entry.facets), sentence(entry.body)
+    terms = list(dict.fromkeys([*entry.title, *entry.body]))
+    of_engine = () if engine == "sqlite" else ([*terms, *entry.facets],)
+    await db.execute(ADD[engine], entry.entity_id, entry.item_id, *texts, *of_engine)
+    spelt = list(islice((each for each in terms if spelling.is_spelt(each)), MAX_NEW_WORDS))
+    if spelt:
+        await _add_words(db, engine, spelt)
+
+
+async def _add_words(db: Transaction, engine: Engine, spelt: list[str]) -> None:
+    new = await db.fetch(ADD_WORDS[engine], _json(spelt))
+    if new:
+        spellings = [(key, row["word"]) for row in new for key in spelling.keys(row["word"])]
+        await db.execute(ADD_SPELLINGS[engine], _json(spellings))
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    following = iter(values)
+    while chunk := list(islice(following, CHUNK)):
+        yield chunk
