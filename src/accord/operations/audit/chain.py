@@ -1,0 +1,122 @@
+"""The arithmetic of the trail: what makes a record, a seal and a head genuine. Pure.
+
+A record carries the HMAC of its own fields, so that nobody without the key can write one. A seal
+gives it a number and chains it to the one before it. The head is the newest seal, with an HMAC of
+its own, so that it can be kept anywhere.
+"""
+
+from __future__ import annotations
+
+from hmac import compare_digest, digest
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict, astuple, replace
+
+from accord.operations.audit.record import Record
+
+MAX_FIELD: Final = 1000
+"""Characters of one field of a record; what is longer is cut."""
+_NUL: Final = b"\\u0000"
+
+
+class Seal(Struct, frozen=True):
+    """The place of one record in the chain."""
+
+    sequence: int
+    record_id: str
+    previous_hash: str
+    hash: str
+
+
+class Head(Struct, frozen=True):
+    """The end of the chain."""
+
+    sequence: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.sequence}:{self.hash}"
+
+
+class _SignedHead(Struct, frozen=True):
+    sequence: int
+    hash: str
+    mac: str
+
+
+BEGINNING: Final = Head(0, "")
+"""Of a trail without seals."""
+
+
+class Chain:
+    """Makes and checks what nobody can make without the key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def mac(self, record: Record) -> str:
+        # Without what is empty, so that a field can be added to records.
+        told = {name: value for name, value in asdict(record).items() if value}
+        return self._mac(b"record", msgspec.json.encode(told))
+
+    def is_genuine(self, record: Record, mac: object) -> bool:
+        """Whether a record is as it was written, by somebody who has the key."""
+        # JSON writes bytes as text, and a database may hold them where text was.
+        if not all(type(value) is str for value in astuple(record)):
+            return False
+        try:
+            return isinstance(mac, str) and compare_digest(mac.encode(), self.mac(record).encode())
+        except UnicodeEncodeError:
+            return False
+
+    def seal(self, head: Head, record_id: str, mac: str) -> Seal:
+        """The seal of the next record."""
+        return self.seal_at(head.sequence + 1, record_id, mac, head.hash)
+
+    def seal_at(self, sequence: int, record_id: str, mac: str, previous_hash: str) -> Seal:
+        told = msgspec.json.encode((sequence, record_id, mac, previous_hash))
+        return Seal(sequence, record_id, previous_hash, self._mac(b"seal", told))
+
+    def signed(self, head: Head) -> str:
+        """A head as text that `head` reads."""
+        return msgspec.json.encode(
+            _SignedHead(head.sequence, head.hash, self._head_mac(head))
+        ).decode()
+
+    def head(self, text: str | bytes) -> Head | None:
+        """The head in a text; None for one that was not signed with this key."""
+        try:
+            found = msgspec.json.decode(text, type=_SignedHead)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        head = Head(found.sequence, found.hash)
+        genuine = compare_digest(found.mac.encode(), self._head_mac(head).encode())
+        return head if genuine else None
+
+    def _head_mac(self, head: Head) -> str:
+        return self._mac(b"head", msgspec.json.encode(head))
+
+    def _mac(self, what: bytes, told: bytes) -> str:
+        return digest(self._key, what + b"\n" + told, "sha256").hex()
+
+
+def storable(record: Record) -> Record:
+    """A record that every database takes: without NUL characters, lone surrogates and endless
+    fields, all of which a caller may send."""
+    try:
+        encoded = msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        return _cleaned(record)
+    return _cleaned(record) if len(encoded) > MAX_FIELD or _NUL in encoded else record
+
+
+def _cleaned(record: Record) -> Record:
+    fields: dict[str, Any] = asdict(record)
+    return replace(record, **{name: _clean(value) for name, value in fields.items()})
+
+
+def _clean(text: str) -> str:
+    text = text[:MAX_FIELD].replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text.encode(errors="replace").decode()

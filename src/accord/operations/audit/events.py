@@ -1,0 +1,48 @@
+"""Records as those who ask for them see them: with their place in the chain, once they have one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from accord.operations.audit.record import Record
+from accord.store.store import Row
+
+COLUMNS: Final = ", ".join(
+    (
+        *(f"r.{name}" for name in Record.__struct_fields__),
+        *("r.mac", "s.sequence", "s.previous_hash", "s.hash"),
+    )
+)
+
+
+class AuditEvent(Struct, frozen=True, kw_only=True):
+    """Who did what. `sequence`, `previous_hash` and `hash` are there once it is sealed, a second
+    later at most."""
+
+    sequence: int | None
+    id: str
+    time: str
+    actor: str
+    actor_id: str
+    via: str
+    face: str
+    token_id: str
+    client: str
+    address: str
+    operation: str
+    target: str
+    change_id: str
+    before_hash: str
+    after_hash: str
+    outcome: str
+    error: str
+    correlation_id: str
+    mac: str
+    previous_hash: str | None
+    hash: str | None
+
+
+def event_of(row: Row) -> AuditEvent:
+    return AuditEvent(**{name: row[name] for name in AuditEvent.__struct_fields__})

@@ -1,0 +1,118 @@
+"""What administrators can ask of the audit trail."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
+
+from accord.operations.audit.events import COLUMNS, AuditEvent, event_of
+from accord.operations.audit.record import Result
+from accord.operations.audit.trail import AuditTrail
+from accord.operations.audit.verify import Report
+from accord.operations.operation import Rest
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Work
+
+operations = Registry()
+
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=255)]
+Time: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z)?$",
+        description="A day or a time in UTC: 2026-11-15, 2026-11-15T09:30:00Z.",
+    ),
+]
+
+FILTERS: Final = {
+    "actor": "(r.actor = ${0} OR r.actor_id = ${0})",
+    "operation": "r.operation = ${0}",
+    "outcome": "r.outcome = ${0}",
+    "target": "(', ' || r.target || ', ') LIKE '%, ' || ${0} || ', %' ESCAPE '\\'",
+    "since": "r.time >= ${0}",
+    "until": "r.time < ${0}",
+}
+COUNT: Final = "SELECT count(*) AS total FROM audit_records r WHERE {where}"
+LIST: Final = f"""
+SELECT {COLUMNS}
+FROM audit_records r
+LEFT JOIN audit_seals s ON s.record_id = r.id
+WHERE {{where}}
+ORDER BY r.time DESC, r.id DESC
+LIMIT {{limit}}
+"""
+
+
+@operations.read(right="admin", rest=Rest("GET", "/audit-events"), tool=False, tag="audit", cost=5)
+async def list_audit_events(
+    work: Work,
+    *,
+    actor: Name | None = None,
+    operation: Name | None = None,
+    outcome: Result | None = None,
+    target: Name | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    limit: Limit = 20,
+    cursor: Cursor | None = None,
+) -> Page[AuditEvent]:
+    """Who did what, newest first. `actor` is a username or a user id, `target` a reference id,
+    `since` is included and `until` is not."""
+    given = {
+        "actor": actor,
+        "operation": operation,
+        "outcome": outcome,
+        "target": None if target is None else _literally(target),
+        "since": None if since is None else _time(since),
+        "until": None if until is None else _time(until),
+    }
+    values: list[Any] = []
+    where = ["1 = 1"]
+    for name, value in given.items():
+        if value is not None:
+            values.append(value)
+            where.append(FILTERS[name].format(len(values)))
+    [counted] = await work.db.fetch(COUNT.format(where=" AND ".join(where)), *values)
+    if cursor is not None:
+        time, id = keys_of(cursor, tuple[str, str])
+        place = len(values)
+        values += (time, id)
+        where.append(f"(r.time, r.id) < (${place + 1}, ${place + 2})")
+    sql = LIST.format(where=" AND ".join(where), limit=f"${len(values) + 1}")
+    rows = await work.db.fetch(sql, *values, limit + 1)
+    return page_of(
+        [event_of(row) for row in rows],
+        limit=limit,
+        total=counted["total"],
+        key=lambda event: (event.time, event.id),
+    )
+
+
+@operations.read(
+    right="admin",
+    rest=Rest("GET", "/audit-events/verification"),
+    tool=False,
+    tag="audit",
+    cost=50,
+    snapshot=True,
+)
+async def verify_audit_trail(work: Work) -> Report:
+    """Whether the audit trail is as it was written; what is not is in `findings`."""
+    return await work.service(AuditTrail).verify(work.db)
+
+
+def _literally(text: str) -> str:
+    for special in ("\\", "%", "_"):
+        text = text.replace(special, f"\\{special}")
+    return text
+
+
+def _time(text: str) -> str:
+    """A time as it is stored: with microseconds, so that it sorts."""
+    if "T" not in text:
+        return text
+    head, _, fraction = text.removesuffix("Z").partition(".")
+    seconds = head if head.count(":") == 2 else f"{head}:00"
+    return f"{seconds}.{fraction:0<6}Z"

@@ -1,0 +1,114 @@
+"""Seals records: numbers them and chains them, inside of a transaction in the lane `audit`, which
+one process at a time has.
+
+The head that the database holds is believed only as far as its HMAC and what this process knows
+go. Where it was turned back, sealing goes on behind what is known, and leaves the gap for all to
+see; where it is gone and nothing is known, nothing is sealed, since a new head would hide that.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from accord.operations.audit.chain import BEGINNING, Chain, Head, Seal
+from accord.store.store import Engine, Transaction
+
+HEAD: Final = "audit_head"
+"""The name of the head among the settings."""
+MAX_SEALED: Final = 1000
+"""Records that are sealed in one transaction."""
+
+READ_HEAD: Final = "SELECT value FROM settings WHERE name = 'audit_head'"
+WRITE_HEAD: Final = """
+INSERT INTO settings (name, value) VALUES ('audit_head', $1)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
+LAST: Final = "SELECT sequence FROM audit_seals ORDER BY sequence DESC LIMIT 1"
+PENDING: Final = """
+SELECT r.id, r.mac
+FROM audit_pending p
+JOIN audit_records r ON r.id = p.record_id
+LEFT JOIN audit_seals s ON s.record_id = p.record_id
+WHERE s.record_id IS NULL
+ORDER BY r.time, r.id
+LIMIT $1
+"""
+SETTLE: Final = """
+DELETE FROM audit_pending
+WHERE record_id IN (SELECT record_id FROM audit_seals WHERE sequence > $1)
+"""
+INSERT: Final[dict[Engine, str]] = {
+    "sqlite": """
+INSERT INTO audit_seals (sequence, record_id, previous_hash, hash)
+SELECT value ->> 'sequence', value ->> 'record_id', value ->> 'previous_hash', value ->> 'hash'
+FROM json_each($1)
+""",
+    "postgresql": """
+INSERT INTO audit_seals
+SELECT * FROM json_populate_recordset(NULL::audit_seals, $1::json)
+""",
+}
+
+
+class Sealed(Struct, frozen=True):
+    """What came of it."""
+
+    head: Head | None
+    """None where it is not to be known."""
+    count: int = 0
+    problem: str = ""
+    """What somebody did to the trail."""
+
+
+async def seal(
+    transaction: Transaction, chain: Chain, engine: Engine, known: Head | None
+) -> Sealed:
+    """Seal what waits for it. `known` is the newest head that this process knows of."""
+    trusted = await _trusted(transaction, chain, known)
+    if trusted.head is None:
+        return trusted
+    rows = await transaction.fetch(PENDING, MAX_SEALED)
+    head, problem = trusted.head, trusted.problem
+    seals: list[Seal] = []
+    for row in rows:
+        made = chain.seal(head, row["id"], row["mac"])
+        seals.append(made)
+        head = Head(made.sequence, made.hash)
+    if seals:
+        await transaction.execute(INSERT[engine], msgspec.json.encode(seals).decode())
+        await transaction.execute(SETTLE, trusted.head.sequence)
+    if seals or problem or known is None:
+        await transaction.execute(WRITE_HEAD, chain.signed(head))
+    return Sealed(head, len(seals), problem)
+
+
+async def _trusted(transaction: Transaction, chain: Chain, known: Head | None) -> Sealed:
+    """The head to go on from."""
+    rows = await transaction.fetch(READ_HEAD)
+    stored = chain.head(rows[0]["value"]) if rows else None
+    last = await _last(transaction)
+    problem = ""
+    if stored is None:
+        if known is None and (rows or last):
+            return Sealed(None, problem="its head is gone or not genuine: nothing is sealed")
+        if known is not None:
+            problem = "its head is gone or not genuine"
+    elif known is not None and stored.sequence < known.sequence:
+        problem = f"its head was turned back from {known} to {stored}"
+    head = max((each for each in (stored, known, BEGINNING) if each), key=_sequence)
+    if last > head.sequence:
+        problem = problem or f"it has seals behind its head, {head.sequence}"
+        head = Head(last, head.hash)
+    return Sealed(head, problem=problem)
+
+
+def _sequence(head: Head) -> int:
+    return head.sequence
+
+
+async def _last(transaction: Transaction) -> int:
+    rows = await transaction.fetch(LAST)
+    return int(rows[0]["sequence"]) if rows else 0

@@ -1,0 +1,239 @@
+"""The audit trail of a running server.
+
+write   a record in the very transaction that it is about
+later   a record of what changed nothing: in memory for at most a second, then written with others
+        by one task, which also seals what waits for it
+
+Nothing is dropped: while `MAX_LATER` records cannot be written, calls that need another one are
+refused. What is in memory when the process is killed is lost, and only that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+from uuid import uuid4
+
+import msgspec
+
+from accord.operations.audit.chain import Chain, Head, storable
+from accord.operations.audit.head_file import read_head_file, write_head_file
+from accord.operations.audit.record import Record
+from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
+from accord.operations.audit.verify import Report, look
+from accord.operations.caller import Face
+from accord.operations.errors import UnavailableError
+from accord.operations.runner import utc_now
+from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
+from accord.store.store import Reading, Store, Transaction
+
+log = logging.getLogger("accord.audit")
+
+LANE: Final = "audit"
+FLUSH_SECONDS: Final = 1.0
+"""How late a record may be written."""
+MAX_LATER: Final = 20_000
+"""How many records may wait to be written."""
+BATCH: Final = 500
+"""How many are written in one transaction."""
+SEAL_SECONDS: Final = 30.0
+"""How long records of others, who wrote no head, may be without a seal."""
+LOG_SECONDS: Final = 10.0
+"""How often the head goes to the log, at most."""
+
+_COLUMNS: Final = (*Record.__struct_fields__, "mac")
+INSERT: Final = f"""
+INSERT INTO audit_records ({", ".join(_COLUMNS)})
+VALUES ({", ".join(f"${place}" for place in range(1, len(_COLUMNS) + 1))})
+"""
+INSERT_AGAIN: Final = f"{INSERT} ON CONFLICT (id) DO NOTHING"
+INSERT_MANY: Final = """
+INSERT INTO audit_records SELECT * FROM json_populate_recordset(NULL::audit_records, $1::json)
+ON CONFLICT (id) DO NOTHING
+"""
+
+
+class AuditTrail:
+    """Keeps records, and seals them; implements `Trail`. Use it as `async with`, or call `start`
+    and `close`."""
+
+    def __init__(self, store: Store, key: bytes, *, head_file: Path | None = None) -> None:
+        self._store = store
+        self._chain = Chain(key)
+        self._head_file = head_file
+        self._known: Head | None = None
+        self._later: list[Record] = []
+        self._hurry = asyncio.Event()
+        self._unsealed = False
+        self._turn = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        self._sealed_at = self._logged_at = 0.0
+
+    async def __aenter__(self) -> AuditTrail:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Seal what was left without a seal, and begin. Raises StoreError."""
+        if self._head_file is not None:
+            self._known = read_head_file(self._head_file, self._chain)
+        await self.flush()
+        self._tell()
+        self._task = asyncio.create_task(self._run(), name="accord audit trail")
+
+    async def close(self) -> None:
+        """Write and seal all that there is."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        try:
+            await self.flush()
+        except StoreError as error:
+            log.error("%d records of the audit trail are lost: %s", len(self._later), error)
+        self._tell()
+
+    async def write(self, transaction: Transaction, record: Record) -> None:
+        """Keep a record in the very transaction that it is about."""
+        record = storable(record)
+        values = msgspec.structs.astuple(record)
+        await transaction.execute(INSERT, *values, self._chain.mac(record))
+        self._unsealed = True
+
+    def later(self, record: Record) -> None:
+        """Keep a record within a second. Raises UnavailableError where too many wait already: what
+        cannot be put on record is not done."""
+        if len(self._later) >= MAX_LATER:
+            raise UnavailableError("the audit trail cannot be written at the moment")
+        self._later.append(record)
+        if len(self._later) >= BATCH:
+            self._hurry.set()
+
+    async def unauthenticated(
+        self,
+        *,
+        face: Face,
+        operation: str = "authenticate",
+        actor: str = "",
+        address: str = "",
+        client: str = "",
+        correlation_id: str = "",
+    ) -> None:
+        """Keep a record of somebody who is not known. `actor` is the name that they gave, if any;
+        never what they gave as a secret."""
+        self.later(
+            Record(
+                id=str(uuid4()),
+                time=utc_now(),
+                actor_id="",
+                actor=actor,
+                via="",
+                face=face,
+                client=client,
+                address=address,
+                operation=operation,
+                outcome="unauthenticated",
+                error="unauthenticated",
+                correlation_id=correlation_id,
+            )
+        )
+
+    async def flush(self) -> None:
+        """Write all that waits, and seal all that has no seal. Raises StoreError."""
+        async with self._turn:
+            while True:
+                batch = self._later[:BATCH]
+                sealed = await self._store_batch(batch)
+                del self._later[: len(batch)]
+                if len(self._later) == 0 and sealed.count < MAX_SEALED:
+                    break
+
+    async def verify(self, db: Reading) -> Report:
+        """Whether the trail is as it was written, for a read that is one snapshot."""
+        known = () if self._known is None else (self._known,)
+        return await look(db, self._chain, known)
+
+    async def _run(self) -> None:
+        was_unsealed = False
+        while True:
+            try:
+                await asyncio.wait_for(self._hurry.wait(), FLUSH_SECONDS)
+            except TimeoutError:
+                pass
+            self._hurry.clear()
+            # A record that was seen being written may be committed after the next look only.
+            is_unsealed, self._unsealed = self._unsealed, False
+            late = time.monotonic() - self._sealed_at > SEAL_SECONDS
+            if self._later or is_unsealed or was_unsealed or late:
+                await self._flush_or_wait()
+            was_unsealed = is_unsealed
+
+    async def _flush_or_wait(self) -> None:
+        try:
+            await self.flush()
+        except StoreError as error:
+            log.error("the audit trail cannot be written, %d wait: %s", len(self._later), error)
+            await asyncio.sleep(FLUSH_SECONDS)
+        if time.monotonic() - self._logged_at > LOG_SECONDS:
+            self._tell()
+
+    async def _store_batch(self, batch: list[Record]) -> Sealed:
+        try:
+            sealed = await self._store.transact(
+                lambda transaction: self._insert_and_seal(transaction, batch), lane=LANE
+            )
+        except StoreUnavailableError:
+            raise
+        except StoreError:
+            log.exception("the audit trail cannot be sealed")
+            await self._store.transact(
+                lambda transaction: self._insert(transaction, batch), lane=LANE
+            )
+            return Sealed(self._known)
+        self._sealed_at = time.monotonic()
+        self._learn(sealed)
+        return sealed
+
+    async def _insert_and_seal(self, transaction: Transaction, batch: Sequence[Record]) -> Sealed:
+        await self._insert(transaction, batch)
+        return await seal(transaction, self._chain, self._store.engine, self._known)
+
+    async def _insert(self, transaction: Transaction, batch: Sequence[Record]) -> None:
+        """Insert records, perhaps for the second time: a commit whose answer was lost is not
+        known to have been one."""
+        rows = [
+            {**msgspec.structs.asdict(record), "mac": self._chain.mac(record)}
+            for record in map(storable, batch)
+        ]
+        if self._store.engine == "postgresql" and rows:
+            await transaction.execute(INSERT_MANY, msgspec.json.encode(rows).decode())
+            return
+        for row in rows:
+            await transaction.execute(INSERT_AGAIN, *row.values())
+
+    def _learn(self, sealed: Sealed) -> None:
+        if sealed.problem:
+            log.critical("somebody changed the audit trail: %s", sealed.problem)
+        if sealed.head is None or sealed.head == self._known:
+            return
+        self._known = sealed.head
+        if self._head_file is not None:
+            write_head_file(self._head_file, self._chain, sealed.head)
+
+    def _tell(self) -> None:
+        self._logged_at = time.monotonic()
+        if self._known is not None:
+            log.info("the head of the audit trail is %s", self._known)

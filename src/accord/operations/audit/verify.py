@@ -1,0 +1,240 @@
+"""Tells whether the audit trail is as it was written.
+
+Whoever can write to the database, but has not the key, can make neither a record, nor a seal, nor
+a head. What is left to them is to change, move or remove, and all of that is found: in the chain,
+by its head, and by heads that were kept elsewhere (`anchors`), which also tell when the whole
+database was turned back to what it was once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.operations.audit.chain import BEGINNING, Chain, Head
+from accord.operations.audit.record import Record
+from accord.operations.audit.sealer import READ_HEAD
+from accord.store.errors import StoreError
+from accord.store.store import Reading, Row, Store
+
+PAGE: Final = 1000
+MAX_FINDINGS: Final = 1000
+"""How many are told; a trail that is worse is no better known by more."""
+SEAL_WITHIN: Final = timedelta(minutes=1)
+"""A record that has no seal by then was left without one."""
+
+SEALS: Final = """
+SELECT s.sequence, s.record_id, s.previous_hash, s.hash, r.*
+FROM audit_seals s
+LEFT JOIN audit_records r ON r.id = s.record_id
+WHERE s.sequence > $1
+ORDER BY s.sequence
+LIMIT $2
+"""
+UNSEALED: Final = """
+SELECT r.*, p.record_id
+FROM audit_records r
+LEFT JOIN audit_seals s ON s.record_id = r.id
+LEFT JOIN audit_pending p ON p.record_id = r.id
+WHERE s.record_id IS NULL AND (r.time > $1 OR (r.time = $1 AND r.id > $2))
+ORDER BY r.time, r.id
+LIMIT $3
+"""
+ORPHANS: Final = """
+SELECT p.record_id
+FROM audit_pending p
+LEFT JOIN audit_records r ON r.id = p.record_id
+WHERE r.id IS NULL
+ORDER BY p.record_id
+LIMIT $1
+"""
+
+COUNTS: Final = """
+SELECT (SELECT count(*) FROM audit_seals) AS seals, (SELECT count(*) FROM audit_records) AS records
+"""
+
+_BEFORE_ALL: Final = -(2**63)
+
+Fault: TypeAlias = Literal[
+    "edited",  # a record or a seal is not as it was written
+    "removed",  # a record or a seal is gone
+    "cut_off",  # the newest are gone
+    "forged",  # a record or a seal that Accord did not write
+    "head",  # the head is gone, not genuine, or not that of the chain
+    "unsealed",  # a record was left without a seal
+    "unreadable",  # the database itself refuses to give it
+]
+
+
+class Finding(Struct, frozen=True):
+    """Something that is not as it was written."""
+
+    fault: Fault
+    where: str
+    """A sequence number, several, or the id of a record."""
+    detail: str
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What came of it."""
+
+    sealed: int
+    """Records in the chain."""
+    pending: int
+    """Records that are about to be sealed."""
+    head: Head | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_intact(self) -> bool:
+        return not self.findings
+
+
+async def verify(store: Store, key: bytes, *, anchors: Iterable[Head] = ()) -> Report:
+    """Look at all of the trail. `anchors` are heads that were kept elsewhere. Raises StoreError
+    where the database cannot be read."""
+    return await store.read(lambda db: look(db, Chain(key), anchors), snapshot=True)
+
+
+async def look(db: Reading, chain: Chain, anchors: Iterable[Head]) -> Report:
+    """The same inside of a read, which must be one snapshot."""
+    oldest = (datetime.now(UTC) - SEAL_WITHIN).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return await _Look(db, chain, anchors, oldest).report()
+
+
+class _Look:
+    """One look at the trail."""
+
+    def __init__(self, db: Reading, chain: Chain, anchors: Iterable[Head], oldest: str) -> None:
+        self._db = db
+        self._chain = chain
+        self._anchors: dict[int, set[str]] = {}
+        for anchor in anchors:
+            self._anchors.setdefault(anchor.sequence, set()).add(anchor.hash)
+        self._oldest = oldest
+        self._findings: list[Finding] = []
+        self._end = BEGINNING
+        self._seals = self._sealed = self._unsealed = self._pending = 0
+
+    async def report(self) -> Report:
+        rows = await self._db.fetch(READ_HEAD)
+        head = self._chain.head(rows[0]["value"]) if rows else None
+        try:
+            await self._look_at_seals()
+            self._look_at_head(head, is_there=bool(rows))
+            await self._look_at_unsealed()
+            await self._look_for_hidden()
+        except StoreError as error:
+            self._found("unreadable", f"behind {self._end.sequence}", str(error))
+        return Report(
+            sealed=self._sealed, pending=self._pending, head=head, findings=tuple(self._findings)
+        )
+
+    async def _look_at_seals(self) -> None:
+        after: Any = _BEFORE_ALL
+        while len(self._findings) < MAX_FINDINGS:
+            rows = await self._db.fetch(SEALS, after, PAGE)
+            for row in rows:
+                self._look_at_seal(row)
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["sequence"]
+            if type(after) is not int:
+                return
+
+    def _look_at_seal(self, row: Row) -> None:
+        sequence = row["sequence"]
+        self._seals += 1
+        self._sealed += row["id"] is not None
+        if type(sequence) is not int or sequence <= 0:
+            self._found("forged", repr(sequence), "a seal has a number that none can have")
+            return
+        expected = self._end.sequence + 1
+        if sequence > expected:
+            self._found("removed", _span(expected, sequence - 1), "seals are gone")
+        elif row["previous_hash"] != self._end.hash:
+            self._found("edited", str(sequence), "does not follow from the seal before it")
+        self._look_at_hash(row, sequence)
+        for known in self._anchors.pop(sequence, ()):
+            if known != row["hash"]:
+                self._found("edited", str(sequence), "is not the head that was kept elsewhere")
+        self._end = Head(sequence, row["hash"])
+
+    def _look_at_hash(self, row: Row, sequence: int) -> None:
+        if row["id"] is None:
+            self._found("removed", str(sequence), f"its record {row['record_id']} is gone")
+            return
+        if not self._chain.is_genuine(_record(row), row["mac"]):
+            self._found("edited", str(sequence), f"record {row['id']} is not as it was written")
+        if not self._is_sealed(row, sequence):
+            self._found("edited", str(sequence), "its seal is not as it was written")
+
+    def _is_sealed(self, row: Row, sequence: int) -> bool:
+        record_id, mac, previous = row["record_id"], row["mac"], row["previous_hash"]
+        if not all(type(each) is str for each in (record_id, mac, previous)):
+            return False
+        expected: str = self._chain.seal_at(sequence, record_id, mac, previous).hash
+        return bool(expected == row["hash"])
+
+    def _look_at_head(self, head: Head | None, *, is_there: bool) -> None:
+        if head is None:
+            detail = "is not genuine" if is_there else "is gone"
+            self._found("head", "head", f"the head of the trail {detail}")
+        elif head.sequence > self._end.sequence:
+            where = _span(self._end.sequence + 1, head.sequence)
+            self._found("cut_off", where, "the newest seals are gone")
+        elif head != self._end:
+            self._found(
+                "head", str(self._end.sequence), f"the trail goes on behind its head {head}"
+            )
+        for sequence in sorted(self._anchors):
+            if sequence > self._end.sequence:
+                where = _span(self._end.sequence + 1, sequence)
+                self._found("cut_off", where, "a head that was kept elsewhere is newer")
+
+    async def _look_at_unsealed(self) -> None:
+        after = ("", "")
+        while len(self._findings) < MAX_FINDINGS:
+            rows = await self._db.fetch(UNSEALED, *after, PAGE)
+            for row in rows:
+                self._look_at_unsealed_record(row)
+            if len(rows) < PAGE:
+                break
+            after = (rows[-1]["time"], rows[-1]["id"])
+        for row in await self._db.fetch(ORPHANS, MAX_FINDINGS):
+            self._found("removed", row["record_id"], "a record is gone that had no seal yet")
+
+    async def _look_for_hidden(self) -> None:
+        """Rows with keys that compare with nothing, which SQLite keeps, come up in no page."""
+        [row] = await self._db.fetch(COUNTS)
+        hidden = (row["seals"] - self._seals, row["records"] - self._sealed - self._unsealed)
+        if any(hidden) and not self._findings:
+            self._found(
+                "forged", "unknown", f"{hidden[0]} seals and {hidden[1]} records are hidden"
+            )
+
+    def _look_at_unsealed_record(self, row: Row) -> None:
+        self._unsealed += 1
+        if not self._chain.is_genuine(_record(row), row["mac"]):
+            self._found("forged", str(row["id"]), "a record was not written by Accord")
+        elif row["record_id"] is None:
+            self._found("unsealed", row["id"], "a record was kept from being sealed")
+        elif row["time"] < self._oldest:
+            self._found("unsealed", row["id"], f"a record of {row['time']} has no seal")
+        else:
+            self._pending += 1
+
+    def _found(self, fault: Fault, where: str, detail: str) -> None:
+        if len(self._findings) < MAX_FINDINGS:
+            self._findings.append(Finding(fault, where, detail))
+
+
+def _record(row: Row) -> Record:
+    return Record(**{name: row[name] for name in Record.__struct_fields__})
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"

@@ -1,0 +1,226 @@
+"""The trail of a running server, on both engines."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from accord.operations.audit import trail as trail_module
+from accord.operations.audit.chain import Chain, Head
+from accord.operations.audit.trail import AuditTrail
+from accord.operations.audit.verify import Report, verify
+from accord.operations.errors import UnavailableError
+from accord.store import Store, StoreError, Transaction, open_store
+from tests.operations.audit.trails import KEY, migrated, record
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[Store]:
+    async with migrated(url) as found:
+        yield found
+
+
+async def head_of(store: Store) -> Head:
+    [row] = await store.fetch("SELECT value FROM settings WHERE name = 'audit_head'")
+    head = Chain(KEY).head(row["value"])
+    assert head is not None
+    return head
+
+
+@pytest.mark.req("H-17")
+async def test_what_was_written_is_sealed_in_order_and_found_intact(store: Store) -> None:
+    first, second, third = record(), record(actor=""), record(outcome="denied", error="x")
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(first)
+        trail.later(second)
+
+        async def write(transaction: Transaction) -> None:
+            await trail.write(transaction, third)
+
+        await store.transact(write)
+    rows = await store.fetch("SELECT sequence, record_id FROM audit_seals ORDER BY sequence")
+    assert [tuple(row) for row in rows] == [(1, first.id), (2, second.id), (3, third.id)]
+    head = await head_of(store)
+    assert head.sequence == 3
+    assert await verify(store, KEY, anchors=[head]) == Report(
+        sealed=3, pending=0, head=head, findings=()
+    )
+
+
+async def test_an_empty_trail_has_a_head(store: Store) -> None:
+    async with AuditTrail(store, KEY):
+        pass
+    assert await verify(store, KEY) == Report(sealed=0, pending=0, head=Head(0, ""), findings=())
+
+
+@pytest.mark.req("H-17")
+@pytest.mark.parametrize("table", ["audit_records", "audit_seals"])
+async def test_the_database_refuses_to_change_or_remove(store: Store, table: str) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record())
+    key = {"audit_records": "id", "audit_seals": "hash"}[table]
+    for sql in (f"UPDATE {table} SET {key} = 'x'", f"DELETE FROM {table}"):
+        with pytest.raises(StoreError, match="the audit trail is append-only"):
+            await store.execute(sql)
+
+
+async def test_a_record_of_what_is_taken_back_is_taken_back_with_it(store: Store) -> None:
+    async with AuditTrail(store, KEY) as trail:
+
+        async def fail(transaction: Transaction) -> None:
+            await trail.write(transaction, record())
+            raise LookupError
+
+        with pytest.raises(LookupError):
+            await store.transact(fail)
+    assert await store.fetch("SELECT id FROM audit_records") == []
+    assert (await verify(store, KEY)).is_intact
+
+
+async def test_records_are_written_within_a_second_without_being_asked_for(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trail_module, "FLUSH_SECONDS", 0.01)
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record())
+        async with asyncio.timeout(30):
+            while not await store.fetch("SELECT sequence FROM audit_seals"):
+                await asyncio.sleep(0.01)
+
+
+async def test_failed_authentication_is_on_record(store: Store) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        await trail.unauthenticated(face="rest", actor="eve", address="192.0.2.7")
+    [row] = await store.fetch("SELECT actor, address, operation, outcome FROM audit_records")
+    assert tuple(row) == ("eve", "192.0.2.7", "authenticate", "unauthenticated")
+
+
+async def test_calls_are_refused_rather_than_left_off_the_record(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trail_module, "MAX_LATER", 3)
+    async with AuditTrail(store, KEY) as trail:
+        for _ in range(3):
+            trail.later(record())
+        with pytest.raises(UnavailableError, match="the audit trail cannot be written"):
+            trail.later(record())
+    assert len(await store.fetch("SELECT id FROM audit_records")) == 3
+
+
+async def test_many_records_are_written_in_several_transactions(store: Store) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        for _ in range(2300):
+            trail.later(record())
+    report = await verify(store, KEY)
+    assert (report.sealed, report.findings) == (2300, ())
+
+
+async def test_what_no_database_takes_is_replaced_or_cut(store: Store) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record(client="a\0b", actor="\ud800", target="x" * 5000))
+    [row] = await store.fetch("SELECT client, actor, target FROM audit_records")
+    assert tuple(row) == ("a\ufffdb", "?", "x" * 1000)
+    assert (await verify(store, KEY)).is_intact
+
+
+async def test_what_another_left_unsealed_is_sealed_at_the_start(store: Store) -> None:
+    killed = AuditTrail(store, KEY)
+
+    async def write(transaction: Transaction) -> None:
+        await killed.write(transaction, record())
+
+    await store.transact(write)
+    report = await verify(store, KEY)
+    assert report.pending == 1
+    async with AuditTrail(store, KEY):
+        assert (await verify(store, KEY)).sealed == 1
+
+
+async def test_several_processes_make_one_chain(url: str, store: Store) -> None:
+    async with (
+        open_store(url) as other,
+        AuditTrail(store, KEY) as here,
+        AuditTrail(other, KEY) as there,
+    ):
+        for _ in range(20):
+            for trail in (here, there):
+                trail.later(record())
+            await asyncio.gather(here.flush(), there.flush())
+    report = await verify(store, KEY)
+    assert (report.sealed, report.findings) == (40, ())
+
+
+async def test_the_head_goes_to_the_log_and_into_a_file(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "accord.audit")
+    file = tmp_path / "audit-head"
+    async with AuditTrail(store, KEY, head_file=file) as trail:
+        trail.later(record())
+    head = await head_of(store)
+    assert caplog.messages[-1] == f"the head of the audit trail is {head}"
+    assert Chain(KEY).head(file.read_bytes()) == head
+    assert file.stat().st_mode & 0o077 == 0
+
+
+# When somebody changes the trail while the server runs
+
+
+async def test_a_head_that_was_turned_back_leaves_a_gap(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record())
+        await trail.flush()
+        [old] = await store.fetch("SELECT value FROM settings WHERE name = 'audit_head'")
+        trail.later(record())
+        await trail.flush()
+        await store.execute(
+            "UPDATE settings SET value = $1 WHERE name = 'audit_head'", old["value"]
+        )
+        trail.later(record())
+    assert "somebody changed the audit trail: its head was turned back" in caplog.text
+    assert (await head_of(store)).sequence == 3
+
+
+async def test_the_head_in_the_file_is_believed_after_a_restart(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "audit-head"
+    async with AuditTrail(store, KEY, head_file=file) as trail:
+        trail.later(record())
+    await store.execute("DELETE FROM settings WHERE name = 'audit_head'")
+    async with AuditTrail(store, KEY, head_file=file) as trail:
+        trail.later(record())
+    assert "its head is gone or not genuine" in caplog.text
+    assert (await verify(store, KEY)).is_intact
+    file.write_text("nonsense")
+    async with AuditTrail(store, KEY, head_file=file):
+        assert "holds no genuine head" in caplog.text
+
+
+async def test_nothing_is_sealed_when_the_head_is_gone_and_nothing_is_known(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record())
+    await store.execute("DELETE FROM settings WHERE name = 'audit_head'")
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record())
+    assert "nothing is sealed" in caplog.text
+    report = await verify(store, KEY)
+    assert [finding.fault for finding in report.findings] == ["head"]
+    assert (report.sealed, report.pending) == (1, 1)
+
+
+async def test_seals_that_somebody_put_in_the_way_do_not_stop_sealing(store: Store) -> None:
+    async with AuditTrail(store, KEY) as trail:
+        await store.execute("INSERT INTO audit_seals VALUES (1, 'none', '', 'x')")
+        trail.later(record())
+    report = await verify(store, KEY)
+    assert {finding.fault for finding in report.findings} >= {"removed", "edited"}
+    assert (await head_of(store)).sequence == 2
