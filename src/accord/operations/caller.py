@@ -29,6 +29,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     """The program that acts for them, as it calls itself."""
     address: str = ""
     correlation_id: str = ""
+    expires_at: str = ""
+    """When the token or the login session ends."""
 
     @property
     def is_administrator(self) -> bool:
@@ -63,6 +65,8 @@ class Caller(Struct, frozen=True, kw_only=True):
             raise ForbiddenError(f"{what} belongs to somebody else")
 
 
+LOCAL: Final = Caller(user_id="", username="local", role="Administrator", via="local", face="cli")
+"""Whoever may read the data directory, on the machine itself: they have everything anyway."""
 SYSTEM: Final = Caller(
     user_id="", username="accord", role="Administrator", via="system", face="system"
 )

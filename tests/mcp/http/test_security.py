@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.limits import Limits
 from accord.mcp import Context, Server
 from accord.mcp.server.auth.authenticator import Authenticator, Refusal
@@ -44,7 +45,7 @@ class Tokens(Authenticator):
         self._slow = slow
 
     def authenticate(
-        self, request: WebRequest
+        self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
         who = self._who(request.fields.get("authorization", ""))
         return self._later(who) if self._slow else who

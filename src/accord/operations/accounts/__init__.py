@@ -1,1 +1,17 @@
-"""Who calls: people, their tokens and their login sessions."""
+"""Who calls: people, their tokens and their login sessions.
+
+server_key     what everything secret is derived from
+token_text     what tokens look like, and which texts cannot be one
+passwords      Argon2id, in threads of its own
+names          what people may be called
+credentials    what a request presents: a bearer token or a cookie
+addresses      where a request comes from, also behind a proxy
+attempts       how fast somebody may guess passwords
+users, tokens, login_sessions
+               how each of them is kept
+last_used      when tokens and sessions were used last, written in batches
+first_run      the administrator of a new installation
+accounts       `Accounts`: tells who calls, lets people sign in and out
+authenticator  the same for MCP
+operations     what can be done with accounts, on every face
+"""

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp.server.principal import Principal
 from accord.transports.http.replies import Reply
 from accord.transports.web.app import WebRequest
@@ -35,9 +36,10 @@ class Authenticator(Protocol):
         return None
 
     def authenticate(
-        self, request: WebRequest
+        self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | None | Awaitable[Principal | Refusal | None]:
-        """On whose behalf a request is made; None for nobody in particular."""
+        """On whose behalf a request is made; None for nobody in particular. `channel` is what is
+        known of the other end, where there is a connection already."""
 
     def forbidden(self, scopes: Sequence[str]) -> bytes:
         """Header lines of a 403 for somebody who lacks one of `scopes`."""

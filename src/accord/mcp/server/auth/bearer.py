@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.mcp.protocol.codes import failure
@@ -61,13 +62,13 @@ class BearerAuth(Authenticator):
         return None if isinstance(found, Credentials) else self._refuse(found, request)
 
     def authenticate(
-        self, request: WebRequest
+        self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
         found = credentials_in(request)
         if not isinstance(found, Credentials):
             return self._refuse(found, request)
         try:
-            principal = self._verifier.verify(found.token)
+            principal = self._verify(found.token, request, channel)
         except UnavailableError as error:
             return _unavailable(error)
         if isawaitable(principal):
@@ -83,6 +84,11 @@ class BearerAuth(Authenticator):
         )
 
     # What becomes of a token
+
+    def _verify(
+        self, token: str, request: WebRequest, channel: ChannelInfo | None
+    ) -> Principal | None | Awaitable[Principal | None]:
+        return self._verifier.verify(token)
 
     async def _later(
         self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest

@@ -264,7 +264,7 @@ class McpEndpoint:
     def _authenticate(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
         assert self._auth is not None
         self.then(
-            self._auth.authenticate(judged.request),
+            self._auth.authenticate(judged.request, exchange.channel),
             lambda who: self._let_in(who, judged, body, exchange),
             exchange,
         )

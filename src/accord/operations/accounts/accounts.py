@@ -1,0 +1,357 @@
+"""`Accounts`: tells who calls, and lets people sign in and out.
+
+A token is looked up at every request, by one read of an index: who revokes one, deactivates its
+owner or takes a role away has done so for the very next request, in every process. Whatever is
+wrong with credentials, the answer is the same; the audit trail has the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import uuid4
+
+from accord.operations.accounts import first_run, login_sessions, tokens, users
+from accord.operations.accounts.attempts import Attempts
+from accord.operations.accounts.credentials import Credentials
+from accord.operations.accounts.entities import FirstRun, SignedIn, User
+from accord.operations.accounts.last_used import LastUsed
+from accord.operations.accounts.names import name_key
+from accord.operations.accounts.passwords import Passwords, random_password
+from accord.operations.accounts.server_key import ServerKey
+from accord.operations.accounts.token_text import kind_of, make_token
+from accord.operations.audit.record import Record, Trail
+from accord.operations.caller import SYSTEM, Caller, Face, Via
+from accord.operations.errors import (
+    KINDS,
+    ForbiddenError,
+    RateLimitedError,
+    ServiceError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from accord.operations.runner import LANE, utc_now
+from accord.store.errors import UnavailableError as StoreUnavailableError
+from accord.store.store import Row, Store, Transaction
+
+MAX_PASSWORD: Final = 256
+MAX_CLIENT: Final = 200
+MAX_SLOWED: Final = 200
+"""How many attempts to sign in may be made to wait at once."""
+
+
+class SignInError(ServiceError):
+    """Nobody has this name and this password; which of the two is wrong is not said."""
+
+    kind = KINDS["unauthenticated"]
+
+    def __init__(self) -> None:
+        super().__init__("the username or the password is wrong")
+
+
+class Accounts:
+    """The accounts of one installation. Close it at the end, so that nothing noted is lost."""
+
+    def __init__(
+        self,
+        store: Store,
+        key: ServerKey,
+        *,
+        trail: Trail | None = None,
+        now: Callable[[], str] = utc_now,
+        new_id: Callable[[], str] = lambda: str(uuid4()),
+    ) -> None:
+        self.passwords = Passwords()
+        self.token_key = key.derive("tokens")
+        """By which tokens are hashed."""
+        self._session_key = key.derive("login sessions")
+        self._csrf_key = key.derive("csrf")
+        self._store = store
+        self._trail = trail
+        self._now = now
+        self._new_id = new_id
+        self._attempts = Attempts()
+        self._slowed = 0
+        self._tokens_used = LastUsed(store, tokens.USED, lane=LANE, now=now)
+        self._sessions_seen = LastUsed(store, login_sessions.SEEN, lane=LANE, now=now)
+
+    async def close(self) -> None:
+        """Write what was noted, and let go of threads."""
+        await self.flush()
+        self.passwords.close()
+
+    async def flush(self) -> None:
+        """Write when tokens and sessions were used last."""
+        await self._tokens_used.flush()
+        await self._sessions_seen.flush()
+
+    # Who calls
+
+    async def caller(
+        self,
+        credentials: Credentials,
+        *,
+        face: Face,
+        client: str = "",
+        address: str = "",
+        correlation_id: str = "",
+    ) -> Caller:
+        """Who sends a request with these credentials.
+
+        Raises UnauthenticatedError, always the same; ForbiddenError for a page's request without
+        its CSRF token; UnavailableError where the database cannot be asked.
+        """
+        token = credentials.token
+        kind = kind_of(token)
+        came: dict[str, Any] = {
+            "face": face,
+            "client": client[:MAX_CLIENT],
+            "address": address,
+            "correlation_id": correlation_id,
+        }
+        try:
+            if kind == "pat" and not credentials.by_cookie:
+                return await self._token_caller(token, came)
+            if kind == "ses":
+                return await self._session_caller(credentials, came)
+        except _Unknown as unknown:
+            self._failed("authenticate", unknown.reason, unknown.row, came)
+            raise UnauthenticatedError from None
+        except StoreUnavailableError as error:
+            raise UnavailableError("the database is not available at the moment") from error
+        if token:  # who presents nothing has not tried
+            self._failed("authenticate", "malformed", None, came)
+        raise UnauthenticatedError
+
+    async def _token_caller(self, token: str, came: dict[str, Any]) -> Caller:
+        row = await self._find(tokens.FIND, tokens.token_hash(token, self.token_key))
+        if row["revoked_at"] is not None:
+            raise _Unknown("revoked", row)
+        if row["expires_at"] <= self._now():
+            raise _Unknown("expired", row)
+        self._tokens_used.note(row["id"])
+        scopes = frozenset(tokens.scopes_in(row["scopes"]))
+        return _caller(row, "token", came, scopes=scopes, token_id=row["id"])
+
+    async def _session_caller(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
+        token = credentials.token
+        row = await self._find(login_sessions.FIND, tokens.token_hash(token, self._session_key))
+        now = self._now()
+        if row["expires_at"] <= now or row["seen_at"] <= login_sessions.idle_since(now):
+            raise _Unknown("expired", row)
+        if credentials.by_cookie and not credentials.safe:
+            expected = login_sessions.csrf_token(token, self._csrf_key)
+            if not hmac.compare_digest(expected.encode(), credentials.csrf.encode()):
+                self._failed("authenticate", "csrf", row, came)
+                raise ForbiddenError("the header X-CSRF-Token is missing or of another session")
+        self._sessions_seen.note(row["hash"])
+        return _caller(row, "session", came)
+
+    async def _find(self, statement: str, hashed: str) -> Row:
+        rows = await self._store.fetch(statement, hashed)
+        if not rows or not hmac.compare_digest(rows[0]["hash"], hashed):
+            raise _Unknown("unknown", None)
+        if not rows[0]["active"]:
+            raise _Unknown("inactive", rows[0])
+        return rows[0]
+
+    # Signing in and out
+
+    async def sign_in(
+        self,
+        username: str,
+        password: str,
+        *,
+        face: Face = "rest",
+        client: str = "",
+        address: str = "",
+        correlation_id: str = "",
+        previous: Credentials | None = None,
+    ) -> SignedIn:
+        """Begin a session, with a new token; the `previous` one of the same browser ends.
+
+        Raises SignInError, RateLimitedError after several wrong passwords, UnavailableError.
+        """
+        came: dict[str, Any] = {
+            "face": face,
+            "client": client[:MAX_CLIENT],
+            "address": address,
+            "correlation_id": correlation_id,
+        }
+        name = name_key(username)[:64]
+        await self._pace(name, address, came)
+        try:
+            row = await self._verified(username, password)
+            if row is None:
+                self._failed("sign_in", "wrong_password", None, came, target=name)
+                raise SignInError
+            signed_in = await self._begin(row, password, came, previous)
+        except StoreUnavailableError as error:
+            raise UnavailableError("the database is not available at the moment") from error
+        self._attempts.succeeded(name, address)
+        return signed_in
+
+    async def sign_out(self, credentials: Credentials, caller: Caller) -> None:
+        """End the session that these credentials belong to, if there is one."""
+        if kind_of(credentials.token) != "ses":
+            return
+        hashed = tokens.token_hash(credentials.token, self._session_key)
+
+        async def work(transaction: Transaction) -> None:
+            if await transaction.execute(login_sessions.END, hashed) and self._trail is not None:
+                await self._trail.write(transaction, self._record("sign_out", caller))
+
+        await self._store.transact(work, lane=LANE)
+
+    def csrf_token(self, credentials: Credentials) -> str:
+        """What pages of a session repeat, for those that did not keep it."""
+        return login_sessions.csrf_token(credentials.token, self._csrf_key)
+
+    async def _pace(self, name: str, address: str, came: dict[str, Any]) -> None:
+        loop = asyncio.get_running_loop()
+        pace = self._attempts.begin(name, address, loop.time())
+        if pace.wait > 0:
+            self._failed("sign_in", "rate_limited", None, came, target=name)
+            raise RateLimitedError(pace.wait)
+        if pace.delay > 0:
+            if self._slowed >= MAX_SLOWED:
+                raise RateLimitedError(pace.delay)
+            self._slowed += 1
+            try:
+                await asyncio.sleep(pace.delay)
+            finally:
+                self._slowed -= 1
+
+    async def _verified(self, username: str, password: str) -> Row | None:
+        """Whose name and password these are; takes as long where they are nobody's."""
+        row = await self._store.read(lambda db: users.find_row(db, username))
+        hashed = "" if row is None or len(password) > MAX_PASSWORD else row["password_hash"]
+        right = await self.passwords.verify(password[:MAX_PASSWORD], hashed)
+        return row if right and row is not None and row["active"] else None
+
+    async def _begin(
+        self, row: Row, password: str, came: dict[str, Any], previous: Credentials | None
+    ) -> SignedIn:
+        token = make_token("ses")
+        now = self._now()
+        hashed = row["password_hash"]
+        caller = Caller(
+            user_id=row["id"], username=row["username"], role=row["role"], via="session", **came
+        )
+        better = await self.passwords.hash(password) if self.passwords.is_outdated(hashed) else None
+
+        async def work(transaction: Transaction) -> tuple[User, str] | None:
+            [user] = await transaction.fetch(users.BY_ID, row["id"])
+            if not user["active"] or user["password_hash"] != hashed:
+                return None  # it was changed while the password was verified
+            if better is not None:
+                await transaction.execute(users.REHASH, row["id"], hashed, better)
+            if previous is not None and previous.token:
+                old = tokens.token_hash(previous.token, self._session_key)
+                await transaction.execute(login_sessions.END, old)
+            ends = await login_sessions.insert(
+                transaction,
+                hashed=tokens.token_hash(token, self._session_key),
+                user_id=row["id"],
+                client=came["client"],
+                address=came["address"],
+                now=now,
+            )
+            if self._trail is not None:
+                await self._trail.write(transaction, self._record("sign_in", caller))
+            return users.user_of(user), ends
+
+        begun = await self._store.transact(work, lane=LANE)
+        if begun is None:
+            raise SignInError
+        user, ends = begun
+        csrf = login_sessions.csrf_token(token, self._csrf_key)
+        return SignedIn(token=token, csrf_token=csrf, expires_at=ends, user=user)
+
+    # The first run
+
+    async def first_run(self) -> FirstRun | None:
+        """Make the administrator of a new installation, with a password and a token that nobody
+        else knows; None where there was one before."""
+        if not await self._store.read(first_run.is_needed):
+            return None
+        password = random_password()
+        hashed = await self.passwords.hash(password)
+
+        async def work(transaction: Transaction) -> FirstRun | None:
+            if not await first_run.is_needed(transaction):
+                return None
+            made, user = await first_run.make_administrator(
+                transaction,
+                password=password,
+                hashed=hashed,
+                key=self.token_key,
+                new_id=self._new_id,
+                now=self._now(),
+            )
+            if self._trail is not None:
+                record = self._record("first_run", SYSTEM, target=user.username)
+                await self._trail.write(transaction, record)
+            return made
+
+        return await self._store.transact(work, lane=LANE)
+
+    # What is put on record
+
+    def _failed(
+        self, operation: str, reason: str, row: Row | None, came: dict[str, Any], target: str = ""
+    ) -> None:
+        if self._trail is None:
+            return
+        self._trail.later(
+            Record(
+                id=self._new_id(),
+                time=self._now(),
+                actor_id="" if row is None else row["user_id"],
+                actor="" if row is None else row["username"],
+                via="",
+                operation=operation,
+                target=target,
+                outcome="unauthenticated",
+                error=reason,
+                **came,
+            )
+        )
+
+    def _record(self, operation: str, caller: Caller, target: str = "") -> Record:
+        return Record(
+            id=self._new_id(),
+            time=self._now(),
+            actor_id=caller.user_id,
+            actor=caller.username,
+            via=caller.via,
+            face=caller.face,
+            client=caller.client,
+            address=caller.address,
+            operation=operation,
+            target=target,
+            correlation_id=caller.correlation_id,
+        )
+
+
+class _Unknown(Exception):  # noqa: N818 - a turn of the way, and told to nobody outside
+    """Credentials that are no good; `row` has whose they were, where that is known."""
+
+    def __init__(self, reason: str, row: Row | None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.row = row
+
+
+def _caller(row: Row, via: Via, came: dict[str, Any], **more: Any) -> Caller:
+    return Caller(
+        user_id=row["user_id"],
+        username=row["username"],
+        role=row["role"],
+        via=via,
+        expires_at=row["expires_at"],
+        **came,
+        **more,
+    )

@@ -1,0 +1,63 @@
+"""Where a request comes from, also behind proxies that are trusted. Pure.
+
+`X-Forwarded-For` can be written by anybody. It is believed as far as trusted proxies wrote it: from
+its end, up to the first address that is not one of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final
+
+MAX_HOPS: Final = 16
+
+
+class Addresses:
+    """The rules of one installation. Raises ValueError for what is no network."""
+
+    def __init__(self, trusted: Iterable[str] = ()) -> None:
+        self._trusted = [ip_network(each, strict=False) for each in trusted]
+
+    def client(self, peer: str, fields: Mapping[str, str]) -> str:
+        """The address of whoever sent a request: `peer` is the other end of the connection, with
+        its port or without; empty where that has none, as with a Unix socket."""
+        address = _parsed(peer)
+        if address is None:
+            return ""
+        if not self._is_trusted(address):
+            return str(address)
+        for hop in reversed(fields.get("x-forwarded-for", "").split(",")[-MAX_HOPS:]):
+            behind = _parsed(hop.strip())
+            if behind is None:
+                break
+            address = behind
+            if not self._is_trusted(address):
+                break
+        return str(address)
+
+    def is_secure(self, peer: str, scheme: str, fields: Mapping[str, str]) -> bool:
+        """Whether a request came by https, to us or to a proxy that is trusted."""
+        if scheme == "https":
+            return True
+        address = _parsed(peer)
+        if address is None or not self._is_trusted(address):
+            return False
+        return fields.get("x-forwarded-proto", "").strip().lower() == "https"
+
+    def _is_trusted(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in network for network in self._trusted)
+
+
+def _parsed(text: str) -> IPv4Address | IPv6Address | None:
+    """The address in `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address

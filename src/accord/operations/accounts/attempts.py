@@ -1,0 +1,90 @@
+"""How fast somebody may guess passwords. Pure: the time comes in as an argument.
+
+Five wrong passwords for one name from one address, and that address waits before it may try that
+name again, twice as long after each; so it is, later, for an address that tries many names. Wrong
+passwords for a name from everywhere only make every answer slow: whoever tries to keep somebody
+out by failing in their name delays them by a second or two and no more.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+FREE: Final = 5
+"""How many wrong passwords cost nothing, for one name from one address, or for one name."""
+FREE_OF_ADDRESS: Final = 20
+"""The same for one address and all names: many people may share it."""
+MAX_WAIT: Final = 60.0
+MAX_DELAY: Final = 2.0
+FORGET_SECONDS: Final = 900.0
+MAX_KEYS: Final = 10_000
+
+_Key: TypeAlias = tuple[str, str, str]
+
+
+class Pace(Struct, frozen=True):
+    """What an attempt has to put up with."""
+
+    wait: float = 0.0
+    """Refused; for so many seconds more."""
+    delay: float = 0.0
+    """Answered only after so many seconds."""
+
+
+class _Failures(Struct):
+    count: int
+    last: float
+
+
+class Attempts:
+    """Wrong passwords, of the last quarter of an hour."""
+
+    def __init__(self) -> None:
+        self._failures: OrderedDict[_Key, _Failures] = OrderedDict()
+
+    def begin(self, name: str, address: str, now: float) -> Pace:
+        """What an attempt has to put up with. One that may go on counts as failed until it
+        succeeds, so that many at once are counted as well."""
+        pair, of_name, of_address = self._keys(name, address)
+        wait = max(self._wait(pair, FREE, now), self._wait(of_address, FREE_OF_ADDRESS, now))
+        if wait > 0:
+            return Pace(wait=wait)
+        beyond = self._count(of_name, now) - FREE
+        for key in (pair, of_name, of_address):
+            self._add(key, now)
+        return Pace(delay=min(0.125 * 2.0 ** min(beyond, 10), MAX_DELAY) if beyond >= 0 else 0.0)
+
+    def succeeded(self, name: str, address: str) -> None:
+        """The password was right: that name from that address starts anew."""
+        pair, of_name, of_address = self._keys(name, address)
+        self._failures.pop(pair, None)
+        for key in (of_name, of_address):
+            failures = self._failures.get(key)
+            if failures is not None:
+                failures.count -= 1
+
+    def _keys(self, name: str, address: str) -> tuple[_Key, _Key, _Key]:
+        return ("both", name, address), ("name", name, ""), ("address", "", address)
+
+    def _count(self, key: _Key, now: float) -> int:
+        failures = self._failures.get(key)
+        if failures is None or now - failures.last > FORGET_SECONDS:
+            return 0
+        return failures.count
+
+    def _wait(self, key: _Key, free: int, now: float) -> float:
+        count = self._count(key, now)
+        if count < free:
+            return 0.0
+        pause = min(2.0 ** min(count - free, 10), MAX_WAIT)
+        return self._failures[key].last + pause - now
+
+    def _add(self, key: _Key, now: float) -> None:
+        count = self._count(key, now)
+        self._failures[key] = _Failures(count + 1, now)
+        self._failures.move_to_end(key)
+        if len(self._failures) > MAX_KEYS:
+            self._failures.popitem(last=False)

@@ -1,0 +1,84 @@
+"""`TokenAuthenticator`: who calls over MCP, by the same accounts as everywhere else.
+
+The principal of a request has its `Caller` among its claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from datetime import UTC, datetime
+from typing import Final
+from uuid import uuid4
+
+from accord.jsonrpc.channel import ChannelInfo
+from accord.mcp.server.auth.bearer import BearerAuth
+from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
+from accord.mcp.server.principal import Principal
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.credentials import bearer
+from accord.operations.caller import Caller
+from accord.operations.errors import UnauthenticatedError, UnavailableError
+from accord.transports.web.app import WebRequest
+
+CALLER: Final = "caller"
+"""The claim that says who calls."""
+
+
+def caller_of(principal: Principal) -> Caller:
+    """Who calls, as accounts know them."""
+    caller = principal.claims[CALLER]
+    assert isinstance(caller, Caller)
+    return caller
+
+
+class TokenAuthenticator(BearerAuth):
+    """Lets in whoever has a token, or the token of a login session."""
+
+    def __init__(self, accounts: Accounts, addresses: Addresses | None = None) -> None:
+        self._tokens = _Tokens(accounts, Addresses() if addresses is None else addresses)
+        super().__init__(self._tokens)
+
+    def _verify(
+        self, token: str, request: WebRequest, channel: ChannelInfo | None
+    ) -> Awaitable[Principal | None]:
+        return self._tokens.identify(token, request.fields, channel)
+
+
+class _Tokens:
+    """Tokens of accounts; implements `Verifier`."""
+
+    def __init__(self, accounts: Accounts, addresses: Addresses) -> None:
+        self._accounts = accounts
+        self._addresses = addresses
+
+    async def verify(self, token: str) -> Principal | None:
+        return await self.identify(token, {}, None)
+
+    async def identify(
+        self, token: str, fields: Mapping[str, str], channel: ChannelInfo | None
+    ) -> Principal | None:
+        try:
+            caller = await self._accounts.caller(
+                bearer(token),
+                face="mcp",
+                client=fields.get("user-agent", ""),
+                address=self._addresses.client("" if channel is None else channel.address, fields),
+                correlation_id=uuid4().hex,
+            )
+        except UnauthenticatedError:
+            return None
+        except UnavailableError as error:
+            raise UnverifiableError(str(error)) from error
+        return Principal(
+            subject=caller.user_id,
+            client_id=caller.token_id,
+            scopes=caller.scopes,
+            claims={CALLER: caller},
+            expires=_seconds(caller.expires_at),
+        )
+
+
+def _seconds(time: str) -> float:
+    """A time as it is stored, in seconds since 1970."""
+    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC).timestamp()

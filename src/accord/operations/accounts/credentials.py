@@ -1,0 +1,88 @@
+"""What a request presents to say who sends it: a bearer token, or the cookie of a page.
+
+Browsers send cookies by themselves, also with what other sites have them send. A request that
+changes something and comes with a cookie must therefore repeat, in a header that only our own
+pages can set, a token that belongs to the session (CSRF).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+COOKIE: Final = "accord_session"
+SECURE_COOKIE: Final = "__Host-accord_session"
+"""Over https: no other host, and nobody without https, can set a cookie of this name."""
+CSRF_HEADER: Final = "x-csrf-token"
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+MAX_TOKEN: Final = 256
+"""Longer texts are no tokens of ours, and are not looked at."""
+
+_BEARER: Final = re.compile(r"bearer +([!-~]+)", re.IGNORECASE)
+
+
+class Credentials(Struct, frozen=True, kw_only=True):
+    """What a request presents."""
+
+    bearer: str = ""
+    cookie: str = ""
+    """The session token in a cookie; looked at where there is no bearer token."""
+    csrf: str = ""
+    safe: bool = False
+    """Whether the request changes nothing, by its method."""
+
+    def __repr__(self) -> str:
+        presented = [name for name in ("bearer", "cookie", "csrf") if getattr(self, name)]
+        return f"Credentials({', '.join(presented)})"
+
+    @property
+    def token(self) -> str:
+        return self.bearer or self.cookie
+
+    @property
+    def by_cookie(self) -> bool:
+        return not self.bearer and bool(self.cookie)
+
+
+def credentials_in(method: str, fields: Mapping[str, str], *, secure: bool = False) -> Credentials:
+    """What a request presents in its header fields, whose names are in lower case. `secure` says
+    that it came by https, also to a proxy before us."""
+    authorization = fields.get("authorization", "")
+    bearer = _BEARER.fullmatch(authorization)
+    return Credentials(
+        # What is no bearer token must not let a cookie decide instead: it was meant to say who.
+        bearer=bearer[1][: MAX_TOKEN + 1] if bearer else authorization[:MAX_TOKEN],
+        cookie=_cookie(fields.get("cookie", ""), SECURE_COOKIE if secure else COOKIE),
+        csrf=fields.get(CSRF_HEADER, "")[:MAX_TOKEN],
+        safe=method in SAFE_METHODS,
+    )
+
+
+def bearer(token: str) -> Credentials:
+    """A bearer token by itself."""
+    return Credentials(bearer=token[: MAX_TOKEN + 1])
+
+
+def session_cookie(token: str, *, secure: bool, max_age: int) -> str:
+    """The value of `Set-Cookie` for whoever signed in."""
+    name = SECURE_COOKIE if secure else COOKIE
+    end = "; Secure" if secure else ""
+    return f"{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{end}"
+
+
+def expired_cookie(*, secure: bool) -> str:
+    """The value of `Set-Cookie` for whoever signed out."""
+    return session_cookie("", secure=secure, max_age=0)
+
+
+def _cookie(header: str, name: str) -> str:
+    """RFC 6265, section 4.2.1: pairs with `; ` between. The first of a name counts."""
+    for pair in header.split(";")[:100]:
+        key, equals, value = pair.strip(" \t").partition("=")
+        if equals and key == name:
+            return value.strip('"')[: MAX_TOKEN + 1]
+    return ""

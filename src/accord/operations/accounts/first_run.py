@@ -1,0 +1,52 @@
+"""The administrator of a new installation: made once, however many processes start at once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+from accord.operations.accounts import tokens, users
+from accord.operations.accounts.entities import FirstRun, User
+from accord.operations.rights import default_scopes
+from accord.operations.work import Database
+from accord.store.store import Transaction
+
+USERNAME: Final = "admin"
+TOKEN_NAME: Final = "first run"
+
+SETTING: Final = "first_run"
+DONE: Final = "SELECT value FROM settings WHERE name = $1"
+ADMINISTRATORS: Final = "SELECT id FROM users WHERE role = 'Administrator' LIMIT 1"
+FINISH: Final = "INSERT INTO settings (name, value) VALUES ($1, $2)"
+
+
+async def is_needed(db: Database) -> bool:
+    """Whether nobody was made yet who could make others."""
+    return not await db.fetch(DONE, SETTING) and not await db.fetch(ADMINISTRATORS)
+
+
+async def make_administrator(
+    db: Transaction, *, password: str, hashed: str, key: bytes, new_id: Callable[[], str], now: str
+) -> tuple[FirstRun, User]:
+    """The administrator, with a first token."""
+    username = USERNAME
+    while await users.find_row(db, username) is not None:  # made by hand, with another role
+        username = f"{USERNAME}-{secrets.token_hex(3)}"
+    user = await users.insert(
+        db, id=new_id(), username=username, email="", role="Administrator", hashed=hashed, now=now
+    )
+    token = await tokens.insert(
+        db,
+        id=new_id(),
+        user_id=user.id,
+        username=username,
+        name=TOKEN_NAME,
+        scopes=default_scopes("Administrator"),
+        days=tokens.DEFAULT_DAYS,
+        key=key,
+        now=now,
+    )
+    await db.execute(FINISH, SETTING, now)
+    assert isinstance(token.token, str)
+    return FirstRun(username=username, password=password, token=token.token), user

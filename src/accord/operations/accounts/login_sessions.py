@@ -1,0 +1,55 @@
+"""How login sessions are kept: by a keyed hash of each token, until left alone for too long."""
+
+from __future__ import annotations
+
+import hmac
+from hashlib import sha256
+from typing import Final
+
+from accord.operations.accounts.tokens import days_after
+from accord.store.store import Transaction
+
+FIND: Final = """
+SELECT s.hash, s.seen_at, s.expires_at, s.user_id, u.username, u.role, u.active
+FROM login_sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1
+"""
+INSERT: Final = """
+INSERT INTO login_sessions (hash, user_id, client, address, created_at, seen_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $5, $6)
+"""
+END: Final = "DELETE FROM login_sessions WHERE hash = $1"
+END_ALL: Final = "DELETE FROM login_sessions WHERE user_id = $1"
+END_OVER: Final = "DELETE FROM login_sessions WHERE expires_at <= $1 OR seen_at <= $2"
+END_OLDEST: Final = """
+DELETE FROM login_sessions WHERE user_id = $1 AND hash NOT IN (
+    SELECT hash FROM login_sessions WHERE user_id = $1 ORDER BY seen_at DESC, hash LIMIT $2
+)
+"""
+SEEN: Final = "UPDATE login_sessions SET seen_at = $2 WHERE hash = $1"
+
+IDLE_HOURS: Final = 12
+MAX_DAYS: Final = 30
+MAX_SECONDS: Final = MAX_DAYS * 24 * 60 * 60
+MAX_OF_USER: Final = 50
+"""How many sessions somebody may have; the one seen least lately makes room."""
+
+
+def csrf_token(token: str, key: bytes) -> str:
+    """What pages of a session repeat. It follows from the session, so that it needs no place."""
+    return hmac.digest(key, token.encode(), sha256).hex()[:32]
+
+
+def idle_since(now: str) -> str:
+    """Sessions seen last at this time or before are over."""
+    return days_after(now, -IDLE_HOURS / 24)
+
+
+async def insert(
+    db: Transaction, *, hashed: str, user_id: str, client: str, address: str, now: str
+) -> str:
+    """Begin a session; when it ends at the latest."""
+    ends = days_after(now, MAX_DAYS)
+    await db.execute(END_OVER, now, idle_since(now))
+    await db.execute(END_OLDEST, user_id, MAX_OF_USER - 1)
+    await db.execute(INSERT, hashed, user_id, client, address, now, ends)
+    return ends

@@ -1,0 +1,73 @@
+"""What people may be called, and what they may be reached by. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import Meta
+
+from accord.operations.errors import InvalidError
+from accord.operations.work import is_uuid
+
+Name: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=3,
+        max_length=50,
+        description="Letters of a-z, digits, '.', '_' and '-'; begins with a letter or digit.",
+    ),
+]
+Email: TypeAlias = Annotated[str, Meta(max_length=254)]
+Password: TypeAlias = Annotated[str, Meta(min_length=10, max_length=256)]
+Person: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=64, description="A username or the id of a user.")
+]
+Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+"""What a token is called by its owner."""
+
+# Letters of other scripts look like these, and so would somebody else's name.
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,49}", re.ASCII)
+_EMAIL: Final = re.compile(
+    r"[^@\s\x00-\x1f\x7f<>\"(),:;\\]{1,64}@[^@\s\x00-\x1f\x7f<>\"(),:;\\]{1,253}"
+)
+
+
+def name_key(username: str) -> str:
+    """By what names are told apart: letter case does not matter."""
+    return username.lower()
+
+
+def is_name(text: str) -> bool:
+    """Whether somebody could be called that."""
+    return _NAME.fullmatch(text) is not None and not is_uuid(text)
+
+
+def check_name(username: str) -> None:
+    """Raises InvalidError."""
+    if not is_name(username):
+        raise InvalidError(
+            "username",
+            "must be 3 to 50 letters of a-z, digits, '.', '_' and '-', beginning with a letter or "
+            "digit, and no UUID",
+        )
+
+
+def check_email(email: str) -> None:
+    """Nothing, or what looks like an address. Raises InvalidError."""
+    if email and _EMAIL.fullmatch(email) is None:
+        raise InvalidError("email", "must be an address such as ada@example.org, or empty")
+
+
+def check_password(password: str, username: str, field: str) -> None:
+    """Raises InvalidError for one that is guessed first; it is not repeated."""
+    if len(set(password)) < 4:
+        raise InvalidError(field, "must have at least 4 different characters")
+    if username and name_key(username) in password.lower() and len(password) < 2 * len(username):
+        raise InvalidError(field, "must not be made of the username")
+
+
+def check_label(name: str) -> None:
+    """Raises InvalidError."""
+    if not name.isprintable() or name != name.strip():
+        raise InvalidError("name", "must be printable, without blanks at its ends")

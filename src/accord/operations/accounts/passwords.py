@@ -1,0 +1,101 @@
+"""Passwords: Argon2id, in a few threads of its own.
+
+Each hash takes 19 MiB and tens of milliseconds on purpose. Only so many are computed at once and
+only so many wait, however many try to sign in, so that nobody exhausts the machine that way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Final
+
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import Argon2Error, InvalidHashError
+
+from accord.operations.errors import UnavailableError
+
+# RFC 9106, section 4, lets memory be traded for time; these are the figures of OWASP's password
+# storage cheat sheet.
+MEMORY_KIB: Final = 19 * 1024
+TIME_COST: Final = 2
+PARALLELISM: Final = 1
+SALT_BYTES: Final = 16
+HASH_BYTES: Final = 32
+
+THREADS: Final = 2
+MAX_WAITING: Final = 64
+
+_ALPHABET: Final = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+"""Without characters that are taken for others."""
+
+
+class Passwords:
+    """Hashes passwords and verifies them."""
+
+    def __init__(self) -> None:
+        self._hasher = PasswordHasher(
+            time_cost=TIME_COST,
+            memory_cost=MEMORY_KIB,
+            parallelism=PARALLELISM,
+            hash_len=HASH_BYTES,
+            salt_len=SALT_BYTES,
+            type=Type.ID,
+        )
+        self._threads: ThreadPoolExecutor | None = None
+        self._waiting = 0
+
+    async def hash(self, password: str) -> str:
+        """What is stored. Raises UnavailableError while too many wait."""
+        hashed: str = await self._run(partial(self._hasher.hash, password))
+        return hashed
+
+    async def verify(self, password: str, hashed: str) -> bool:
+        """Whether `hashed` is of this password; of nobody's (empty) it never is, and that takes
+        just as long. Raises UnavailableError while too many wait."""
+        verified: bool = await self._run(partial(self._verify, password, hashed or _of_nobody()))
+        return verified
+
+    def is_outdated(self, hashed: str) -> bool:
+        """Whether a hash was made with other figures than today's."""
+        return self._hasher.check_needs_rehash(hashed)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
+
+    def _verify(self, password: str, hashed: str) -> bool:
+        try:
+            return self._hasher.verify(hashed, password)
+        except (Argon2Error, InvalidHashError):
+            return False
+
+    async def _run(self, work: partial[Any]) -> Any:
+        if self._waiting >= MAX_WAITING:
+            raise UnavailableError("too many sign in at once: try again in a moment")
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS, "accord-passwords")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        finally:
+            self._waiting -= 1
+
+
+def random_password() -> str:
+    """A password for somebody who has none yet: 20 characters, about 115 bits."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(20))
+
+
+def _of_nobody() -> str:
+    """A hash that no password has, with today's figures."""
+    salt, digest = (
+        b64encode(secrets.token_bytes(size)).decode().rstrip("=")
+        for size in (SALT_BYTES, HASH_BYTES)
+    )
+    return f"$argon2id$v=19$m={MEMORY_KIB},t={TIME_COST},p={PARALLELISM}${salt}${digest}"

@@ -1,0 +1,52 @@
+"""What tokens look like: a prefix that says what it is, 30 random characters, 6 of a checksum.
+
+A text with a wrong checksum was mistyped or made up, and nobody needs to be asked about it.
+Scanners of leaked secrets find tokens by their prefix, and tell real ones by the same checksum.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Final, Literal, TypeAlias
+from zlib import crc32
+
+Kind: TypeAlias = Literal["pat", "ses"]
+"""A personal access token, or a login session."""
+
+RANDOM: Final = 30
+CHECKSUM: Final = 6
+SHOWN: Final = 4
+"""How many random characters are shown where tokens are listed."""
+
+_DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TOKEN: Final = re.compile(r"accord_(pat|ses)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})", re.ASCII)
+
+
+def make_token(kind: Kind) -> str:
+    """A new one."""
+    random = "".join(secrets.choice(_DIGITS) for _ in range(RANDOM))
+    return f"accord_{kind}_{random}{_checksum(f'accord_{kind}_{random}')}"
+
+
+def kind_of(text: str) -> Kind | None:
+    """What kind of token a text is; None for what cannot be one."""
+    match = _TOKEN.fullmatch(text)
+    if match is None or _checksum(text[:-CHECKSUM]) != match[3]:
+        return None
+    return "pat" if match[1] == "pat" else "ses"
+
+
+def shown_prefix(token: str) -> str:
+    """How a token begins, by which its owner knows it again."""
+    return token[: len("accord_pat_") + SHOWN]
+
+
+def _checksum(text: str) -> str:
+    """CRC32 in base 62, in 6 characters."""
+    number = crc32(text.encode())
+    digits = ""
+    for _ in range(CHECKSUM):
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits

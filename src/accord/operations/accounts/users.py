@@ -1,0 +1,87 @@
+"""How people are kept: statements, and rows as values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from accord.operations.accounts.entities import User
+from accord.operations.accounts.names import is_name, name_key
+from accord.operations.errors import NotFoundError
+from accord.operations.work import Database, is_uuid
+from accord.store.store import Row, Transaction
+
+COLUMNS: Final = "id, username, email, role, active, version, created_at, updated_at"
+BY_ID: Final = f"SELECT {COLUMNS}, password_hash FROM users WHERE id = $1"
+BY_NAME: Final = f"SELECT {COLUMNS}, password_hash FROM users WHERE username_key = $1"
+LIST: Final = f"""
+SELECT {COLUMNS} FROM users WHERE username_key > $1 ORDER BY username_key LIMIT $2
+"""
+COUNT: Final = "SELECT COUNT(*) AS total FROM users"
+INSERT: Final = """
+INSERT INTO users (id, username, username_key, email, role, password_hash, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+"""
+UPDATE: Final = """
+UPDATE users SET email = $2, role = $3, active = $4, version = version + 1, updated_at = $5
+WHERE id = $1
+"""
+SET_PASSWORD: Final = """
+UPDATE users SET password_hash = $2, version = version + 1, updated_at = $3 WHERE id = $1
+"""
+REHASH: Final = "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2"
+OTHER_ADMINISTRATORS: Final = """
+SELECT id FROM users WHERE role = 'Administrator' AND active = 1 AND id <> $1 LIMIT 1
+"""
+NAMES: Final = "SELECT username FROM users ORDER BY username_key LIMIT 20"
+
+
+def user_of(row: Row) -> User:
+    return User(
+        id=row["id"],
+        username=row["username"],
+        email=row["email"],
+        role=row["role"],
+        active=bool(row["active"]),
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def kept(user: User) -> dict[str, Any]:
+    """The fields of a user that a change of it is told by."""
+    return {
+        "username": user.username,
+        "email": user.email,
+        "role": user.role,
+        "active": user.active,
+    }
+
+
+async def find_row(db: Database, name: str) -> Row | None:
+    """Whom a username or an id names, also without being active."""
+    if is_uuid(name):
+        rows = await db.fetch(BY_ID, name.lower())
+    elif is_name(name):
+        rows = await db.fetch(BY_NAME, name_key(name))
+    else:
+        return None
+    return rows[0] if rows else None
+
+
+async def require_row(db: Database, name: str) -> Row:
+    """Raises NotFoundError, which names those that there are."""
+    row = await find_row(db, name)
+    if row is None:
+        names = [each["username"] for each in await db.fetch(NAMES)]
+        raise NotFoundError(f"there is no user {name!r}; there are {', '.join(names)}", valid=names)
+    return row
+
+
+async def insert(
+    db: Transaction, *, id: str, username: str, email: str, role: str, hashed: str, now: str
+) -> User:
+    """A new one, whose name is free."""
+    await db.execute(INSERT, id, username, name_key(username), email, role, hashed, now)
+    [row] = await db.fetch(BY_ID, id)
+    return user_of(row)
