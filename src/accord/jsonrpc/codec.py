@@ -80,7 +80,7 @@ def read(
     try:
         if not data.isascii():
             data.decode()  # msgspec does not look into raw slices: check UTF-8 here
-        if len(data) > 2 * max_depth and is_bracketed(data, max_depth) and _depth(data) > max_depth:
+        if len(data) > 2 * max_depth and is_bracketed(data, max_depth) and depth_of(data) > max_depth:
             return _unreadable(f"nested deeper than {max_depth} levels", max_depth=max_depth)
         return decode_envelope(data)
     except REFUSALS:
@@ -296,7 +296,7 @@ def is_bracketed(data: bytes, max_depth: int) -> bool:
     return data.count(b"{") + data.count(b"[") > max_depth
 
 
-def _depth(data: bytes) -> int:
+def depth_of(data: bytes) -> int:
     """How deep arrays and objects nest in `data`, whether or not it is valid JSON."""
     brackets = _STRING.sub(b"", data).translate(_BRACKETS, _NO_BRACKETS)
     return max(accumulate(array("b", brackets)), default=0)

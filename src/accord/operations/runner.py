@@ -23,6 +23,7 @@ from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from accord.operations import idempotency
@@ -270,9 +271,10 @@ def _result_of(error: ServiceError) -> Result:
 
 
 def _preview(outcome: Outcome) -> Outcome:
-    return Outcome(
-        result=Preview(result=outcome.result, changes=outcome.effects, hints=outcome.hints)
-    )
+    result = outcome.result
+    if isinstance(result, Changed):  # there is no such change, and the hints are told once
+        result.change_id = result.hints = UNSET
+    return Outcome(result=Preview(result=result, changes=outcome.effects, hints=outcome.hints))
 
 
 def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Record:

@@ -57,7 +57,7 @@ def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str
     found = members(kind, error.message, instance=instance, correlation_id=correlation_id)
     if error.errors:
         found["errors"] = to_builtins(error.errors)
-    return {**error.data, **found}
+    return {**found, **{name: it for name, it in error.data.items() if name not in found}}
 
 
 def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ KEEP_ALIVE: Final = b"connection: keep-alive\r\n"
 
 PHRASES: Final = {
     200: "OK",
+    201: "Created",
     202: "Accepted",
     204: "No Content",
     304: "Not Modified",
@@ -28,9 +29,12 @@ PHRASES: Final = {
     405: "Method Not Allowed",
     406: "Not Acceptable",
     408: "Request Timeout",
+    409: "Conflict",
+    412: "Precondition Failed",
     413: "Content Too Large",
     415: "Unsupported Media Type",
     417: "Expectation Failed",
+    422: "Unprocessable Content",
     429: "Too Many Requests",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",

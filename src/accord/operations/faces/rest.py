@@ -1,0 +1,273 @@
+"""`RestApp`: the operations of a registry over REST, as an application of our HTTP server.
+
+    judge    the head: which route, what its path and query say, what is refused at once
+    handle   who asks ─▶ the operation ─▶ an answer, or a problem (RFC 9457)
+
+Decides nothing: routes and their arguments come from the operations, who may call from the
+runner, what errors are called from `mapping`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.errors import ServiceError, UnavailableError
+from accord.operations.faces.answers import (
+    NO_ROUTE,
+    PRIVATE,
+    SAFETY,
+    TOO_LARGE,
+    WRONG_ORIGIN,
+    WRONG_TYPE,
+    WRONG_VERB,
+    Answer,
+    correlation_line,
+    encode,
+    error_answer,
+    refusal,
+)
+from accord.operations.faces.asking import (
+    Origins,
+    new_correlation_id,
+    read_asking,
+    sent_correlation_id,
+)
+from accord.operations.faces.entrance import Entrance, Visit
+from accord.operations.faces.openapi import openapi_document
+from accord.operations.faces.rest_head import Conditions, RestHead, Target, Words
+from accord.operations.faces.rest_route import RestRoute
+from accord.operations.faces.routes import Routes
+from accord.operations.faces.sessions import SIGN_IN, SIGN_OUT, SignIn, SignOut
+from accord.operations.runner import InternalError, Runner
+from accord.transports.http.replies import Reply, page_reply
+from accord.transports.pages import Page, PageSource, etag_of
+from accord.transports.web.app import Exchange, WebRequest
+
+log = logging.getLogger("accord.operations.rest")
+
+ROOT: Final = "/api/v1"
+MAX_IN_FLIGHT: Final = 1_000
+"""Most requests that are answered at once; more are answered 503."""
+OPENAPI: Final = "openapi.json"
+
+_MEDIA_TYPE: Final = re.compile(
+    r'application/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?', re.IGNORECASE
+)
+_PUBLIC: Final = (
+    ("cache-control", "no-cache"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+)
+
+
+class RestApp:
+    """Serves operations below `root`; implements `LivingApp`.
+
+    `trusted_proxies` are networks whose `X-Forwarded-For` is believed; `origins` are web pages of
+    others that may ask, which none may by default.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        accounts: Accounts,
+        *,
+        title: str = "Accord",
+        version: str = "1",
+        root: str = ROOT,
+        trusted_proxies: Sequence[str] = (),
+        origins: tuple[str, ...] | None = None,
+        max_in_flight: int = MAX_IN_FLIGHT,
+    ) -> None:
+        self._entrance = Entrance(accounts, "rest", trusted_proxies=trusted_proxies)
+        self._origins = Origins(origins)
+        self._routes: Routes[Target] = Routes()
+        for operation in runner.registry:
+            for rest in operation.rest:
+                target = OperationTarget(RestRoute(operation, rest, root), runner, self._entrance)
+                self._routes.add(rest.verb, rest.path, target)
+        self._routes.add("POST", SIGN_IN, SignIn(accounts, root))
+        self._routes.add("DELETE", SIGN_OUT, SignOut(accounts, self._entrance))
+        document = openapi_document(runner.registry, title=title, version=version, root=root)
+        index = encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"})
+        self._pages: dict[str, PageSource] = {OPENAPI: _page(document), "": _page(index)}
+        self._max_in_flight = max_in_flight
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # What carries this application asks: see `LivingApp`
+
+    def judge(self, request: WebRequest) -> Reply | RestHead:
+        if not self._origins.let_in(request):
+            return _refuse(request, WRONG_ORIGIN, "Requests of this origin are not let in")
+        lines = self._origins.lines(request)
+        page = self._pages.get(request.place or "") if request.place is not None else None
+        if page is not None:
+            return self._show(request, page).adding(lines)
+        found = None if request.place is None else self._routes.find(request.place)
+        if found is None:
+            return _refuse(request, NO_ROUTE, "There is nothing at this path", lines)
+        verb = "GET" if request.method == "HEAD" else request.method
+        target = found.by_verb.get(verb)
+        if target is None:
+            return self._other_verb(request, found.by_verb).adding(lines)
+        refused = _body_refusal(request, takes_body=target.takes_body)
+        if refused is not None:
+            return refused.adding(lines)
+        words, problem = _read_words(target, found.values, request.query)
+        fields = request.fields
+        return RestHead(
+            target=target,
+            path=request.path,
+            words=words,
+            problem=problem,
+            conditions=Conditions(
+                fields.get("if-match"), fields.get("if-none-match"), fields.get("idempotency-key")
+            ),
+            asking=read_asking(request),
+            lines=PRIVATE + lines,
+        )
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        detail = f"The body of the request is over the limit of {most:,} bytes"
+        return _refuse(request, TOO_LARGE, detail, self._origins.lines(request))
+
+    def handle(self, judged: RestHead, body: bytes, exchange: Exchange) -> None:
+        visit = self._entrance.visit(judged.asking, exchange.channel)
+        if len(self._tasks) >= self._max_in_flight:
+            _send(exchange, judged, visit, _error(_busy(), judged, visit))
+            return
+        task = asyncio.create_task(self._serve(judged, visit, body, exchange))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if not judged.target.writes:
+            exchange.on_gone = partial(_cancel, task)
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """Let what is under way be answered for so long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=drain)
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    async def _serve(self, head: RestHead, visit: Visit, body: bytes, exchange: Exchange) -> None:
+        try:
+            answer = await head.target.answer(head, visit, body)
+        except (ServiceError, InternalError) as error:
+            answer = _error(error, head, visit)
+        except Exception as error:
+            log.exception(
+                "a request for %r failed",
+                head.path[:200],
+                extra={"correlation_id": visit.correlation_id},
+            )
+            answer = _error(error, head, visit)
+        _send(exchange, head, visit, answer)
+
+    def _show(self, request: WebRequest, page: PageSource) -> Reply:
+        correlation_id = sent_correlation_id(request.fields) or new_correlation_id()
+        if request.method not in ("GET", "HEAD"):
+            return self._wrong_verb(request, "GET, HEAD, OPTIONS")
+        shown = page_reply(page(), request.fields.get("if-none-match"))
+        return shown.adding(correlation_line(correlation_id))
+
+    def _other_verb(self, request: WebRequest, by_verb: Mapping[str, Any]) -> Reply:
+        verbs = sorted({*by_verb, "OPTIONS", *(("HEAD",) if "GET" in by_verb else ())})
+        return self._wrong_verb(request, ", ".join(verbs))
+
+    def _wrong_verb(self, request: WebRequest, verbs: str) -> Reply:
+        preflight = self._origins.preflight(request, verbs)
+        if preflight is not None:
+            return preflight
+        allow = f"allow: {verbs}\r\n".encode("ascii")
+        if request.method == "OPTIONS":
+            correlation_id = sent_correlation_id(request.fields) or new_correlation_id()
+            return Reply(204, allow + SAFETY + correlation_line(correlation_id))
+        return _refuse(request, WRONG_VERB, f"This path takes {verbs}", allow)
+
+
+class OperationTarget:
+    """An operation at one verb and path; implements `Target`."""
+
+    def __init__(self, route: RestRoute, runner: Runner, entrance: Entrance) -> None:
+        self._route = route
+        self._runner = runner
+        self._entrance = entrance
+        self.takes_body = route.takes_body
+        self.writes = route.operation.writes
+        self.read_words = route.read_words
+
+    async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
+        caller = await self._entrance.caller(visit)
+        route = self._route
+        outcome = await self._runner.run(
+            route.operation, lambda: route.arguments(head, body), caller
+        )
+        return route.answer(outcome, head)
+
+
+def _read_words(
+    target: Target, values: tuple[str, ...], query: str
+) -> tuple[Words, ServiceError | None]:
+    try:
+        return target.read_words(values, query), None
+    except ServiceError as error:
+        return {}, error
+
+
+def _body_refusal(request: WebRequest, *, takes_body: bool) -> Reply | None:
+    if request.length == 0:
+        return None
+    if not takes_body:
+        return _refuse(request, WRONG_TYPE, f"{request.method} takes no body here")
+    fields = request.fields
+    if fields.get("content-encoding", "identity").lower() != "identity":
+        detail = "Send the body without content-encoding"
+        return _refuse(request, WRONG_TYPE, detail, b"accept-encoding: identity\r\n")
+    if _MEDIA_TYPE.fullmatch(fields.get("content-type", "")) is None:
+        detail = "Send the body as JSON in UTF-8, with content-type: application/json"
+        return _refuse(request, WRONG_TYPE, detail, b"accept: application/json\r\n")
+    return None
+
+
+def _refuse(request: WebRequest, kind: Any, detail: str, headers: bytes = b"") -> Reply:
+    return refusal(
+        kind,
+        detail,
+        path=request.path,
+        correlation_id=sent_correlation_id(request.fields) or new_correlation_id(),
+        headers=headers,
+    )
+
+
+def _page(body: bytes) -> PageSource:
+    page = Page(body=body, media_type="application/json", etag=etag_of(body), headers=_PUBLIC)
+    return lambda: page
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+
+
+def _busy() -> UnavailableError:
+    return UnavailableError("too many requests are being answered: try again")
+
+
+def _error(error: Exception, head: RestHead, visit: Visit) -> Answer:
+    return error_answer(error, path=head.path, correlation_id=visit.correlation_id)
+
+
+def _send(exchange: Exchange, head: RestHead, visit: Visit, answer: Answer) -> None:
+    exchange.reply(
+        answer.body,
+        status=answer.status,
+        headers=answer.headers + head.lines + correlation_line(visit.correlation_id),
+    )

@@ -1,0 +1,55 @@
+"""The head of a request over REST, as it was judged, and what answers it."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from accord.operations.errors import ServiceError
+from accord.operations.faces.answers import Answer
+from accord.operations.faces.asking import Asking
+from accord.operations.faces.entrance import Visit
+
+Words: TypeAlias = dict[str, str | list[str]]
+
+
+class Conditions(Struct, frozen=True):
+    """What the head of a request asks for beside its arguments."""
+
+    if_match: str | None = None
+    if_none_match: str | None = None
+    idempotency_key: str | None = None
+
+
+class RestHead(Struct, frozen=True):
+    """The head of a request that was let in so far."""
+
+    target: Target
+    path: str
+    words: Words
+    """What its path and its query say."""
+    problem: ServiceError | None
+    """What is wrong with them; whoever asks is asked who they are before they are told."""
+    conditions: Conditions
+    asking: Asking
+    lines: bytes
+    """Header lines of the answer, for pages of other origins."""
+
+
+class Target(Protocol):
+    """Answers one verb at one path."""
+
+    @property
+    def takes_body(self) -> bool:
+        """Whether requests have a body."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is to be finished even if nobody waits for the answer any more."""
+
+    def read_words(self, values: tuple[str, ...], query: str) -> Words:
+        """What a path, in which `values` stand, and a query say. Raises ServiceError."""
+
+    async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
+        """Raises ServiceError for what is refused."""

@@ -1,0 +1,211 @@
+"""One operation at one verb and path: arguments from a request, an answer from an outcome.
+
+All that can be known beforehand is worked out when the route is made. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import quote
+
+import msgspec.inspect
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
+
+from accord.jsonrpc.codec import depth_of, is_bracketed
+from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.parameters import Parameter
+from accord.operations.arguments import Part
+from accord.operations.errors import InvalidError, MalformedError, StaleError
+from accord.operations.faces.answers import JSON, Answer, allowance_lines, encode
+from accord.operations.faces.etags import expected_version, is_known, tag_of
+from accord.operations.faces.query import read_query
+from accord.operations.faces.rest_head import Conditions, RestHead, Words
+from accord.operations.faces.routes import path_names
+from accord.operations.operation import Operation, Rest
+from accord.operations.outcome import Outcome, Preview
+from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY
+
+EXPECTED_VERSION: Final = "expected_version"
+BODY_VERBS: Final = frozenset(("POST", "PUT", "PATCH"))
+"""Those whose arguments come in a body."""
+MAX_DEPTH: Final = 64
+
+_IN_HEADERS: Final = (EXPECTED_VERSION, IDEMPOTENCY_KEY, DRY_RUN)
+"""What may be given in another place than the others are."""
+
+
+class RestRoute:
+    """One operation at one verb and path. Raises RegistrationError where it does not fit."""
+
+    def __init__(self, operation: Operation, rest: Rest, root: str) -> None:
+        self.operation = operation
+        self.rest = rest
+        place = operation.rest.index(rest)
+        self.operation_id = operation.name if place == 0 else f"{operation.name}_{place + 1}"
+        """Unique, also where an operation is found at several places."""
+        self.names = path_names(rest.path)
+        parameters = {each.name: each for each in operation.parameters}
+        unknown = [name for name in self.names if name not in parameters]
+        if unknown:
+            raise RegistrationError(
+                f"{rest.verb} {rest.path}: {operation.name} has no parameter {unknown[0]!r}"
+            )
+        self.takes_body = rest.verb in BODY_VERBS
+        others = [each for each in operation.parameters if each.name not in self.names]
+        query = [each for each in others if not self.takes_body or each.name == DRY_RUN]
+        self.query = tuple(query)
+        """The parameters that may be in the query."""
+        self.body = tuple(others) if self.takes_body else ()
+        """Those that may be in the body."""
+        self.optional_body = not any(each.required for each in self.body)
+        self._query_names = frozenset(each.name for each in query)
+        self._lists = frozenset(each.name for each in query if takes_list(each.annotation))
+        self._words = _part(operation, "Words", [*map(parameters.__getitem__, self.names), *query])
+        self._body = _part(operation, "Body", list(self.body))
+        self._headers = tuple(parameters[name] for name in _IN_HEADERS if name in parameters)
+        self._location = _Template(root + rest.location) if rest.location else None
+
+    def read_words(self, values: tuple[str, ...], query: str) -> Words:
+        """What a path and a query say. Raises MalformedError and InvalidError."""
+        words: Words = dict(zip(self.names, values, strict=True))
+        if query:
+            words.update(read_query(query, known=self._query_names, lists=self._lists))
+        return words
+
+    def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
+        """What the operation is called with. Raises ServiceError."""
+        if head.problem is not None:
+            raise head.problem
+        found = self._words.convert(head.words, from_text=True)
+        if self.takes_body:
+            _check_depth(body)
+            found = _merged(found, self._body.decode(body or b"{}"))
+        given = self._in_headers(head.conditions)
+        for parameter in self._headers:
+            name = parameter.name
+            if found[name] is UNSET:
+                found[name] = given.get(name, parameter.default)
+                if parameter.required and name not in given:
+                    raise InvalidError(name, "is required; the header If-Match may say it")
+            elif name in given and found[name] != given[name]:
+                raise InvalidError(name, "a header of the request says something else")
+        return found
+
+    def answer(self, outcome: Outcome, head: RestHead) -> Answer:
+        """What an outcome is over HTTP."""
+        result = outcome.result
+        lines = allowance_lines(outcome.allowance)
+        if not self.operation.writes:
+            return _reading(result, lines, head.conditions)
+        if isinstance(result, Preview):
+            return Answer(200, JSON + lines, encode(result))
+        version = _member(result, "version")
+        if isinstance(version, int):
+            lines += b'etag: "%d"\r\n' % version
+        if outcome.change_id:
+            lines += b"accord-change-id: %b\r\n" % outcome.change_id.encode("ascii")
+        if outcome.replayed:
+            lines += b"idempotent-replayed: true\r\n"
+        if self._location is not None:
+            lines += b"location: %b\r\n" % self._location.fill(result)
+        if self.rest.status == 204:
+            return Answer(204, lines)
+        return Answer(self.rest.status, JSON + lines, encode(result))
+
+    def _in_headers(self, conditions: Conditions) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        if conditions.idempotency_key is not None and self.operation.writes:
+            if not 1 <= len(conditions.idempotency_key) <= 255:
+                raise InvalidError(IDEMPOTENCY_KEY, "has 1 to 255 characters")
+            given[IDEMPOTENCY_KEY] = conditions.idempotency_key
+        if not self.operation.writes:
+            return given
+        if conditions.if_none_match is not None:
+            raise MalformedError("If-None-Match is for reading")
+        if conditions.if_match is not None:
+            version = expected_version(conditions.if_match)
+            if version is not None and not any(
+                each.name == EXPECTED_VERSION for each in self._headers
+            ):
+                raise MalformedError(f"{self.operation.name} compares no versions: omit If-Match")
+            if version is not None:
+                given[EXPECTED_VERSION] = version
+        return given
+
+
+def takes_list(annotation: Any) -> bool:
+    """Whether a parameter takes several values."""
+    return _is_list(msgspec.inspect.type_info(annotation))
+
+
+def _is_list(it: msgspec.inspect.Type) -> bool:
+    if isinstance(it, msgspec.inspect.Metadata):
+        return _is_list(it.type)
+    if isinstance(it, msgspec.inspect.UnionType):
+        return any(_is_list(each) for each in it.types)
+    return isinstance(it, msgspec.inspect.CollectionType)
+
+
+def _part(operation: Operation, name: str, parameters: list[Parameter]) -> Part:
+    """Arguments of which some may be given elsewhere."""
+    open_ones = [_open(each) if each.name in _IN_HEADERS else each for each in parameters]
+    return Part(f"{operation.name.title().replace('_', '')}{name}", open_ones)
+
+
+def _open(parameter: Parameter) -> Parameter:
+    annotation: Any = parameter.annotation | UnsetType
+    return replace(parameter, annotation=annotation, required=False, default=UNSET)
+
+
+def _merged(words: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    for name, value in words.items():
+        if value is UNSET:
+            continue
+        if body.get(name, UNSET) not in (UNSET, value):
+            raise InvalidError(name, "the query says something else")
+        body[name] = value
+    return body
+
+
+def _check_depth(body: bytes) -> None:
+    if is_bracketed(body, MAX_DEPTH) and depth_of(body) > MAX_DEPTH:
+        raise MalformedError(f"the JSON is nested deeper than {MAX_DEPTH} levels")
+
+
+def _reading(result: Any, lines: bytes, conditions: Conditions) -> Answer:
+    body = encode(result)
+    version = _member(result, "version")
+    if not isinstance(version, int):
+        return Answer(200, JSON + lines, body)
+    if conditions.if_match is not None and expected_version(conditions.if_match) not in (
+        None,
+        version,
+    ):
+        raise StaleError(f"it has the version {version}", current_version=version)
+    tag = tag_of(version, body)
+    lines += b"etag: %b\r\n" % tag.encode("ascii")
+    if conditions.if_none_match is not None and is_known(tag, conditions.if_none_match):
+        return Answer(304, lines)
+    return Answer(200, JSON + lines, body)
+
+
+def _member(result: Any, name: str) -> Any:
+    """A member of a result; that of an earlier call is a dictionary."""
+    return result.get(name) if isinstance(result, dict) else getattr(result, name, None)
+
+
+class _Template:
+    """A path that is filled with members of a result."""
+
+    def __init__(self, path: str) -> None:
+        self._parts = [
+            (segment, None) if not segment.startswith("{") else ("", segment[1:-1])
+            for segment in path.split("/")
+        ]
+
+    def fill(self, result: Any) -> bytes:
+        return "/".join(
+            text if name is None else quote(str(_member(result, name)), safe="")
+            for text, name in self._parts
+        ).encode("ascii")

@@ -1,0 +1,224 @@
+"""`RpcApp`: operations over JSON-RPC at one path of HTTP, with the pages that describe them.
+
+    POST            who asks ─▶ the dispatcher of `accord.jsonrpc` ─▶ answers
+    GET below it    openrpc.json, explore
+
+A single call that lacks permission is answered 403 with the JSON-RPC error in the body; in a
+batch, which has one status for all, the error alone tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Struct, UnsetType
+
+from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.codec import encode_failure
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.observer import Observer
+from accord.jsonrpc.session import Statistics
+from accord.openrpc.api import Api
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.errors import ServiceError
+from accord.operations.faces.answers import (
+    JSON,
+    PRIVATE,
+    allowance_lines,
+    correlation_line,
+    error_lines,
+)
+from accord.operations.faces.asking import Asking, read_asking
+from accord.operations.faces.entrance import Entrance, Visit
+from accord.operations.faces.mapping import kind_of, rpc_error, rpc_status
+from accord.operations.faces.rpc import ALLOWANCE, CALLER, ERROR, rpc_router
+from accord.operations.runner import Runner
+from accord.transports.http.admission import Admission, Asked, nothing_here
+from accord.transports.http.dispatch import count_unasked
+from accord.transports.http.replies import Reply, failure_reply
+from accord.transports.web.app import Exchange, WebRequest
+
+log = logging.getLogger("accord.operations.rpc")
+
+PATH: Final = "/rpc"
+
+
+class RpcHead(Struct, frozen=True):
+    """The head of a request that was let in so far."""
+
+    asking: Asking
+    lines: bytes
+    """Header lines of the answer."""
+
+
+class RpcApp:
+    """Serves operations at `path`; implements `LivingApp`.
+
+    `url` is where clients find it, for the document. `trusted_proxies` are networks whose
+    `X-Forwarded-For` is believed; `origins` are web pages of others that may ask. `plain_refusals`
+    sends errors for want of permission with status 200, for clients that throw the body of a 403
+    away.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        accounts: Accounts,
+        *,
+        title: str = "Accord",
+        version: str = "1",
+        path: str = PATH,
+        url: str = "",
+        trusted_proxies: Sequence[str] = (),
+        origins: tuple[str, ...] | None = None,
+        plain_refusals: bool = False,
+        limits: Limits | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self._entrance = Entrance(accounts, "rpc", trusted_proxies=trusted_proxies)
+        api = Api(rpc_router(runner), title=title, version=version)
+        api.place = url
+        self._router = api.router
+        self._limits = Limits() if limits is None else limits
+        self._admission = Admission(max_body=None, origins=origins, pages=api.pages)
+        self._nothing_here = nothing_here(path)
+        self._plain_refusals = plain_refusals
+        self._observer = observer
+        self.statistics = Statistics()
+        self._dispatcher: Dispatcher | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # What carries this application asks: see `LivingApp`
+
+    def judge(self, request: WebRequest) -> Reply | RpcHead:
+        if request.place is None or not self._admission.knows(request.place):
+            return self._nothing_here
+        asked = _asked(request)
+        cors = self._admission.cors(asked)
+        reply = self._admission.reply(asked)
+        if reply is not None:
+            return reply.adding(cors)
+        return RpcHead(read_asking(request), JSON + PRIVATE + cors)
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        why = f"the message is over the limit of {most:,} bytes"
+        error = own_error("message_too_large", why, maxSize=most, unit="bytes")
+        return failure_reply(413, error, self._admission.cors(_asked(request)))
+
+    def handle(self, judged: RpcHead, body: bytes, exchange: Exchange) -> None:
+        visit = self._entrance.visit(judged.asking, exchange.channel)
+        call = RpcCall(self, judged, visit, exchange, is_batch=body.lstrip()[:1] == b"[")
+        if len(self._tasks) >= self._limits.max_in_flight:
+            error = own_error("busy", "too many requests are being answered: try again")
+            call.send(encode_failure(None, error), 503, b"retry-after: 1\r\n")
+            return
+        task = asyncio.create_task(self._serve(call, body))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """Let what is under way be answered for so long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=drain)
+        if self._dispatcher is not None:
+            await self._dispatcher.drain(drain)
+
+    @property
+    def plain_refusals(self) -> bool:
+        return self._plain_refusals
+
+    async def _serve(self, call: RpcCall, body: bytes) -> None:
+        try:
+            call.state[CALLER] = await self._entrance.caller(call.visit)
+            answer = self._dispatch().handle(body, call)
+            if answer is None or isinstance(answer, bytes):
+                call.answer(answer)
+        except ServiceError as error:
+            call.refuse(error)
+        except Exception as error:
+            log.exception(
+                "a request could not be served",
+                extra={"correlation_id": call.visit.correlation_id},
+            )
+            call.refuse(error)
+
+    def _dispatch(self) -> Dispatcher:
+        if self._dispatcher is None:
+            self._dispatcher = Dispatcher(
+                self._router,
+                limits=self._limits,
+                statistics=self.statistics,
+                observer=self._observer,
+            )
+        return self._dispatcher
+
+
+class RpcCall:
+    """One request over HTTP, which is one call or a batch; implements `Source`."""
+
+    __slots__ = ("_app", "_exchange", "_head", "_is_batch", "state", "visit")
+
+    def __init__(
+        self, app: RpcApp, head: RpcHead, visit: Visit, exchange: Exchange, *, is_batch: bool
+    ) -> None:
+        self._app = app
+        self._head = head
+        self._exchange = exchange
+        self._is_batch = is_batch
+        self.visit = visit
+        self.state: dict[str, Any] = {}
+
+    def context(self, method: str, id: Id | UnsetType) -> Context:
+        fields = self._head.asking.fields
+        return Context(method, id, channel=self._exchange.channel, headers=fields, state=self.state)
+
+    def answer(self, data: bytes | None) -> None:
+        if data is None:
+            self.send(b"", 204)
+            return
+        if isinstance(data, Refused):
+            self.send(data, 400)
+            return
+        error = self.state.get(ERROR)
+        if error is None or self._is_batch:
+            self.send(data, 200, allowance_lines(self.state.get(ALLOWANCE)))
+            return
+        status = rpc_status(error)
+        plain = status == 403 and self._app.plain_refusals
+        self.send(data, 200 if plain else status, error_lines(error))
+
+    def settle(self, response: Success | Failure | Invalid) -> None:
+        count_unasked(self._app.statistics, response)
+
+    def refuse(self, error: Exception) -> None:
+        """Nothing was called: nobody knows who asks, or serving failed."""
+        failed = encode_failure(None, rpc_error(error, self.visit.correlation_id))
+        self.send(failed, kind_of(error).status, error_lines(error))
+
+    def send(self, body: bytes, status: int, lines: bytes = b"") -> None:
+        headers = self._head.lines + lines + correlation_line(self.visit.correlation_id)
+        self._exchange.reply(body, status=status, headers=headers)
+
+
+def _asked(request: WebRequest) -> Asked:
+    pairs = [
+        (name.encode("latin-1"), value.encode("latin-1")) for name, value in request.fields.items()
+    ]
+    return Asked(
+        request.method.encode("ascii"),
+        request.place or "",
+        dict(pairs),
+        pairs,
+        request.length,
+        request.loopback,
+    )
