@@ -12,6 +12,8 @@ migrations   numbered .sql files, and which of them are to be run
 sqlite       one file, one writing thread, a few that read
 wake         how one process wakes another that uses the same file
 postgres     a pool of connections, and one that listens
+postgres_lane, postgres_transaction
+             writers who wait for each other; statements, and what errors are called
 """
 
 from accord.store.errors import StoreError as StoreError

@@ -27,6 +27,11 @@ CREATE TABLE IF NOT EXISTS accord_migrations (
     PRIMARY KEY (part, number)
 )
 """
+EXISTS: Final[dict[Engine, str]] = {
+    "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'accord_migrations'",
+    "postgresql": "SELECT 1 FROM pg_tables WHERE tablename = 'accord_migrations' "
+    "AND schemaname = ANY (current_schemas(false))",
+}
 APPLIED: Final = "SELECT number, name FROM accord_migrations WHERE part = $1"
 RECORD: Final = "INSERT INTO accord_migrations (part, number, name) VALUES ($1, $2, $3)"
 

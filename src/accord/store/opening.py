@@ -8,10 +8,13 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from accord.store.errors import UnavailableError
 from accord.store.store import Store
 
 SQLITE: Final = "sqlite"
 POSTGRES: Final = ("postgresql", "postgres")
+
+_MISSING: Final = "PostgreSQL needs asyncpg: pip install 'accord[postgres]'"
 
 
 class open_store:  # noqa: N801 - reads as the verb it is: `async with open_store(url) as store`
@@ -42,7 +45,10 @@ class open_store:  # noqa: N801 - reads as the verb it is: `async with open_stor
             from accord.store.sqlite import open_sqlite
 
             return await open_sqlite(_path(self._url), durable=self._durable)
-        from accord.store.postgres import open_postgres
+        try:
+            from accord.store.postgres import open_postgres
+        except ModuleNotFoundError as error:
+            raise UnavailableError(_MISSING) from error
 
         return await open_postgres(self._url, durable=self._durable)
 

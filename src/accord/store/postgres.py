@@ -1,30 +1,30 @@
 """A store in a PostgreSQL database, with asyncpg (`accord[postgres]`).
 
-Transactions are serializable, and run again when the database finds that two were in each other's
-way. One connection listens (LISTEN); when it is lost it is made again, and everybody is woken,
-since something may have been missed.
+Transactions without a lane are serializable, and run again when the database finds that two were
+in each other's way; those of a lane wait for each other (see `postgres_lane`). Reads are plain
+statements on a connection of the pool. One more connection listens (LISTEN); when it is lost it is
+made again, and everybody is woken, since something may have been missed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources.abc import Traversable
 from types import TracebackType
 from typing import Any, Final, TypeVar
 from zlib import crc32
 
+import asyncpg
+
 from accord.store import migrations
-from accord.store.errors import ConstraintError, StoreError, UnavailableError
+from accord.store.errors import UnavailableError
+from accord.store.postgres_lane import Lane
+from accord.store.postgres_transaction import ConflictError, PostgresTransaction, translated
 from accord.store.store import Engine, ReadWork, Row, Work
 from accord.store.wake import check_channel
-
-try:
-    import asyncpg
-except ImportError as error:
-    raise UnavailableError("PostgreSQL needs asyncpg: pip install 'accord[postgres]'") from error
 
 log = logging.getLogger("accord.store")
 
@@ -33,10 +33,24 @@ T = TypeVar("T")
 CONNECTIONS: Final = 8
 CONNECT_SECONDS: Final = 10.0
 STATEMENT_SECONDS: Final = 30.0
+IDLE_SECONDS: Final = 60
+"""How long a transaction may do nothing: one that hangs keeps its lane from all processes."""
+STATEMENTS: Final = 1024
+"""How many prepared statements each connection keeps."""
 ATTEMPTS: Final = 20
 """How often a transaction is run that others get in the way of."""
 RECONNECT_SECONDS: Final = (0.1, 5.0)
 """How long to wait before connecting again, at first and at most."""
+
+
+class _Connection(asyncpg.Connection):  # type: ignore[misc]  # it has no types
+    """A connection that nothing needs to be reset on when it goes back to the pool: nobody leaves
+    settings, cursors or locks behind. That would be a round trip for every read."""
+
+    __slots__ = ()
+
+    def get_reset_query(self) -> str:
+        return ""
 
 
 async def open_postgres(url: str, *, durable: bool) -> PostgresStore:
@@ -56,16 +70,17 @@ class PostgresStore:
         self._settings = {
             "application_name": "accord",
             "synchronous_commit": "on" if durable else "off",
+            "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
         }
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
         self._listener: asyncpg.Connection[asyncpg.Record] | None = None
         self._hearing: dict[str, list[Callable[[], None]]] = {}
         self._reconnecting: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
-        self._lanes: dict[str, asyncio.Lock] = {}
+        self._lanes: dict[str, Lane] = {}
 
     async def connect(self) -> None:
-        with _translated():
+        with translated():
             self._pool = await asyncpg.create_pool(
                 self._url,
                 min_size=1,
@@ -73,6 +88,9 @@ class PostgresStore:
                 timeout=CONNECT_SECONDS,
                 command_timeout=STATEMENT_SECONDS,
                 server_settings=self._settings,
+                connection_class=_Connection,
+                statement_cache_size=STATEMENTS,
+                max_cached_statement_lifetime=0,
             )
 
     async def __aenter__(self) -> PostgresStore:
@@ -89,7 +107,7 @@ class PostgresStore:
     async def migrate(self, part: str, folder: Traversable) -> None:
         known = migrations.migrations(folder, self.engine)
         lock = crc32(b"accord_migrations")
-        with _translated():
+        with translated():
             async with self._open.acquire() as connection:
                 # Taken before the transaction, which then sees what the one before it did.
                 await connection.execute("SELECT pg_advisory_lock($1)", lock)
@@ -99,37 +117,43 @@ class PostgresStore:
                 finally:
                     await connection.execute("SELECT pg_advisory_unlock($1)", lock)
 
+    async def applied(self, part: str) -> dict[int, str]:
+        if not await self.fetch(migrations.EXISTS[self.engine]):
+            return {}
+        rows = await self.fetch(migrations.APPLIED, part)
+        return {row["number"]: row["name"] for row in rows}
+
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
         if not lane:
             return await self._transact(work)
-        number = crc32(lane.encode())
-        async with self._lanes.setdefault(lane, asyncio.Lock()):
-            with _translated():
-                async with self._open.acquire() as connection:
-                    await connection.execute("SELECT pg_advisory_lock($1)", number)
-                    try:
-                        return await self._transact(work)
-                    finally:
-                        await connection.execute("SELECT pg_advisory_unlock($1)", number)
+        pool = self._open
+        found = self._lanes.get(lane)
+        if found is None:
+            found = self._lanes[lane] = Lane(lane, pool)
+        return await found.submit(work)
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
-        with _translated():
-            async with self._open.acquire() as connection:
-                if not snapshot:
-                    return await work(_PostgresTransaction(connection))
-                async with connection.transaction(isolation="repeatable_read", readonly=True):
-                    return await work(_PostgresTransaction(connection))
+        pool = self._open
+        with translated():
+            connection = await pool.acquire()
+        try:
+            if not snapshot:
+                return await work(PostgresTransaction(connection))
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                return await work(PostgresTransaction(connection))
+        finally:
+            await pool.release(connection)
 
     async def _transact(self, work: Work[T]) -> T:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                with _translated():
+                with translated():
                     async with (
                         self._open.acquire() as connection,
                         connection.transaction(isolation="serializable"),
                     ):
-                        return await work(_PostgresTransaction(connection))
-            except _ConflictError:
+                        return await work(PostgresTransaction(connection))
+            except ConflictError:
                 if attempt == ATTEMPTS:
                     raise
                 await asyncio.sleep(0.001 * attempt)
@@ -139,18 +163,21 @@ class PostgresStore:
         return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        with _translated():
+        with translated():
             rows: list[Row] = await self._open.fetch(sql, *arguments)
             return rows
 
+    async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
+        return await self.fetch(sql, *arguments)
+
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)
-        with _translated():
+        with translated():
             await self._open.execute("SELECT pg_notify($1, '')", channel)
 
     async def listen(self, channel: str, hear: Callable[[], None]) -> Callable[[], None]:
         check_channel(channel)
-        with _translated():
+        with translated():
             async with self._lock:
                 if self._listener is None or self._listener.is_closed():
                     await self._connect_listener()
@@ -168,6 +195,8 @@ class PostgresStore:
 
     async def close(self) -> None:
         pool, self._pool = self._pool, None
+        for lane in self._lanes.values():
+            await lane.close(CONNECT_SECONDS)
         if self._reconnecting is not None:
             self._reconnecting.cancel()
             await asyncio.gather(self._reconnecting, return_exceptions=True)
@@ -222,28 +251,6 @@ class PostgresStore:
             self._notified(None, 0, channel, "")
 
 
-class _PostgresTransaction:
-    """Statements on one connection; implements `Transaction`."""
-
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-
-    async def execute(self, sql: str, /, *arguments: Any) -> int:
-        with _translated():
-            return _changed(await self._connection.execute(sql, *arguments))
-
-    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        with _translated():
-            rows: list[Row] = await self._connection.fetch(sql, *arguments)
-            return rows
-
-    async def notify(self, channel: str, /) -> None:
-        check_channel(channel)
-        await self.execute("SELECT pg_notify($1, '')", channel)
-
-
 async def _migrate(connection: Any, part: str, known: list[migrations.Migration]) -> None:
     await connection.execute(migrations.TABLE)
     rows = await connection.fetch(migrations.APPLIED, part)
@@ -251,37 +258,3 @@ async def _migrate(connection: Any, part: str, known: list[migrations.Migration]
     for migration in migrations.missing(known, applied, part):
         await connection.execute(migration.sql)
         await connection.execute(migrations.RECORD, part, migration.number, migration.name)
-
-
-def _changed(status: str) -> int:
-    """How many rows a statement changed, as its status ends: `UPDATE 3`."""
-    count = status.rpartition(" ")[2]
-    return int(count) if count.isdecimal() else 0
-
-
-class _ConflictError(UnavailableError):
-    """Two transactions were in each other's way; this one did nothing."""
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turns the errors of the database and of its driver into ours."""
-    try:
-        yield
-    except (asyncpg.SerializationError, asyncpg.DeadlockDetectedError) as error:
-        raise _ConflictError(str(error)) from error
-    except asyncpg.IntegrityConstraintViolationError as error:
-        raise ConstraintError(str(error)) from error
-    except (
-        OSError,
-        TimeoutError,
-        asyncpg.InterfaceError,
-        asyncpg.PostgresConnectionError,
-        asyncpg.OperatorInterventionError,
-        asyncpg.InvalidAuthorizationSpecificationError,
-        asyncpg.InvalidCatalogNameError,
-        asyncpg.TooManyConnectionsError,
-    ) as error:
-        raise UnavailableError(f"the database cannot be used: {error}") from error
-    except asyncpg.PostgresError as error:
-        raise StoreError(str(error)) from error

@@ -91,6 +91,12 @@ class SqliteStore:
 
         await self.transact(work)
 
+    async def applied(self, part: str) -> dict[int, str]:
+        if not await self.fetch(migrations.EXISTS[self.engine]):
+            return {}
+        rows = await self.fetch(migrations.APPLIED, part)
+        return {row["number"]: row["name"] for row in rows}
+
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
         return await self._writer.submit(work)  # one lane for all
 
@@ -108,6 +114,9 @@ class SqliteStore:
             raise _closed()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._readers, self._read, sql, arguments)
+
+    async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
+        return await self.transact(lambda transaction: transaction.fetch(sql, *arguments))
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)

@@ -9,9 +9,10 @@ SQL is written once for both: parameters are `$1`, `$2`, … . A transaction is 
     await store.transact(rename)
 
 All transactions are serializable: each sees what those before it left, and nothing of others that
-run at the same time. The function may be run again when it got in another's way, and may wait for
-nothing but its own statements. With SQLite it runs in the thread that writes: it must not touch
-what belongs to the event loop.
+run at the same time. Those of a lane are so towards each other, and never get in each other's way;
+tables that one lane writes to are written to by no other. The function may be run again when it
+got in another's way, and may wait for nothing but its own statements. With SQLite it runs in the
+thread that writes: it must not touch what belongs to the event loop.
 """
 
 from __future__ import annotations
@@ -77,6 +78,9 @@ class Store(Protocol):
         """Run the migrations of one part of the application that have not been run. Raises
         StoreError where the database has some that the folder has not."""
 
+    async def applied(self, part: str) -> dict[int, str]:
+        """The numbers and names of the migrations of a part that have been run."""
+
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
         """The result of `work`, whose changes are all there when this returns, or none of them.
         Raises what it raises, and StoreError. Those with the same `lane` run one after the other,
@@ -84,13 +88,18 @@ class Store(Protocol):
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
         """The result of `work`, which only reads, on one connection. With `snapshot` all its
-        statements see the same state. Raises what it raises, and StoreError."""
+        statements see the same state. It may be run again. Raises what it raises, and
+        StoreError."""
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         """Run one statement in a transaction of its own; how many rows it changed."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         """The rows that one reading statement gives."""
+
+    async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
+        """The rows that one writing statement gives (RETURNING), which is all or nothing and
+        waits for nobody's lane; where others write to the same rows it sees what they left."""
 
     async def notify(self, channel: str, /) -> None:
         """Wake those who listen to `channel`, here and in other processes."""
