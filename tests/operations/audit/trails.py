@@ -12,7 +12,7 @@ from accord.app.parts import PARTS
 from accord.operations.audit.record import Record
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.runner import utc_now
-from accord.store import Store, open_store
+from accord.store import Row, Store, open_store
 
 KEY = b"k" * 32
 
@@ -47,3 +47,7 @@ async def written(store: Store, number: int, head_file: Path | None = None) -> N
     async with AuditTrail(store, KEY, head_file=head_file) as trail:
         for _ in range(number):
             trail.later(record())
+
+
+def values(row: Row) -> tuple[Any, ...]:
+    return tuple(row[place] for place in range(len(row)))
