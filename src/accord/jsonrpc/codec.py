@@ -80,7 +80,11 @@ def read(
     try:
         if not data.isascii():
             data.decode()  # msgspec does not look into raw slices: check UTF-8 here
-        if len(data) > 2 * max_depth and is_bracketed(data, max_depth) and depth_of(data) > max_depth:
+        if (
+            len(data) > 2 * max_depth
+            and is_bracketed(data, max_depth)
+            and depth_of(data) > max_depth
+        ):
             return _unreadable(f"nested deeper than {max_depth} levels", max_depth=max_depth)
         return decode_envelope(data)
     except REFUSALS:
