@@ -24,8 +24,8 @@ from accord.mcp.protocol.meta import (
     RequestMeta,
 )
 from accord.mcp.protocol.params import Params
-from accord.mcp.protocol.versions import STATELESS_VERSIONS, VERSIONS, Era
-from accord.mcp.server.link import Link, link_of
+from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSIONS, Era
+from accord.mcp.server.link import DuplexLink, Link, link_of
 from accord.mcp.server.session import Phase
 
 P = TypeVar("P", bound=Params)
@@ -94,6 +94,8 @@ class Admission:
         if version is not UNSET:
             if version not in STATELESS_VERSIONS:
                 raise self._unsupported(version)
+            if isinstance(link, DuplexLink) and link.handshake_only:
+                raise self._unsupported(version, HANDSHAKE_VERSIONS)
             if meta.client_capabilities is UNSET:
                 raise _missing(CLIENT_CAPABILITIES)
             return Incoming(context, link, meta, Era.STATELESS, version)
@@ -133,12 +135,12 @@ class Admission:
         except REFUSALS:
             raise _refused(_OnlyMeta, data) from None
 
-    def _unsupported(self, version: str) -> Exception:
+    def _unsupported(self, version: str, supported: tuple[str, ...] = VERSIONS) -> Exception:
         return failure(
             "unsupported_protocol_version",
             "Unsupported protocol version",
             era=Era.STATELESS,
-            supported=list(VERSIONS[::-1]),
+            supported=list(supported[::-1]),
             requested=version[:100],
         )
 

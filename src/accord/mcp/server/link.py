@@ -55,12 +55,14 @@ class Link(Protocol):
 class DuplexLink:
     """The link of a connection that carries messages both ways."""
 
-    __slots__ = ("_peer", "principal", "session")
+    __slots__ = ("_peer", "handshake_only", "principal", "session")
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer, *, handshake_only: bool = False) -> None:
         self._peer = peer
         self.session: Session | None = Session()
         self.principal: Principal | None = None
+        self.handshake_only = handshake_only
+        """Whether requests of the stateless era are refused here."""
 
     def notify(self, method: str, params: Any) -> None:
         self._peer.post(method, params)

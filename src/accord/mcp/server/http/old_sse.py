@@ -55,7 +55,9 @@ class OldSse:
         peer = Peer(
             channel, self._endpoint.server.router, limits=self._endpoint.limits, **self._options
         )
-        link = peer.call_state[LINK] = DuplexLink(peer)
+        # A POST of a later version has headers that repeat its body, for gateways to look at: what
+        # comes this way has none, and must not be a way around them.
+        link = peer.call_state[LINK] = DuplexLink(peer, handshake_only=True)
         channel.link = link
         link.principal = arrival.principal
         self._endpoint.pulse.add(channel)
