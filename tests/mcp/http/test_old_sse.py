@@ -106,12 +106,14 @@ async def test_a_server_that_closes_ends_the_streams(carrier: Carrier) -> None:
 async def test_requests_of_a_later_version_have_to_come_with_their_headers(
     carrier: Carrier,
 ) -> None:
-    async with serving(make_server(), carrier, old_sse=True) as site:
-        async with site.open("GET", url=f"{site.url}/sse") as stream:
-            url = await opened(site, stream)
-            call = request("tools/call", with_meta({"name": "add", "arguments": {"a": 1, "b": 2}}))
-            accepted = await site.send("POST", call, url=url, **TYPED)
-            assert accepted.status == 202
-            error = (await stream.message())["error"]
-            assert (error["code"], error["data"]["requested"]) == (-32022, "2026-07-28")
-            assert "2026-07-28" not in error["data"]["supported"]
+    async with (
+        serving(make_server(), carrier, old_sse=True) as site,
+        site.open("GET", url=f"{site.url}/sse") as stream,
+    ):
+        url = await opened(site, stream)
+        call = request("tools/call", with_meta({"name": "add", "arguments": {"a": 1, "b": 2}}))
+        accepted = await site.send("POST", call, url=url, **TYPED)
+        assert accepted.status == 202
+        error = (await stream.message())["error"]
+        assert (error["code"], error["data"]["requested"]) == (-32022, "2026-07-28")
+        assert "2026-07-28" not in error["data"]["supported"]
