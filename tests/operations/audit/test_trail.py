@@ -88,8 +88,8 @@ async def test_records_are_written_within_a_second_without_being_asked_for(
     async with AuditTrail(store, KEY) as trail:
         trail.later(record())
         async with asyncio.timeout(30):
-            while not await store.fetch("SELECT sequence FROM audit_seals"):
-                await asyncio.sleep(0)  # noqa: ASYNC110 - of the database there is no event
+            while not await store.fetch("SELECT sequence FROM audit_seals"):  # noqa: ASYNC110
+                await asyncio.sleep(0)  # of the database there is no event
 
 
 async def test_failed_authentication_is_on_record(store: Store) -> None:
