@@ -113,13 +113,22 @@ class Relationship(Changed, kw_only=True):
     id: str
     source_id: str
     source_reference_id: str
+    source_title: str
     target_id: str
     target_reference_id: str
+    target_title: str
     type: str
+    inverse: str
+    """What the link is called from its target's side."""
     creator: str
     created_at: str
     suspect: bool
-    """Whether an end changed since the link was made or confirmed."""
+    """Whether an end said something else since the link was made or confirmed."""
+    changed: list[str] | UnsetType = UNSET
+    """Of a suspect link: the reference ids of the ends that did."""
+    confirmed_by: str | UnsetType = UNSET
+    confirmed_at: str | UnsetType = UNSET
+    confirmed_reason: str | UnsetType = UNSET
 
 
 class Comment(Changed, kw_only=True):

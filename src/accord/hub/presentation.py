@@ -14,6 +14,7 @@ from accord.hub.entities import (
     Detail,
     Entity,
     Epic,
+    Page,
     Prompt,
     Requirement,
     SteeringDocument,
@@ -24,6 +25,8 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import Changed, Database
 
 E = TypeVar("E", bound=Entity)
+T = TypeVar("T")
+U = TypeVar("U")
 
 LONG_TEXTS: Final = ("description", "content")
 """What concise answers leave out."""
@@ -70,6 +73,16 @@ async def entity(
 async def item_entity(db: Database, row: ItemRow, *, detail: Detail = "full") -> Entity:
     """An item of whatever kind."""
     return await entity(db, row, ENTITIES[row.kind], detail=detail)
+
+
+def shown_page(page: Page[T], show: Callable[[T], U]) -> Page[U]:
+    """A page of rows as one of what `show` makes of each."""
+    return Page(
+        items=[show(row) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
 
 
 def heading(row: ItemRow) -> str:

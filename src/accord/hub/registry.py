@@ -9,9 +9,14 @@ from accord.operations.registry import Registry
 
 MODULES: Final[tuple[str, ...]] = (
     "epics",
+    "labels",
+    "relationships",
     "requirements",
     "search",
+    "suspects",
+    "types",
     "user_stories",
+    "views",
 )
 """Each has `operations`, a registry."""
 

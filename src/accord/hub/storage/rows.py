@@ -39,6 +39,7 @@ TABLES: Final[dict[str, Table]] = {
     "item_label": Table("item_labels", ("item_id", "label_id")),
     "saved_view": Table("saved_views"),
     "requirement_type": Table("requirement_types", ("name",)),
+    "relationship_type": Table("relationship_types", ("name",)),
     "lint_suppression": Table("lint_suppressions", ("item_id", "rule")),
 }
 """By kind of effect: what can be undone, given that effects tell rows as they are stored."""

@@ -1,0 +1,142 @@
+"""Relationships come, change their type, are confirmed and go: the rules, and the effects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET
+
+from accord.hub.domain.cycles import check_acyclic
+from accord.hub.domain.errors import CycleError, RuleError
+from accord.hub.domain.hierarchy import check_linkable
+from accord.hub.entities import Relationship
+from accord.hub.presentation import summary
+from accord.hub.storage import items, relationships, rows
+from accord.hub.storage.items import ItemRow
+from accord.hub.storage.relationships import LinkRow, TypeRow
+from accord.operations.errors import ConflictError, InvalidError
+from accord.operations.work import Database, Effect, Work
+
+
+async def create(work: Work, source_id: str, target_id: str, type: str) -> LinkRow:
+    """Add a relationship of the caller's. Raises ServiceError."""
+    of_type = await relationships.find_type(work.db, type)
+    source = await _end(work.db, source_id, "source_id")
+    target = await _end(work.db, target_id, "target_id")
+    if source.id == target.id:
+        raise InvalidError("target_id", f"{source.reference_id} cannot be linked to itself")
+    await _check(work.db, source, target, of_type)
+    values: dict[str, Any] = {
+        "id": work.new_id(),
+        "source_id": source.id,
+        "target_id": target.id,
+        "type": of_type.name,
+        "creator_id": work.caller.user_id,
+        "created_at": work.now,
+        "source_version": source.version,
+        "target_version": target.version,
+        "confirmed_by": None,
+        "confirmed_at": None,
+        "confirmed_reason": "",
+    }
+    await rows.insert(work.db, "relationships", values)
+    row = await relationships.find(work.db, values["id"])
+    work.did(rows.effect("created", "relationship", row.stored(), row.reference))
+    return row
+
+
+async def retype(work: Work, row: LinkRow, type: str) -> LinkRow:
+    """Give a relationship another type. Raises ServiceError."""
+    of_type = await relationships.find_type(work.db, type)
+    if of_type.name == row.type:
+        return row
+    source = await items.find(work.db, row.source_id)
+    target = await items.find(work.db, row.target_id)
+    await _check(work.db, source, target, of_type)
+    return await _write(work, row, {"type": of_type.name})
+
+
+async def confirm(work: Work, row: LinkRow, reason: str) -> LinkRow:
+    """Say that a relationship holds for what both ends say now."""
+    return await _write(
+        work,
+        row,
+        {
+            "source_version": row.source_now,
+            "target_version": row.target_now,
+            "confirmed_by": work.caller.user_id,
+            "confirmed_at": work.now,
+            "confirmed_reason": reason,
+        },
+    )
+
+
+async def delete(work: Work, row: LinkRow) -> None:
+    """Take a relationship away."""
+    await rows.delete(work.db, "relationships", {"id": row.id})
+    work.did(rows.effect("deleted", "relationship", row.stored(), row.reference))
+
+
+def shown(row: LinkRow) -> Relationship:
+    """A relationship as callers see it."""
+    changed = row.changed
+    is_confirmed = row.confirmed_at is not None
+    return Relationship(
+        id=row.id,
+        source_id=row.source_id,
+        source_reference_id=row.source_reference_id,
+        source_title=row.source_title or summary(row.source_description),
+        target_id=row.target_id,
+        target_reference_id=row.target_reference_id,
+        target_title=row.target_title or summary(row.target_description),
+        type=row.type,
+        inverse=row.inverse,
+        creator=row.creator,
+        created_at=row.created_at,
+        suspect=bool(changed),
+        changed=list(changed) if changed else UNSET,
+        confirmed_by=row.confirmer if row.confirmer is not None else UNSET,
+        confirmed_at=row.confirmed_at if row.confirmed_at is not None else UNSET,
+        confirmed_reason=row.confirmed_reason if is_confirmed else UNSET,
+    )
+
+
+async def _end(db: Database, id: str, field: str) -> ItemRow:
+    row = await items.find(db, id)
+    try:
+        check_linkable(row.kind)
+    except RuleError as error:
+        raise InvalidError(field, str(error)) from None
+    return row
+
+
+async def _check(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -> None:
+    """Raises ConflictError where there is such a link, or it would close a circle."""
+    found = await relationships.between(db, source.id, target.id, type)
+    if found is not None:
+        raise ConflictError(
+            f"there is such a relationship already: {found.reference}", relationship_id=found.id
+        )
+    if not type.is_acyclic:
+        return
+    edges = await relationships.reached_edges(db, target.id, type.name)
+    try:
+        check_acyclic(type.name, edges, source.reference_id, target.reference_id)
+    except CycleError as error:
+        raise ConflictError(str(error), path=list(error.path)) from None
+
+
+async def _write(work: Work, row: LinkRow, values: dict[str, Any]) -> LinkRow:
+    await rows.update(work.db, "relationships", {"id": row.id}, values)
+    changed = await relationships.find(work.db, row.id)
+    work.did(
+        Effect(
+            action="updated",
+            kind="relationship",
+            id=row.id,
+            reference_id=changed.reference,
+            before=row.stored(),
+            after=changed.stored(),
+        )
+    )
+    return changed

@@ -1,0 +1,246 @@
+"""Relationships and their types, as rows. Knows the tables, not the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.hub.domain.choices import no_such
+from accord.hub.domain.folding import fold
+from accord.hub.domain.kinds import Kind
+from accord.hub.domain.suspects import changed_ends
+from accord.hub.storage import pages
+from accord.operations.errors import InvalidError, NotFoundError
+from accord.operations.pages import Page, page_of
+from accord.operations.work import Database, is_uuid
+
+Direction: TypeAlias = Literal["both", "outgoing", "incoming"]
+
+FROM: Final = """
+FROM relationships r
+JOIN relationship_types t ON t.name = r.type
+JOIN items source ON source.id = r.source_id
+JOIN items target ON target.id = r.target_id
+JOIN users creator ON creator.id = r.creator_id
+LEFT JOIN users confirmer ON confirmer.id = r.confirmed_by
+"""
+SELECT: Final = f"""
+SELECT r.id, r.source_id, r.target_id, r.type, r.creator_id, r.created_at, r.source_version,
+       r.target_version, r.confirmed_by, r.confirmed_at, r.confirmed_reason,
+       t.inverse, creator.username AS creator, confirmer.username AS confirmer,
+       source.kind AS source_kind, source.reference_id AS source_reference_id,
+       source.title AS source_title, source.description AS source_description,
+       source.said_version AS source_said, source.version AS source_now,
+       target.kind AS target_kind, target.reference_id AS target_reference_id,
+       target.title AS target_title, target.description AS target_description,
+       target.said_version AS target_said, target.version AS target_now
+{FROM}
+"""
+BY_ID: Final = SELECT + "WHERE r.id = $1"
+OF_ITEM: Final = SELECT + "WHERE r.source_id = $1 OR r.target_id = $1 ORDER BY r.created_at, r.id"
+BETWEEN: Final = SELECT + "WHERE r.source_id = $1 AND r.target_id = $2 AND r.type = $3"
+SUSPECT: Final = (
+    "(r.source_version < source.said_version OR r.target_version < target.said_version)"
+)
+
+REACHED: Final = """
+WITH RECURSIVE reached (id) AS (
+    SELECT CAST($1 AS text)
+    UNION
+    SELECT r.target_id FROM reached JOIN relationships r ON r.source_id = reached.id
+    WHERE r.type = $2
+)
+SELECT source.reference_id AS source, target.reference_id AS target
+FROM reached
+JOIN relationships r ON r.source_id = reached.id AND r.type = $2
+JOIN items source ON source.id = r.source_id
+JOIN items target ON target.id = r.target_id
+"""
+TYPES: Final = (
+    "SELECT name, inverse, is_symmetric, is_acyclic FROM relationship_types ORDER BY name"
+)
+
+COLUMNS: Final = (
+    *("id", "source_id", "target_id", "type", "creator_id", "created_at", "source_version"),
+    *("target_version", "confirmed_by", "confirmed_at", "confirmed_reason"),
+)
+
+
+class LinkRow(Struct, frozen=True):
+    """One relationship: its columns, and what there is to know of its ends."""
+
+    id: str
+    source_id: str
+    target_id: str
+    type: str
+    creator_id: str
+    created_at: str
+    source_version: int
+    target_version: int
+    confirmed_by: str | None
+    confirmed_at: str | None
+    confirmed_reason: str
+    inverse: str
+    creator: str
+    confirmer: str | None
+    source_kind: Kind
+    source_reference_id: str
+    source_title: str
+    source_description: str
+    source_said: int
+    source_now: int
+    target_kind: Kind
+    target_reference_id: str
+    target_title: str
+    target_description: str
+    target_said: int
+    target_now: int
+
+    @property
+    def reference(self) -> str:
+        """What people call it."""
+        return f"{self.source_reference_id} {self.type} {self.target_reference_id}"
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The reference ids of the ends that make it suspect."""
+        ends = changed_ends(
+            (self.source_version, self.target_version), (self.source_said, self.target_said)
+        )
+        names = (self.source_reference_id, self.target_reference_id)
+        return tuple(name for name, is_changed in zip(names, ends, strict=True) if is_changed)
+
+    def stored(self) -> dict[str, Any]:
+        """What the table holds of it, as effects tell it."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+class TypeRow(Struct, frozen=True):
+    """One type of relationships."""
+
+    name: str
+    inverse: str
+    is_symmetric: bool
+    is_acyclic: bool
+
+    def stored(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "inverse": self.inverse,
+            "is_symmetric": int(self.is_symmetric),
+            "is_acyclic": int(self.is_acyclic),
+        }
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """Which relationships are asked for."""
+
+    item_id: str | None = None
+    direction: Direction = "both"
+    type: str | None = None
+    suspect: bool | None = None
+
+
+async def find(db: Database, id: str) -> LinkRow:
+    """The relationship with this id. Raises NotFoundError."""
+    rows = await db.fetch(BY_ID, id.lower()) if is_uuid(id) else []
+    if not rows:
+        raise NotFoundError(f"there is no relationship {id!r}")
+    return _link(rows[0])
+
+
+async def between(db: Database, source_id: str, target_id: str, type: TypeRow) -> LinkRow | None:
+    """The relationship of this type from one to the other; a symmetric one also the other way."""
+    rows = await db.fetch(BETWEEN, source_id, target_id, type.name)
+    if not rows and type.is_symmetric:
+        rows = await db.fetch(BETWEEN, target_id, source_id, type.name)
+    return _link(rows[0]) if rows else None
+
+
+async def of_item(db: Database, item_id: str) -> list[LinkRow]:
+    """All relationships from and to an item."""
+    return [_link(row) for row in await db.fetch(OF_ITEM, item_id)]
+
+
+async def list_links(
+    db: Database, asked: Asked, *, limit: int, cursor: str | None
+) -> Page[LinkRow]:
+    """One page, the oldest first. Raises InvalidError for a cursor of another list."""
+    clauses, values = _clauses(asked)
+    total = await db.fetch(
+        f"SELECT COUNT(*) AS total {FROM} WHERE {' AND '.join(clauses)}", *values
+    )
+    name = pages.asked("relationships", asked)
+    if cursor is not None:
+        values += pages.place_of(cursor, name, str, str)
+        clauses.append(f"(r.created_at, r.id) > (${len(values) - 1}, ${len(values)})")
+    rows = await db.fetch(
+        f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY r.created_at, r.id LIMIT {limit + 1}",
+        *values,
+    )
+    return page_of(
+        [_link(row) for row in rows],
+        limit=limit,
+        total=total[0]["total"],
+        key=lambda row: (name, row.created_at, row.id),
+    )
+
+
+async def reached_edges(db: Database, item_id: str, type: str) -> list[tuple[str, str]]:
+    """All links of a type on the ways that begin at an item, by the reference ids of their ends."""
+    return [(row["source"], row["target"]) for row in await db.fetch(REACHED, item_id, type)]
+
+
+async def types(db: Database) -> list[TypeRow]:
+    """All types, by name."""
+    return [
+        TypeRow(row["name"], row["inverse"], bool(row["is_symmetric"]), bool(row["is_acyclic"]))
+        for row in await db.fetch(TYPES)
+    ]
+
+
+async def find_type(db: Database, name: str, field: str = "type") -> TypeRow:
+    """The type of this name, however it is written. Raises InvalidError, which names those there
+    are."""
+    return chosen_type(await types(db), name, field)
+
+
+def chosen_type(known: Sequence[TypeRow], name: str, field: str) -> TypeRow:
+    """The one of `known` that is named. Raises InvalidError."""
+    wanted = type_key(name)
+    for each in known:
+        if each.name == wanted:
+            return each
+    valid = [each.name for each in known]
+    raise InvalidError(field, no_such("relationship type", name, valid), valid=valid)
+
+
+def type_key(name: str) -> str:
+    """`depends_on` for `Depends on`."""
+    return fold(name).replace(" ", "_").replace("-", "_")
+
+
+def _clauses(asked: Asked) -> tuple[list[str], list[Any]]:
+    clauses, values = ["1 = 1"], list[Any]()
+    if asked.item_id is not None:
+        values.append(asked.item_id)
+        # A link of a symmetric type goes both ways.
+        clauses.append(
+            {
+                "both": "(r.source_id = $1 OR r.target_id = $1)",
+                "outgoing": "(r.source_id = $1 OR (r.target_id = $1 AND t.is_symmetric = 1))",
+                "incoming": "(r.target_id = $1 OR (r.source_id = $1 AND t.is_symmetric = 1))",
+            }[asked.direction]
+        )
+    if asked.type is not None:
+        values.append(asked.type)
+        clauses.append(f"r.type = ${len(values)}")
+    if asked.suspect is not None:
+        clauses.append(SUSPECT if asked.suspect else f"NOT {SUSPECT}")
+    return clauses, values
+
+
+def _link(row: Any) -> LinkRow:
+    return LinkRow(*row)

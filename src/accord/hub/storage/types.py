@@ -1,0 +1,50 @@
+"""Requirement types as rows, and how often types are used."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.operations.work import Database
+
+ALL: Final = """
+SELECT t.name, t.name_key, t.description, t.created_at,
+       (SELECT COUNT(*) FROM items WHERE type = t.name) AS used
+FROM requirement_types t ORDER BY t.name_key
+"""
+RELATIONSHIPS: Final = "SELECT COUNT(*) AS used FROM relationships WHERE type = $1"
+
+
+class RequirementTypeRow(Struct, frozen=True):
+    """One type."""
+
+    name: str
+    name_key: str
+    description: str
+    created_at: str
+    used: int
+
+    def stored(self) -> dict[str, Any]:
+        """What the table holds of it."""
+        return {
+            "name": self.name,
+            "name_key": self.name_key,
+            "description": self.description,
+            "created_at": self.created_at,
+        }
+
+
+async def all_types(db: Database) -> list[RequirementTypeRow]:
+    """All requirement types, by name."""
+    return [_type(row) for row in await db.fetch(ALL)]
+
+
+async def relationships_of_type(db: Database, name: str) -> int:
+    """How many relationships have this type."""
+    used: int = (await db.fetch(RELATIONSHIPS, name))[0]["used"]
+    return used
+
+
+def _type(row: Any) -> RequirementTypeRow:
+    return RequirementTypeRow(*row)
