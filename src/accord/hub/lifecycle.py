@@ -100,6 +100,14 @@ async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
     return changed
 
 
+async def set_aside(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
+    """Set columns that are no content, such as a place, and tell. The version stays."""
+    await rows.update(work.db, "items", {"id": row.id}, {**values, "updated_at": work.now})
+    changed = await items.find(work.db, row.id)
+    tell(work, row, changed)
+    return changed
+
+
 def tell(work: Work, before: ItemRow | None, after: ItemRow | None) -> None:
     """The effect on an item."""
     row = after or before

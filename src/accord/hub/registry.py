@@ -8,13 +8,18 @@ from typing import Final
 from accord.operations.registry import Registry
 
 MODULES: Final[tuple[str, ...]] = (
+    "acceptance_criteria",
+    "comments",
     "epics",
     "labels",
+    "prompts",
     "relationships",
     "requirements",
     "search",
+    "steering_documents",
     "suspects",
     "types",
+    "texts",
     "user_stories",
     "views",
 )

@@ -47,12 +47,13 @@ CREATE TABLE items (
     updated_at text NOT NULL,
     UNIQUE (kind, number)
 );
-CREATE UNIQUE INDEX items_prompt_name ON items (name) WHERE name IS NOT NULL;
+CREATE UNIQUE INDEX items_prompt_name ON items (lower(name)) WHERE name IS NOT NULL;
 CREATE UNIQUE INDEX items_active_prompt ON items (active) WHERE active = 1;
 CREATE INDEX items_children ON items (parent_id, kind, position);
 CREATE INDEX items_of_criteria ON items (criteria_id);
 CREATE INDEX items_by_status ON items (kind, status, number);
 CREATE INDEX items_by_assignee ON items (assignee_id, kind);
+CREATE INDEX items_by_update ON items (kind, updated_at, id);
 
 CREATE TABLE steering_links (
     steering_id text NOT NULL REFERENCES items (id),
@@ -149,7 +150,7 @@ CREATE TABLE changes (
     undoes text REFERENCES changes (id),
     proposal_id text -- what it carries out
 );
-CREATE INDEX changes_by_time ON changes (time);
+CREATE INDEX changes_by_time ON changes (time, id);
 CREATE UNIQUE INDEX changes_undone_once ON changes (undoes) WHERE undoes IS NOT NULL;
 
 CREATE TABLE revisions (
@@ -165,6 +166,7 @@ CREATE TABLE revisions (
     PRIMARY KEY (change_id, place)
 );
 CREATE INDEX revisions_of ON revisions (entity_id, version);
+CREATE INDEX revisions_by_reference ON revisions (reference_id);
 
 CREATE TABLE proposals (
     id text PRIMARY KEY,

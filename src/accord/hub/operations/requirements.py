@@ -29,6 +29,7 @@ from accord.hub.listing import page_of
 from accord.hub.presentation import entity
 from accord.hub.storage import items
 from accord.hub.storage.lists import Sort
+from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
 from accord.operations.work import Work
@@ -145,7 +146,7 @@ async def list_requirements(
     label: Name | None = None,
     updated_since: Since | None = None,
     sort: Sort | None = None,
-    limit: Limit = 20,
+    limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
     detail: Detail = "concise",
     fields: Fields | None = None,

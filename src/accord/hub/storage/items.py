@@ -31,10 +31,7 @@ LEFT JOIN items criteria ON criteria.id = i.criteria_id
 """
 BY_ID: Final = SELECT + "WHERE i.id = $1"
 BY_NUMBER: Final = SELECT + "WHERE i.kind = $1 AND i.number = $2"
-BY_NAME: Final = SELECT + "WHERE i.name = $1"
-ACTIVE_PROMPT: Final = SELECT + "WHERE i.active = 1"
 CHILDREN: Final = SELECT + "WHERE i.parent_id = $1 ORDER BY i.kind, i.position, i.number"
-OF_CRITERIA: Final = SELECT + "WHERE i.criteria_id = $1 ORDER BY i.number"
 
 LAST_CHILD: Final = "SELECT MAX(position) AS last FROM items WHERE kind = $1 AND parent_id = $2"
 LAST_OF_ALL: Final = """

@@ -98,13 +98,9 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
         *values,
     )
     found = [item_row(row) for row in rows]
-    more = None
-    if len(found) > asked.limit:
-        last = found[asked.limit - 1]
-        more = pages.cursor_behind(name, getattr(last, column.removeprefix("i.")), last.id)
-    return Page(
-        items=found[: asked.limit],
-        next_cursor=more,
-        has_more=more is not None,
-        total=counted[0]["total"],
+    return pages.page(
+        found,
+        asked.limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(name, getattr(last, column.removeprefix("i.")), last.id),
     )

@@ -7,13 +7,17 @@ refused where something else is asked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, Final
+from types import GenericAlias
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from accord.operations.errors import InvalidError
-from accord.operations.pages import cursor_after, keys_of
+from accord.operations.pages import Page, cursor_after, keys_of
+
+T = TypeVar("T")
 
 DEFAULT_LIMIT: Final = 20
 
@@ -31,11 +35,20 @@ def cursor_behind(asked_for: str, *values: str | float) -> str:
 def place_of(cursor: str, asked_for: str, *types: type) -> list[Any]:
     """The values in a cursor, which are of `types`. Raises InvalidError for one that this list did
     not give."""
-    name, *values = keys_of(cursor, _tuple_of(types))
+    keys: Any = GenericAlias(tuple, (str, *types))
+    name, *values = keys_of(cursor, keys)
     if name != asked_for:
         raise InvalidError("cursor", "belongs to another list, filter or order")
-    return values
+    return list(values)
 
 
-def _tuple_of(types: tuple[type, ...]) -> Any:
-    return tuple[(str, *types)]  # type: ignore[misc]
+def page(rows: list[T], limit: int, total: int, cursor: Callable[[T], str]) -> Page[T]:
+    """A page of `rows`, of which one more than `limit` was asked for; `cursor` gives the one that
+    stands behind a row."""
+    has_more = len(rows) > limit
+    return Page(
+        items=rows[:limit],
+        next_cursor=cursor(rows[limit - 1]) if has_more else None,
+        has_more=has_more,
+        total=total,
+    )

@@ -1,0 +1,185 @@
+"""Comments on items: answers, quotes, and whether they are resolved."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
+
+from accord.hub.domain.kinds import KINDS
+from accord.hub.entities import Comment, Cursor, Deleted, Id, Limit, Page, Version
+from accord.hub.lifecycle import check_text
+from accord.hub.storage import comments, items, rows
+from accord.hub.storage.comments import CommentRow
+from accord.hub.storage.items import ItemRow
+from accord.hub.storage.pages import DEFAULT_LIMIT
+from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, StaleError
+from accord.operations.operation import Rest
+from accord.operations.registry import Registry
+from accord.operations.work import Effect, Work
+
+CommentText: TypeAlias = Annotated[str, Meta(min_length=1, max_length=10_000)]
+Quote: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+Position: TypeAlias = Annotated[
+    int, Meta(ge=0, description="Characters before the quote in the text.")
+]
+
+operations: Final = Registry()
+
+
+@operations.write(
+    right="comment", rest=Rest("POST", "/comments", 201, "/comments/{id}"), tag="comments"
+)
+async def add_comment(
+    work: Work,
+    *,
+    target_id: Id,
+    text: CommentText,
+    reply_to: Id | None = None,
+    quote: Quote = "",
+    quote_position: Position | None = None,
+) -> Comment:
+    """Comment on an item, in answer to another comment or on a quote from its text."""
+    target = await items.find(work.db, target_id)
+    check_text("text", text)
+    answered = None if reply_to is None else await comments.find(work.db, reply_to)
+    if answered is not None and answered.target_id != target.id:
+        raise InvalidError("reply_to", f"is a comment on {answered.target_reference_id}")
+    id = work.new_id()
+    values = {
+        "id": id,
+        "target_id": target.id,
+        "reply_to": answered.id if answered else None,
+        "author_id": work.caller.user_id,
+        "text": text,
+        "quote": quote,
+        "quote_position": _position(target, quote, quote_position),
+        "created_at": work.now,
+        "updated_at": work.now,
+    }
+    await rows.insert(work.db, "comments", values)
+    made = await comments.find(work.db, id)
+    _tell(work, None, made)
+    return made.shown()
+
+
+@operations.read(rest=Rest("GET", "/comments/{id}"), tag="comments")
+async def get_comment(work: Work, *, id: Id) -> Comment:
+    """Get a comment."""
+    return (await comments.find(work.db, id)).shown()
+
+
+@operations.write(
+    right="comment",
+    rest=(Rest("PUT", "/comments/{id}"), Rest("PATCH", "/comments/{id}")),
+    tag="comments",
+)
+async def update_comment(
+    work: Work, *, id: Id, text: CommentText, expected_version: Version | None = None
+) -> Comment:
+    """Change the text of a comment of yours."""
+    row = await comments.find(work.db, id)
+    if row.author_id != work.caller.user_id:
+        raise ForbiddenError(f"the comment was written by {row.author}")
+    if expected_version not in (None, row.version):
+        raise StaleError(
+            f"the comment has version {row.version} now",
+            current_version=row.version,
+            current=row.shown(),
+        )
+    check_text("text", text)
+    if text == row.text:
+        return row.shown()
+    return await _write(work, row, {"text": text, "version": row.version + 1})
+
+
+@operations.write(
+    right="comment",
+    rest=Rest("DELETE", "/comments/{id}", 204),
+    tag="comments",
+    destructive=True,
+)
+async def delete_comment(work: Work, *, id: Id, force: bool = False) -> Deleted:
+    """Delete a comment of yours. With answers only by `force` (administrators)."""
+    row = await comments.find(work.db, id)
+    work.caller.require_own(row.author_id, "the comment")
+    if force and not work.caller.is_administrator:
+        raise ForbiddenError("only administrators may delete with force")
+    thread = await comments.thread(work.db, row)
+    if len(thread) > 1 and not force:
+        raise ConflictError(f"the comment has {len(thread) - 1:,} answers")
+    for each in reversed(thread):
+        await rows.delete(work.db, "comments", {"id": each.id})
+        _tell(work, each, None)
+    return Deleted(deleted=row.id, also_deleted=[each.id for each in thread[1:]])
+
+
+@operations.write(
+    right="comment", rest=Rest("POST", "/comments/{id}/resolve"), tag="comments", idempotent=True
+)
+async def resolve_comment(work: Work, *, id: Id, resolved: bool = True) -> Comment:
+    """Mark a comment as resolved, or with `resolved` false as open again."""
+    row = await comments.find(work.db, id)
+    if bool(row.resolved) == resolved:
+        return row.shown()
+    by = work.caller.user_id if resolved else None
+    return await _write(work, row, {"resolved": int(resolved), "resolved_by": by})
+
+
+@operations.read(
+    rest=(
+        Rest("GET", "/comments"),
+        *(Rest("GET", f"/{kind.plural}/{{target_id}}/comments") for kind in KINDS.values()),
+    ),
+    tag="comments",
+    snapshot=True,
+)
+async def list_comments(
+    work: Work,
+    *,
+    target_id: Id | None = None,
+    resolved: bool | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> Page[Comment]:
+    """List comments, oldest first: all, or those on an item."""
+    target = None if target_id is None else (await items.find(work.db, target_id)).id
+    return await comments.page(work.db, target, resolved, limit, cursor)
+
+
+async def _write(work: Work, row: CommentRow, values: dict[str, Any]) -> Comment:
+    await rows.update(work.db, "comments", {"id": row.id}, {**values, "updated_at": work.now})
+    changed = await comments.find(work.db, row.id)
+    _tell(work, row, changed)
+    return changed.shown()
+
+
+def _tell(work: Work, before: CommentRow | None, after: CommentRow | None) -> None:
+    row = after or before
+    assert row is not None
+    work.did(
+        Effect(
+            action="created" if before is None else "deleted" if after is None else "updated",
+            kind="comment",
+            id=row.id,
+            reference_id=row.target_reference_id,
+            version=row.version,
+            before=before.stored() if before else None,
+            after=after.stored() if after else None,
+        )
+    )
+
+
+def _position(target: ItemRow, quote: str, position: int | None) -> int | None:
+    """Where the quote stands in the text of the item. Raises InvalidError where it does not."""
+    if not quote:
+        if position is not None:
+            raise InvalidError("quote_position", "is the place of a quote: give that too")
+        return None
+    check_text("quote", quote)
+    text = target.content if target.kind == "prompt" else target.description
+    found = text.find(quote) if position is None else position
+    if found < 0 or not text.startswith(quote, found):
+        where = "" if position is None else f" at {position:,}"
+        raise InvalidError("quote", f"does not stand in the text of {target.reference_id}{where}")
+    return found

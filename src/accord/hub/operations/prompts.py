@@ -1,0 +1,200 @@
+"""Prompts: texts for assistants. The active one, if any, is handed to them when they connect."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, TypeAlias
+
+from msgspec import UNSET, Meta, UnsetType
+
+from accord.hub import deletion, lifecycle
+from accord.hub.domain.kinds import parse_reference
+from accord.hub.entities import (
+    Cursor,
+    Deleted,
+    Detail,
+    Fields,
+    Id,
+    Limit,
+    Page,
+    Prompt,
+    PromptRole,
+    Text,
+    Title,
+    Version,
+)
+from accord.hub.listing import page_of
+from accord.hub.presentation import entity
+from accord.hub.storage import items
+from accord.hub.storage.items import ItemRow
+from accord.hub.storage.lists import Sort
+from accord.hub.storage.pages import DEFAULT_LIMIT
+from accord.operations.errors import ConflictError, InvalidError, NotFoundError
+from accord.operations.operation import Rest
+from accord.operations.registry import Registry
+from accord.operations.work import Database, Work, is_uuid
+
+PromptName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+PromptId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=50_000)]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+
+operations: Final = Registry()
+
+
+@operations.write(right="admin", rest=Rest("POST", "/prompts", 201, "/prompts/{id}"), tag="prompts")
+async def create_prompt(
+    work: Work,
+    *,
+    name: PromptName,
+    content: Content,
+    title: Title | None = None,
+    description: Text = "",
+    role: PromptRole = "user",
+) -> Prompt:
+    """Create a prompt, not yet active. Its name has letters, digits, `_`, `-` and `.` only."""
+    await _check_name(work.db, name, None)
+    row = await lifecycle.create(
+        work,
+        "prompt",
+        name=name,
+        title=name if title is None else title,
+        description=description,
+        content=content,
+        role=role,
+    )
+    return await entity(work.db, row, Prompt)
+
+
+@operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
+async def get_active_prompt(work: Work) -> Prompt:
+    """Get the prompt that is active, which is not found where none is."""
+    found = await items.select(work.db, "WHERE i.active = 1")
+    if not found:
+        raise NotFoundError("no prompt is active")
+    return await entity(work.db, found[0], Prompt)
+
+
+@operations.read(rest=Rest("GET", "/prompts/{id}"), tag="prompts")
+async def get_prompt(
+    work: Work, *, id: PromptId, detail: Detail = "full", fields: Fields | None = None
+) -> Prompt:
+    """Get a prompt by id or name."""
+    row = await find_prompt(work.db, id)
+    return await entity(work.db, row, Prompt, detail=detail, fields=fields)
+
+
+@operations.write(
+    right="admin",
+    rest=(Rest("PUT", "/prompts/{id}"), Rest("PATCH", "/prompts/{id}")),
+    tag="prompts",
+)
+async def update_prompt(
+    work: Work,
+    *,
+    id: PromptId,
+    name: PromptName | UnsetType = UNSET,
+    title: Title | UnsetType = UNSET,
+    description: Text | UnsetType = UNSET,
+    content: Content | UnsetType = UNSET,
+    role: PromptRole | UnsetType = UNSET,
+    expected_version: Version | None = None,
+) -> Prompt:
+    """Change a prompt: only what you give."""
+    found = await find_prompt(work.db, id)
+    if name is not UNSET:
+        await _check_name(work.db, name, found.id)
+    row = await lifecycle.update(
+        work,
+        "prompt",
+        found.id,
+        expected_version,
+        name=name,
+        title=title,
+        description=description,
+        content=content,
+        role=role,
+    )
+    return await entity(work.db, row, Prompt)
+
+
+@operations.write(
+    right="admin", rest=Rest("DELETE", "/prompts/{id}", 204), tag="prompts", destructive=True
+)
+async def delete_prompt(work: Work, *, id: PromptId) -> Deleted:
+    """Delete a prompt."""
+    found = await find_prompt(work.db, id)
+    return await deletion.delete(work, "prompt", found.id, force=False)
+
+
+@operations.write(
+    right="admin",
+    rest=(Rest("PATCH", "/prompts/{id}/activate"), Rest("POST", "/prompts/{id}/activate")),
+    tag="prompts",
+    idempotent=True,
+)
+async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
+    """Make a prompt the active one, in place of the one that was."""
+    row = await find_prompt(work.db, id)
+    if not row.active:
+        for other in await items.select(work.db, "WHERE i.active = 1"):
+            await lifecycle.set_aside(work, other, {"active": 0})
+        row = await lifecycle.set_aside(work, row, {"active": 1})
+    return await entity(work.db, row, Prompt)
+
+
+@operations.write(
+    right="admin",
+    rest=(Rest("PATCH", "/prompts/{id}/deactivate"), Rest("POST", "/prompts/{id}/deactivate")),
+    tag="prompts",
+    tool=False,
+    idempotent=True,
+)
+async def deactivate_prompt(work: Work, *, id: PromptId) -> Prompt:
+    """Have no prompt active, if it is this one."""
+    row = await find_prompt(work.db, id)
+    if row.active:
+        row = await lifecycle.set_aside(work, row, {"active": 0})
+    return await entity(work.db, row, Prompt)
+
+
+@operations.read(rest=Rest("GET", "/prompts"), tag="prompts", snapshot=True)
+async def list_prompts(
+    work: Work,
+    *,
+    sort: Sort | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+    detail: Detail = "concise",
+    fields: Fields | None = None,
+) -> Page[Prompt]:
+    """List prompts."""
+    return await page_of(
+        *(work, "prompt", Prompt),
+        sort=sort,
+        limit=limit,
+        cursor=cursor,
+        detail=detail,
+        fields=fields,
+    )
+
+
+async def find_prompt(db: Database, id: Id) -> ItemRow:
+    """The prompt with this UUID, reference id or name. Raises NotFoundError."""
+    if is_uuid(id) or parse_reference(id) is not None:
+        return await items.find(db, id, "prompt")
+    named = await items.select(db, "WHERE lower(i.name) = $1", id.lower())
+    if not named:
+        raise NotFoundError(f"there is no prompt {id!r}")
+    return named[0]
+
+
+async def _check_name(db: Database, name: str, own_id: str | None) -> None:
+    if _NAME.fullmatch(name) is None:
+        raise InvalidError("name", "must have letters, digits, '_', '-' and '.' only")
+    if is_uuid(name) or parse_reference(name) is not None:
+        raise InvalidError("name", "must not look like an id")
+    taken = await items.select(db, "WHERE lower(i.name) = $1", name.lower())
+    if taken and taken[0].id != own_id:
+        raise ConflictError(f"{taken[0].reference_id} has the name {taken[0].name!r} already")

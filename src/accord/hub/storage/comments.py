@@ -1,0 +1,122 @@
+"""Comments as rows."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from accord.hub.entities import Comment, Page
+from accord.hub.storage import pages
+from accord.operations.errors import NotFoundError
+from accord.operations.work import Database, is_uuid
+
+SELECT: Final = """
+SELECT c.id, c.target_id, c.reply_to, c.author_id, c.text, c.quote, c.quote_position, c.resolved,
+       c.resolved_by AS resolver_id, c.version, c.created_at, c.updated_at,
+       author.username AS author, resolver.username AS resolver,
+       target.reference_id AS target_reference_id
+FROM comments c
+JOIN users author ON author.id = c.author_id
+LEFT JOIN users resolver ON resolver.id = c.resolved_by
+JOIN items target ON target.id = c.target_id
+"""
+ANSWERS: Final = SELECT + "WHERE c.reply_to = $1 ORDER BY c.created_at, c.id"
+
+
+class CommentRow(Struct, frozen=True):
+    """One comment: its columns, and the names of what it points to."""
+
+    id: str
+    target_id: str
+    reply_to: str | None
+    author_id: str
+    text: str
+    quote: str
+    quote_position: int | None
+    resolved: int
+    resolved_by: str | None
+    version: int
+    created_at: str
+    updated_at: str
+    author: str
+    resolver: str | None
+    target_reference_id: str
+
+    def stored(self) -> dict[str, Any]:
+        """What the table holds of it, as effects tell it."""
+        values = asdict(self)
+        for name in ("author", "resolver", "target_reference_id"):
+            del values[name]
+        return values
+
+    def shown(self) -> Comment:
+        """As callers see it."""
+        return Comment(
+            id=self.id,
+            target_id=self.target_id,
+            target_reference_id=self.target_reference_id,
+            reply_to=self.reply_to,
+            author=self.author,
+            text=self.text,
+            quote=self.quote,
+            quote_position=self.quote_position,
+            resolved=bool(self.resolved),
+            resolved_by=self.resolver,
+            version=self.version,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+        )
+
+
+async def find(db: Database, id: str) -> CommentRow:
+    """Raises NotFoundError."""
+    found = await db.fetch(SELECT + "WHERE c.id = $1", id.lower()) if is_uuid(id) else []
+    if not found:
+        raise NotFoundError(f"there is no comment {id!r}")
+    return _row(found[0])
+
+
+async def thread(db: Database, row: CommentRow) -> list[CommentRow]:
+    """A comment and all answers to it and to them, each behind what it answers to."""
+    found = [row]
+    for each in found:
+        found += [_row(answer) for answer in await db.fetch(ANSWERS, each.id)]
+    return found
+
+
+async def page(
+    db: Database, target_id: str | None, resolved: bool | None, limit: int, cursor: str | None
+) -> Page[Comment]:
+    """Some comments, oldest first."""
+    clauses, values = ["1 = 1"], []
+    for column, value in (
+        ("c.target_id", target_id),
+        ("c.resolved", None if resolved is None else int(resolved)),
+    ):
+        if value is not None:
+            values.append(value)
+            clauses.append(f"{column} = ${len(values)}")
+    counted = await db.fetch(
+        f"SELECT COUNT(*) AS total FROM comments c WHERE {' AND '.join(clauses)}", *values
+    )
+    asked = pages.asked("comments", target_id, resolved)
+    if cursor is not None:
+        clauses.append(f"(c.created_at, c.id) > (${len(values) + 1}, ${len(values) + 2})")
+        values += pages.place_of(cursor, asked, str, str)
+    found = await db.fetch(
+        f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY c.created_at, c.id LIMIT {limit + 1}",
+        *values,
+    )
+    shown = [_row(each).shown() for each in found]
+    return pages.page(
+        shown,
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, last.created_at, last.id),
+    )
+
+
+def _row(row: Any) -> CommentRow:
+    return CommentRow(*row)
