@@ -100,7 +100,7 @@ async def test_cancelled_transactions_that_have_not_begun_are_not_run(tmp_path: 
 async def test_a_database_that_is_locked_for_too_long_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.store.sqlite.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("accord.store.sqlite_connection.BUSY_SECONDS", 0.05)
     async with open_store(url(tmp_path)) as store:
         await store.execute("CREATE TABLE t (x integer)")
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)

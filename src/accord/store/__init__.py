@@ -9,7 +9,9 @@ errors       what can go wrong
 store        the face: `Store`, `Transaction`, `Row`
 opening      `open_store`: which database a URL means
 migrations   numbered .sql files, and which of them are to be run
-sqlite       one file, one writing thread, a few that read
+sqlite       one file, and the thread that writes to it
+sqlite_reader, sqlite_connection
+             those who read it; statements, and what errors are called
 wake         how one process wakes another that uses the same file
 postgres     a pool of connections, and one that listens
 postgres_lane, postgres_transaction
