@@ -1,0 +1,23 @@
+"""What the system is made of: all operations, and what is kept of every change."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.hub.recorder import record
+from accord.hub.registry import hub_operations
+from accord.hub.search.index import index
+from accord.operations.accounts.operations import operations as accounts_operations
+from accord.operations.audit.operations import operations as audit_operations
+from accord.operations.registry import Registry
+from accord.operations.runner import Recorder
+
+RECORDERS: Final[tuple[Recorder, ...]] = (record, index)
+
+
+def all_operations() -> Registry:
+    """Everything that can be done."""
+    registry = Registry()
+    for part in (hub_operations(), accounts_operations, audit_operations):
+        registry.include(part)
+    return registry
