@@ -42,9 +42,12 @@ def exit_code(error: BaseException) -> int:
 
 def _exit_code_of_call(error: BaseException) -> int:
     from accord.jsonrpc.errors import AccordError, CallTimeoutError, TransportError
+    from accord.operations.errors import ServiceError
+    from accord.store.errors import StoreError, UnavailableError
 
-    if isinstance(error, TransportError):
+    if isinstance(error, TransportError | UnavailableError):
         return NO_CONNECTION
     if isinstance(error, CallTimeoutError) and not error.remote:
         return TIMED_OUT
-    return ANSWERED_WITH_ERROR if isinstance(error, AccordError) else BUG
+    known = isinstance(error, AccordError | ServiceError | StoreError)
+    return ANSWERED_WITH_ERROR if known else BUG

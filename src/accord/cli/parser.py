@@ -26,6 +26,12 @@ COMMANDS: Final = {
     "mcp inspect": "show who an MCP server is and what it can do",
     "mcp install": "tell a client, such as an editor, of an MCP server",
     "config": "show every setting, and where it was given",
+    "user create": "add a person to an installation",
+    "user list": "list the people of an installation",
+    "user update": "change a person's role, email or password, or deactivate them",
+    "token create": "make a token for a person, and print it",
+    "token list": "list the tokens of a person",
+    "token revoke": "have a token refused from now on",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of

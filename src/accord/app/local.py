@@ -1,0 +1,110 @@
+"""The system without a server: for commands on the machine itself, also while a server runs.
+
+Whoever may read the data directory, or has the URL of the database and the key, may do everything;
+what they do is on record like everything else.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.app.composition import RECORDERS, all_operations
+from accord.app.parts import PARTS
+from accord.app.settings import Settings
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.server_key import KEY_VARIABLE, ServerKey, load_key
+from accord.operations.arguments import convert
+from accord.operations.audit.head_file import NAME as HEAD_FILE
+from accord.operations.audit.trail import AuditTrail
+from accord.operations.caller import LOCAL
+from accord.operations.limiter import Limiter
+from accord.operations.outcome import Outcome
+from accord.operations.runner import Observe, Runner
+from accord.store import Store, open_store
+
+AUDIT_PURPOSE: Final = "audit"
+"""What the key of the audit trail is derived for."""
+
+
+class Local(Struct, frozen=True):
+    """What commands work with."""
+
+    store: Store
+    key: ServerKey
+    accounts: Accounts
+    runner: Runner
+
+    async def run(self, operation: str, **arguments: Any) -> Outcome:
+        """What comes of an operation. Raises ServiceError and InternalError."""
+        found = self.runner.registry[operation]
+        caller = replace(LOCAL, client=_who(), correlation_id=uuid4().hex)
+        return await self.runner.run(found, lambda: convert(found, arguments), caller)
+
+
+MakeLimiter: TypeAlias = Callable[[Store], Limiter | None]
+
+
+@asynccontextmanager
+async def open_local(
+    settings: Settings,
+    *,
+    limiter: MakeLimiter = lambda store: None,
+    observe: Observe | None = None,
+) -> AsyncIterator[Local]:
+    """Open the database of an installation; a new one is made ready. Raises StoreError and
+    ServerKeyError."""
+    key = server_key(settings)
+    async with open_store(settings.database_url) as store:
+        for part, folder in PARTS.items():
+            await store.migrate(part, folder)
+        await key.check(store)
+        async with AuditTrail(
+            store, key.derive(AUDIT_PURPOSE), head_file=_head_file(settings)
+        ) as trail:
+            accounts = Accounts(store, key, trail=trail)
+            runner = Runner(
+                all_operations(),
+                store,
+                trail,
+                limiter=limiter(store),
+                services=(accounts, trail),
+                recorders=RECORDERS,
+                observe=observe,
+            )
+            try:
+                yield Local(store, key, accounts, runner)
+            finally:
+                await accounts.close()
+
+
+def server_key(settings: Settings) -> ServerKey:
+    """The key of an installation, whose data directory is made if it is not there. Raises
+    ServerKeyError."""
+    if settings.is_shared:
+        return load_key(None, {KEY_VARIABLE: settings.secret_key})
+    data = Path(settings.data)
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return load_key(data, {})
+
+
+def _head_file(settings: Settings) -> Path | None:
+    return None if settings.is_shared else Path(settings.data) / HEAD_FILE
+
+
+def _who() -> str:
+    """Who runs a command, as their system calls them."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = str(os.getuid())
+    return f"{name}@{socket.gethostname()}"

@@ -1,0 +1,39 @@
+"""What commands that work on an installation without its server have in common."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from accord.cli.exits import UsageError
+from accord.cli.parser import Parser
+from accord.cli.setting_flags import add_setting_flags, settings_from
+
+if TYPE_CHECKING:
+    from accord.app.local import Local
+
+
+def add_local_flags(parser: Parser) -> None:
+    """The flags that tell where the installation is."""
+    add_setting_flags(parser, ("data", "database"))
+
+
+def run_local(arguments: argparse.Namespace, use: Callable[[Local], Awaitable[int]]) -> int:
+    """Open the installation, and what `use` gives. Raises what can go wrong with either."""
+    from accord.app.local import open_local
+    from accord.operations.accounts.server_key import ServerKeyError
+    from accord.operations.logs.setup import configure_logging
+
+    configure_logging("debug" if arguments.debug else "warning", "text")
+    settings = settings_from(arguments).settings
+
+    async def main() -> int:
+        async with open_local(settings) as local:
+            return await use(local)
+
+    try:
+        return asyncio.run(main())
+    except ServerKeyError as error:
+        raise UsageError(str(error)) from None
