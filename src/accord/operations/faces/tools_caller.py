@@ -1,0 +1,49 @@
+"""Who calls over MCP: what the authenticator found out, with what the client says of itself."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from accord.jsonrpc.log_line import log_line
+from accord.mcp.protocol.codes import failure
+from accord.mcp.server.context import Context
+from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.principal import Principal
+from accord.operations.caller import Caller
+
+CLAIM: Final = "caller"
+"""Under which a principal has its `Caller`."""
+
+
+def caller_of(context: Context) -> Caller:
+    """Raises RpcError where nobody was let in as somebody."""
+    return caller_in(context.incoming)
+
+
+def caller_in(incoming: Incoming) -> Caller:
+    """The same, by the request itself."""
+    known = known_caller(incoming.link.principal)
+    if known is None:
+        raise failure("authentication_failed", "A valid token is required", era=incoming.era)
+    return replace(
+        known,
+        face="mcp",
+        client=_client(incoming) or known.client,
+        correlation_id=known.correlation_id or str(uuid4()),
+    )
+
+
+def known_caller(principal: Principal | None) -> Caller | None:
+    """Whom an authenticator let in."""
+    known = None if principal is None else principal.claims.get(CLAIM)
+    return known if isinstance(known, Caller) else None
+
+
+def _client(incoming: Incoming) -> str:
+    info = incoming.client_info
+    if info is None:
+        return log_line(incoming.context.headers.get("user-agent", ""))
+    return log_line(f"{info.name}/{info.version}")

@@ -1,0 +1,192 @@
+"""What operations give, as results of tools: a sentence or a compact text for models, and the whole
+as structured content for programs. Both together are small enough to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, to_builtins
+
+from accord.jsonrpc.codec import encode
+from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.results import CallToolResult
+from accord.operations.errors import KINDS, ServiceError
+from accord.operations.faces.tools_size import MAX_BYTES, fit
+from accord.operations.faces.tools_text import fenced, told
+from accord.operations.operation import Operation
+from accord.operations.outcome import Outcome, Preview
+from accord.operations.work import Effect, Hint
+
+MAX_EFFECTS: Final = 10
+"""How many effects a sentence names."""
+MAX_MARKS: Final = 200
+"""What the marks around stored text take."""
+MOST_ITEMS: Final = "limit"
+"""The parameter that says how many items a page has."""
+
+
+class TooManyItemsError(Exception):
+    """A page is too large even when its texts are cut: so many items would fit."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(f"{count} items fit")
+        self.count = count
+
+
+class Results:
+    """Makes the results of one operation. `rest` says where a client finds the whole of a text
+    that was cut."""
+
+    def __init__(self, operation: Operation, rest: str) -> None:
+        names = {each.name for each in operation.parameters}
+        self._is_paged = MOST_ITEMS in names
+        self._writes = operation.writes
+        self._how = _how_to_get_more(names, rest)
+
+    def of(self, outcome: Outcome) -> CallToolResult:
+        """The result of a call. Raises TooManyItemsError for a page that must have fewer."""
+        if isinstance(outcome.result, Preview):
+            return self._sized(to_builtins(outcome.result), _preview_text)
+        if self._writes:
+            sentence = _sentence(outcome)
+            return self._sized(to_builtins(outcome.result), lambda value: sentence)
+        return self._sized(to_builtins(outcome.result), _read_text)
+
+    def of_error(self, error: ServiceError, correlation_id: str) -> CallToolResult:
+        """A result that says what was wrong, so that a model can correct it."""
+        about: dict[str, Any] = {
+            **to_builtins(error.data),
+            "code": error.kind.code,
+            "message": error.message,
+            "correlation_id": correlation_id,
+        }
+        if error.errors:
+            about["errors"] = to_builtins(error.errors)
+        data = to_builtins(error.data)
+
+        def text(value: dict[str, Any]) -> str:
+            known = {key: value["error"][key] for key in data if key in value["error"]}
+            return f"{error.message}\n{fenced(told(known))}" if known else error.message
+
+        return _error(self._sized({"error": about}, text))
+
+    def of_failure(self, correlation_id: str, code: str = "internal_error") -> CallToolResult:
+        """A result for what failed for no fault of the caller."""
+        message = f"{KINDS[code].title}. The log has more under {correlation_id}."
+        about = {"code": code, "message": message, "correlation_id": correlation_id}
+        return _error(_result(message, {"error": about}))
+
+    def _sized(self, value: Any, text: Callable[[Any], str]) -> CallToolResult:
+        whole = value if isinstance(value, dict) else {"result": value}
+        found = text(whole)
+        data = encode(whole)
+        if len(found.encode()) + len(data) <= MAX_BYTES:
+            return CallToolResult(content=[TextContent(text=found)], structured_content=Raw(data))
+        return self._cut(whole, text)
+
+    def _cut(self, whole: dict[str, Any], text: Callable[[Any], str]) -> CallToolResult:
+        room = MAX_BYTES - len(self._how.encode()) * 2 - MAX_MARKS
+
+        def fits(value: dict[str, Any]) -> bool:
+            return len(encode(value)) + len(text(value).encode()) <= room
+
+        is_page = self._is_paged and len(whole.get("items") or ()) > 1
+        cut = fit(whole, fits, lists=not is_page)
+        if cut is None and is_page:
+            raise TooManyItemsError(_fitting(whole, fits))
+        if cut is None:
+            cut = {}
+        return _result(f"{text(cut)}\n{self._how}", {**cut, "truncated": self._how})
+
+
+def _fitting(page: dict[str, Any], fits: Callable[[Any], bool]) -> int:
+    """How many items of a page fit, at least one."""
+    count = len(page["items"]) // 2
+    while count > 1 and fit({**page, "items": page["items"][:count]}, fits, lists=False) is None:
+        count //= 2
+    return max(count, 1)
+
+
+def _how_to_get_more(names: set[str], rest: str) -> str:
+    ways = []
+    if "fields" in names:
+        ways.append("name the `fields` that you need")
+    if "detail" in names:
+        ways.append("ask for detail=concise")
+    if "cursor" in names:
+        ways.append("ask for fewer by `limit` and go on by `cursor`")
+    if not ways:
+        ways.append("ask for less")
+    how = ", or ".join(ways)
+    cut = f"Cut to {MAX_BYTES // 1000} KB. For the rest {how}."
+    return f"{cut} {rest}" if rest else cut
+
+
+def _result(text: str, structured: Any) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(text=text)], structured_content=Raw(encode(structured))
+    )
+
+
+def _error(result: CallToolResult) -> CallToolResult:
+    return msgspec.structs.replace(result, is_error=True)
+
+
+# Texts
+
+
+def _read_text(value: dict[str, Any]) -> str:
+    items = value.get("items")
+    if not isinstance(items, list) or "total" not in value:
+        return fenced(told(value))
+    more = f"; more by cursor={value['next_cursor']}" if value.get("next_cursor") else ""
+    head = f"{len(items)} of {value['total']:,}{more}."
+    others = {
+        key: each
+        for key, each in value.items()
+        if key not in ("items", "next_cursor", "has_more", "total")
+    }
+    shown = "\n".join(part for part in (told(others), told(items)) if part)
+    return f"{head}\n{fenced(shown)}" if shown else head
+
+
+def _sentence(outcome: Outcome) -> str:
+    """What a write did."""
+    change = f" Change {outcome.change_id}." if outcome.change_id else ""
+    if outcome.replayed:
+        return f"Done before, by a call with the same idempotency_key: not done again.{change}"
+    done = _done(outcome.effects) if outcome.effects else "Nothing was changed"
+    return f"{done}.{change}{_hints(outcome.hints)}"
+
+
+def _done(effects: Sequence[Effect]) -> str:
+    named = [
+        f"{each.action} {each.reference_id or f'{each.kind} {each.id}'}"
+        for each in effects[:MAX_EFFECTS]
+    ]
+    if len(effects) > MAX_EFFECTS:
+        named.append(f"and {len(effects) - MAX_EFFECTS:,} more")
+    words = ", ".join(named)
+    return words[:1].upper() + words[1:]
+
+
+def _hints(hints: Sequence[Hint]) -> str:
+    """What a write may break, or what reads badly; may repeat words of what is stored."""
+    if not hints:
+        return ""
+    return f"\nHints. {fenced(told(to_builtins(list(hints))))}"
+
+
+def _preview_text(value: dict[str, Any]) -> str:
+    changes = value.get("changes") or []
+    actions = ", ".join(
+        f"{each['action']} {each.get('reference_id') or each['kind']}"
+        for each in changes[:MAX_EFFECTS]
+    )
+    more = f" and {len(changes) - MAX_EFFECTS:,} more" if len(changes) > MAX_EFFECTS else ""
+    head = f"Dry run: nothing was changed. Would be {actions}{more}." if actions else ""
+    head = head or "Dry run: nothing would change."
+    hints = value.get("hints")
+    return f"{head}\nHints. {fenced(told(hints))}" if hints else head
