@@ -36,6 +36,7 @@ from accord.operations.errors import (
     UnavailableError,
 )
 from accord.operations.limiter import Limiter
+from accord.operations.logs.context import serving
 from accord.operations.operation import Operation
 from accord.operations.outcome import Allowance, Change, Outcome, Preview
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
@@ -129,6 +130,7 @@ class Runner:
 
     async def _run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
         allowance: Allowance | None = None
+        logged = serving.set((caller, operation.name))
         try:
             caller.require(operation.right, operation.name)
             allowance = await self._take(operation, caller)
@@ -148,10 +150,10 @@ class Runner:
             raise UnavailableError("the database is not available at the moment") from error
         except Exception as error:
             self.trail.later(self._record(operation, caller, "failed", "internal_error"))
-            log.exception(
-                "%s failed", operation.name, extra={"correlation_id": caller.correlation_id}
-            )
+            log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
+        finally:
+            serving.reset(logged)
         return outcome if allowance is None else replace(outcome, allowance=allowance)
 
     def work(self, db: Any, caller: Caller, prepared: Any = None) -> Work:

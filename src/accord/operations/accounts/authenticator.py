@@ -6,7 +6,7 @@ The principal of a request has its `Caller` among its claims.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 from uuid import uuid4
 
@@ -81,4 +81,4 @@ class _Tokens:
 
 def _seconds(time: str) -> float:
     """A time as it is stored, in seconds since 1970."""
-    return datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC).timestamp()
+    return datetime.fromisoformat(time).timestamp()

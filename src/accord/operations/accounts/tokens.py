@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final
 
@@ -88,8 +88,8 @@ def kept(token: Token) -> dict[str, object]:
 
 def days_after(now: str, days: float) -> str:
     """A time, as it is stored, so many days after another."""
-    then = datetime.strptime(now, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    return (then + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    then = datetime.fromisoformat(now) + timedelta(days=days)
+    return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 async def insert(

@@ -7,17 +7,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
+from accord.operations.caller import Caller
+
 _NOTHING: Final[Mapping[str, str]] = {}
 _context: ContextVar[Mapping[str, str]] = ContextVar("accord log context", default=_NOTHING)
+
+serving: Final[ContextVar[tuple[Caller, str] | None]] = ContextVar("accord serving", default=None)
+"""Who calls, and which operation; set by the runner, and read only when something is logged."""
 
 
 @contextmanager
 def log_context(**fields: str) -> Iterator[None]:
-    """Have lines that are logged in this block, and in tasks begun there, carry `fields`: such as
-    `correlation_id`, `operation`, `actor`."""
-    token = _context.set(
-        {**_context.get(), **{name: text for name, text in fields.items() if text}}
-    )
+    """Have lines that are logged in this block, and in tasks begun there, carry `fields`."""
+    token = _context.set({**_context.get(), **fields})
     try:
         yield
     finally:
@@ -25,5 +27,15 @@ def log_context(**fields: str) -> Iterator[None]:
 
 
 def current_context() -> Mapping[str, str]:
-    """What is known here and now."""
-    return _context.get()
+    """What is known here and now; nothing that is empty."""
+    known = dict(_context.get())
+    call = serving.get()
+    if call is not None:
+        caller, operation = call
+        known |= {
+            "correlation_id": caller.correlation_id,
+            "operation": operation,
+            "actor": caller.username,
+            "face": caller.face,
+        }
+    return {name: text for name, text in known.items() if text}
