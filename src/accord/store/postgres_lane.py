@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from contextvars import Context
 from typing import Any, Final, TypeVar
 from zlib import crc32
@@ -40,6 +41,15 @@ MAX_WAITING: Final = 10_000
 """How many may wait to be run."""
 ATTEMPTS: Final = 5
 """How often one is run that transactions outside of the lane get in the way of."""
+
+LOST: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.AdminShutdownError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    ConnectionError,
+)
+"""What a connection says that was lost while nobody used it."""
 
 BEGIN: Final = """
 BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -130,12 +140,10 @@ class Lane:
                 try:
                     await self._run_all(connection, batch)
                 except BaseException:
-                    # Closed rather than rolled back: it may be the connection that is at fault.
-                    connection.terminate()
+                    await self._discard(connection)
                     raise
-                finally:
-                    await self._pool.release(connection)
-        except StoreError as error:
+                await self._pool.release(connection)
+        except Exception as error:
             for job in batch:
                 job.error = job.error or error
 
@@ -147,12 +155,16 @@ class Lane:
                 await connection.execute(self._begin)
                 return connection
             except BaseException as error:
-                connection.terminate()
-                await self._pool.release(connection)
-                lost = isinstance(error, asyncpg.PostgresConnectionError | OSError)
-                if is_last or not lost or isinstance(error, TimeoutError):
+                await self._discard(connection)
+                if is_last or not isinstance(error, LOST):
                     raise
         raise AssertionError("the last attempt returns or raises")
+
+    async def _discard(self, connection: Any) -> None:
+        """Closed rather than rolled back: it may be the connection that is at fault."""
+        with suppress(asyncpg.InterfaceError):  # it is closed already
+            connection.terminate()
+        await self._pool.release(connection)
 
     async def _run_all(self, connection: Any, batch: list[_Job]) -> None:
         for job in batch[:-1]:

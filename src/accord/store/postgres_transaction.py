@@ -12,8 +12,13 @@ from accord.store.errors import ConstraintError, StoreError, UnavailableError
 from accord.store.store import Row
 from accord.store.wake import check_channel
 
-FOREIGN: Final = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError)
-"""What the driver raises, and the network; TimeoutError is an OSError."""
+FOREIGN: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the first use of a connection that the server has closed
+    OSError,  # also TimeoutError
+)
+"""What the driver raises, and the network."""
 
 
 class ConflictError(UnavailableError):
@@ -73,6 +78,7 @@ def translation(error: Exception) -> StoreError:
         case (
             OSError()
             | asyncpg.InterfaceError()
+            | asyncpg.InternalClientError()
             | asyncpg.PostgresConnectionError()
             | asyncpg.OperatorInterventionError()
             | asyncpg.InvalidAuthorizationSpecificationError()
