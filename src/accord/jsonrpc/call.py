@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from accord.jsonrpc.errors import InvalidResultError, RpcError
 from accord.jsonrpc.messages import Id
@@ -18,15 +18,12 @@ if TYPE_CHECKING:
     from accord.jsonrpc.calls import Calls
 
 
-class Call:
+class Call(Struct, eq=False):
     """A call that has been sent. Await it for its result."""
 
-    __slots__ = ("_calls", "_future", "_pending")
-
-    def __init__(self, calls: Calls, pending: Pending, future: asyncio.Future[Any]) -> None:
-        self._calls = calls
-        self._pending = pending
-        self._future = future
+    _calls: Calls
+    _pending: Pending
+    _future: asyncio.Future[Any]
 
     @property
     def id(self) -> Id:

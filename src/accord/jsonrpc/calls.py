@@ -77,11 +77,12 @@ class Calls:
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         """Hand a response to the call that waits for it."""
+        if type(response) is Success:  # the common case
+            pending = self._session.settle(response.id)
+            if pending is not None and not pending.token.done():
+                pending.token.set_result(response.result)
+            return
         match response:
-            case Success(id=id, result=result):
-                pending = self._session.settle(id)
-                if pending is not None and not pending.token.done():
-                    pending.token.set_result(result)
             case Failure(id=id):
                 self._fail(id, _told(response))
             case Invalid(id=id, error=fault):

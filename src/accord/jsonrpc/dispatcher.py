@@ -275,6 +275,9 @@ class Dispatcher:
         if isinstance(what, Envelope) and what.method:
             return self.serve(what.id, what.method, what.params, source)
         message = sort(what)
+        if type(message) is Success:  # the common case
+            source.settle(message)
+            return None
         match message:
             case Request(id=id, method=method, params=params):
                 return self.serve(id, method, params, source)

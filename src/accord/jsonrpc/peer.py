@@ -228,8 +228,14 @@ class Peer:
 
         `call.extend()` gives it its full time again, up to `longest` seconds in all.
         """
-        call, data = self.prepare(
-            method, params, timeout=timeout, longest=longest, idempotent=idempotent
+        self._check_open()
+        call, data = self._calls.prepare(
+            method,
+            params,
+            timeout=timeout,
+            longest=longest,
+            idempotent=idempotent,
+            message=None,
         )
         self._channel.send(data)
         return call
