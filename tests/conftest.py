@@ -8,7 +8,13 @@ from collections.abc import Generator
 import pytest
 
 from tests.compliance import Marks
-from tests.databases import cluster as cluster, url as url
+from tests.databases import (
+    cluster as cluster,
+    migrated_database as migrated_database,
+    migrated_file as migrated_file,
+    migrated_url as migrated_url,
+    url as url,
+)
 
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""

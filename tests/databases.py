@@ -1,13 +1,19 @@
-"""Both engines, with an empty database for each test."""
+"""Both engines, with a database for each test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from accord.app.parts import PARTS
+from accord.store import open_store
 from tests.store.cluster import Cluster, running_cluster
+
+TEMPLATE = "accord_template"
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +29,36 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return f"sqlite://{tmp_path}/store.db"
     found: Cluster = request.getfixturevalue("cluster")
     return found.database()
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables, to be copied."""
+    path = tmp_path_factory.mktemp("migrated") / "accord.db"
+    asyncio.run(_migrate(f"sqlite://{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_database(cluster: Cluster) -> str:
+    """The name of a PostgreSQL database with all tables, to be copied."""
+    asyncio.run(_migrate(cluster.database(TEMPLATE)))
+    return TEMPLATE
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a store with all tables, and nothing in them."""
+    given: Callable[[str], object] = request.getfixturevalue
+    if request.param == "sqlite":
+        shutil.copy(str(given("migrated_file")), tmp_path / "accord.db")
+        return f"sqlite://{tmp_path}/accord.db"
+    found = given("cluster")
+    assert isinstance(found, Cluster)
+    return found.database(template=str(given("migrated_database")))
+
+
+async def _migrate(url: str) -> None:
+    async with open_store(url, durable=False) as store:
+        for part, folder in PARTS.items():
+            await store.migrate(part, folder)

@@ -40,10 +40,13 @@ class Cluster:
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self._folder / "data"), "-m", "immediate", "-w", "stop")
 
-    def database(self) -> str:
-        """The URL of a new, empty database."""
-        name = f"test_{next(self._numbers)}"
-        self._run("createdb", "-h", str(self._folder / "sockets"), "-U", "postgres", name)
+    def database(self, name: str = "", *, template: str = "template0") -> str:
+        """The URL of a new database: an empty one, or a copy of another that nobody uses."""
+        name = name or f"test_{next(self._numbers)}"
+        self._run(
+            *("createdb", "-h", str(self._folder / "sockets"), "-U", "postgres"),
+            *("-T", template, name),
+        )
         return self.url(name)
 
     def url(self, name: str) -> str:
