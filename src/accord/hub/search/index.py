@@ -6,7 +6,7 @@ others: the order of entries is the order in which they were changed last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -119,9 +119,11 @@ async def index(work: Work, change: Change) -> None:
     ]
     for ids in _chunks(deleted):
         await work.db.execute(REMOVE_WITH_COMMENTS.format(places=places(len(ids))), *ids)
-    written = [each async for each in _written(work)]
-    is_new = all(effect.action == "created" for effect in work.effects)
-    await _write(work.db, work.engine, dict.fromkeys(written), is_new=is_new)
+    created = {effect.id for effect in work.effects if effect.action == "created"}
+    written = dict.fromkeys([each async for each in _written(work)])
+    for ids in _chunks(each for each in written if each not in created):
+        await work.db.execute(REMOVE.format(places=places(len(ids))), *ids)
+    await _write(work.db, work.engine, written)
 
 
 async def rebuild(db: Transaction, engine: Engine) -> int:
@@ -129,11 +131,11 @@ async def rebuild(db: Transaction, engine: Engine) -> int:
     for statement in CLEAR:
         await db.execute(statement)
     ids = [row["id"] for row in await db.fetch(ALL)]
-    await _write(db, engine, ids, is_new=True)
+    await _write(db, engine, ids)
     return len(ids)
 
 
-async def _written(work: Work) -> Any:
+async def _written(work: Work) -> AsyncIterator[str]:
     """The ids of all items and comments whose entries have to be written."""
     for effect in work.effects:
         if _is_text(effect):
@@ -160,10 +162,8 @@ def _is_moved(effect: Effect) -> bool:
     return before.get("parent_id") != after.get("parent_id")
 
 
-async def _write(db: Transaction, engine: Engine, ids: Iterable[str], *, is_new: bool) -> None:
+async def _write(db: Transaction, engine: Engine, ids: Iterable[str]) -> None:
     for chunk in _chunks(ids):
-        if not is_new:
-            await db.execute(REMOVE.format(places=places(len(chunk))), *chunk)
         for entry in await _entries(db, chunk):
             await _add(db, engine, entry)
 
