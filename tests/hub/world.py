@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from accord.hub.advice import advise
+from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
 from accord.hub.search.index import index
@@ -21,7 +23,7 @@ from accord.operations.rights import Role
 from accord.operations.runner import Recorder, Runner, utc_now
 from accord.store import Store, open_store
 
-RECORDERS: tuple[Recorder, ...] = (record, index)
+RECORDERS: tuple[Recorder, ...] = (record, index, advise)
 """What the hub keeps of every change."""
 
 

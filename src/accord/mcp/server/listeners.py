@@ -72,6 +72,10 @@ class Listeners:
         """Let all who listen hear of `change`, each on its loop, in a turn that comes."""
         for tell in tuple(self._others):
             tell(change)
+        self.tell_here(change)
+
+    def tell_here(self, change: Change) -> None:
+        """The same for those of this process alone, where the others hear of it by themselves."""
         with self._lock:
             for loop in set(self._listeners.values()):
                 waiting = self._waiting.get(loop)

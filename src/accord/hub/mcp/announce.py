@@ -1,0 +1,17 @@
+"""Tells all processes that serve the hub of a change, once it is committed. What changed they find
+in the tables."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.operations.outcome import Change
+from accord.operations.work import Work
+
+CHANNEL: Final = "accord_hub_changes"
+
+
+async def announce(work: Work, change: Change) -> None:
+    """Wake those who listen; a recorder."""
+    if work.effects:
+        await work.db.notify(CHANNEL)

@@ -1,0 +1,75 @@
+"""Every request is somebody's, and is on record: those that no operation serves are written down
+here, and need the right to read where they tell what is stored."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.mcp.server.incoming import Incoming
+from accord.operations.audit.record import Record, Result
+from accord.operations.caller import Caller
+from accord.operations.errors import ForbiddenError
+from accord.operations.faces.mapping import mcp_error
+from accord.operations.faces.tools import told_to_programs
+from accord.operations.faces.tools_caller import caller_in
+from accord.operations.runner import Runner
+
+BY_OPERATIONS: Final = frozenset(("tools/call", "resources/read", "prompts/get"))
+"""What operations serve, which are recorded by whoever runs them."""
+UNRECORDED: Final = frozenset(("ping",))
+READING: Final = frozenset(
+    (
+        "resources/list",
+        "resources/subscribe",
+        "prompts/list",
+        "completion/complete",
+        "subscriptions/listen",
+    )
+)
+"""What tells something that is stored."""
+
+
+class Guard:
+    """Looks at the requests to one hub."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def __call__(self, incoming: Incoming) -> None:
+        """Raises RpcError for nobody in particular, and for who may not read."""
+        method = incoming.method
+        if method in BY_OPERATIONS:
+            return  # who calls is asked for there
+        caller = caller_in(incoming)
+        if method in UNRECORDED:
+            return
+        try:
+            if method in READING:
+                caller.require("read", method)
+        except ForbiddenError as error:
+            self._record(caller, method, "denied", error.kind.code)
+            raise mcp_error(
+                error, caller.correlation_id, era=incoming.era, **told_to_programs(error)
+            ) from None
+        self._record(caller, method)
+
+    def _record(
+        self, caller: Caller, method: str, outcome: Result = "done", error: str = ""
+    ) -> None:
+        self._runner.trail.later(
+            Record(
+                id=self._runner.new_id(),
+                time=self._runner.now(),
+                actor_id=caller.user_id,
+                actor=caller.username,
+                via=caller.via,
+                face=caller.face,
+                token_id=caller.token_id,
+                client=caller.client,
+                address=caller.address,
+                operation=method,
+                outcome=outcome,
+                error=error,
+                correlation_id=caller.correlation_id,
+            )
+        )
