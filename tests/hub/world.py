@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accord.hub.advice import advise
 from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
@@ -23,7 +22,7 @@ from accord.operations.rights import Role
 from accord.operations.runner import Recorder, Runner, utc_now
 from accord.store import Store, open_store
 
-RECORDERS: tuple[Recorder, ...] = (record, index, advise)
+RECORDERS: tuple[Recorder, ...] = (record, index, announce)
 """What the hub keeps of every change."""
 
 
