@@ -106,6 +106,15 @@ class Work:
     def hint(self, hint: Hint) -> None:
         self.hints.append(hint)
 
+    def acting(self, caller: Caller, *, now: str, new_id: Callable[[], str]) -> Work:
+        """The same run, as if somebody did a part of it at another time; what that does belongs to
+        this one."""
+        other = Work(
+            self.db, caller, now=now, new_id=new_id, engine=self.engine, services=self._services
+        )
+        other.effects, other.hints = self.effects, self.hints
+        return other
+
     def service(self, kind: type[T]) -> T:
         """What the application was put together with, by its type."""
         found: T = self._services[kind]

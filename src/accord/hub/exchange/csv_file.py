@@ -1,0 +1,166 @@
+"""Items as a table in CSV: one row each, with their labels and relationships. Pure.
+
+Comments are not in it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from accord.hub.domain.choices import no_such
+from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.domain.priorities import PRIORITIES, parse_priority
+from accord.hub.exchange.cells import harmless, joined, meant, split
+from accord.hub.exchange.project import Fault, FormatError, Item, Link, Numbered, Project
+
+COLUMNS: Final = (
+    *("kind", "reference_id", "parent", "acceptance_criteria", "title", "description", "status"),
+    *("priority", "type", "assignee", "labels", "links", "name", "content", "role", "active"),
+    *("epics", "creator", "created_at", "id"),
+)
+LISTS: Final = frozenset({"labels", "epics"})
+NULLABLE: Final = frozenset({"assignee", "acceptance_criteria"})
+"""Of which an empty cell means nobody, or nothing."""
+CLEARABLE: Final = frozenset({"description"})
+"""Of which an empty cell means an empty text. Other empty cells say nothing."""
+_OF_ALL: Final = ("kind", "reference_id", "labels", "creator", "created_at", "id", "description")
+_OF_WORK: Final = ("title", "status", "priority", "assignee")
+FIELDS: Final[dict[Kind, frozenset[str]]] = {
+    "epic": frozenset({*_OF_ALL, *_OF_WORK}),
+    "user_story": frozenset({*_OF_ALL, *_OF_WORK, "parent"}),
+    "acceptance_criteria": frozenset({*_OF_ALL, "parent"}),
+    "requirement": frozenset({*_OF_ALL, *_OF_WORK, "parent", "acceptance_criteria", "type"}),
+    "steering_document": frozenset({*_OF_ALL, "title", "epics"}),
+    "prompt": frozenset({*_OF_ALL, "title", "name", "content", "role", "active"} - {"labels"}),
+}
+"""Which columns a kind has, beside `links`."""
+
+
+def write(project: Project) -> str:
+    """The text of a file."""
+    links: defaultdict[str, list[str]] = defaultdict(list)
+    for link in project.relationships:
+        links[link.source].append(f"{link.type} {link.target}")
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for item in project.items:
+        of_it = links.get(str(item.reference_id), [])
+        writer.writerow([harmless(_cell(item, column, of_it)) for column in COLUMNS])
+    return out.getvalue()
+
+
+def read(text: str) -> Iterator[Numbered]:
+    """The records of a file; rows are counted as spreadsheets do, the names of the columns are row
+    1. Raises FormatError."""
+    text = text.removeprefix("\ufeff")
+    head = text[:1000].partition("\n")[0]
+    separator = max(",;\t", key=head.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    links: list[Numbered] = []
+    try:
+        columns = [_column(name) for name in next(reader, [])]
+        if len(set(columns)) < len(columns):
+            raise FormatError("two columns have the same name")
+        for row, cells in enumerate(reader, 2):
+            if any(cells):
+                yield from _row(row, columns, cells, links)
+    except csv.Error as error:
+        raise FormatError(f"this is no CSV: {error}") from None
+    yield from links
+
+
+def _row(
+    row: int, columns: list[str], cells: list[str], links: list[Numbered]
+) -> Iterator[Numbered]:
+    """What stands in a row. Its links are added to `links`: they come when all items are there."""
+    try:
+        if len(cells) > len(columns):
+            raise FormatError(f"{len(cells)} cells for {len(columns)} columns")
+        values = {name: meant(cell) for name, cell in zip(columns, cells, strict=False)}
+        item = _item(values)
+        links += [Numbered(row, link) for link in _links(values.get("links", ""), item)]
+    except FormatError as error:
+        yield Numbered(row, Fault(str(error)))
+    else:
+        yield Numbered(row, item)
+
+
+def _cell(item: Item, column: str, links: list[str]) -> str:
+    if column == "links":
+        return joined(links)
+    value = getattr(item, column)
+    if value is UNSET or value is None:
+        return ""
+    if column in LISTS:
+        return joined(value)
+    return ("yes" if value else "no") if column == "active" else str(value)
+
+
+def _column(name: str) -> str:
+    found = meant(name).strip().lower().replace(" ", "_")
+    if found not in COLUMNS:
+        raise FormatError(no_such("column", name, COLUMNS))
+    return found
+
+
+def _item(cells: dict[str, str]) -> Item:
+    kind = _kind(cells)
+    values: dict[str, Any] = {}
+    for name in FIELDS[kind] & cells.keys():
+        cell = cells[name]
+        if name in LISTS:
+            values[name] = split(cell)
+        elif cell or name in CLEARABLE:
+            values[name] = cell
+        elif name in NULLABLE:
+            values[name] = None
+    values["kind"] = kind
+    if "active" in values:
+        values["active"] = _truth(values["active"])
+    if "priority" in values:
+        values["priority"] = _priority(values["priority"])
+    return Item(**values)
+
+
+def _kind(cells: dict[str, str]) -> Kind:
+    """What a row says it is, or what its reference id says."""
+    said = cells.get("kind", "").strip().lower().replace(" ", "_").replace("-", "_")
+    reference = parse_reference(cells.get("reference_id", ""))
+    if not said and reference is not None:
+        return reference.kind
+    for kind in KINDS:
+        if kind == said:
+            return kind
+    raise FormatError(no_such("kind", said, list(KINDS)))
+
+
+def _links(cell: str, item: Item) -> Iterator[Link]:
+    for each in split(cell):
+        type, _, target = each.partition(" ")
+        source = item.reference_id or item.id
+        if not target or source is UNSET:
+            raise FormatError(
+                "links look like `depends_on REQ-002; verifies REQ-003`, and their row needs a "
+                "reference_id"
+            )
+        yield Link(source=source, type=type, target=target.strip())
+
+
+def _truth(cell: str) -> bool:
+    if cell.lower() not in ("yes", "no", "true", "false", "1", "0"):
+        raise FormatError(f"active: {cell[:20]!r} is neither yes nor no")
+    return cell.lower() in ("yes", "true", "1")
+
+
+def _priority(cell: str) -> int:
+    found = parse_priority(cell)
+    if found is None:
+        raise FormatError(f"priority: {no_such('priority', cell, list(PRIORITIES.values()))}")
+    return found

@@ -1,0 +1,166 @@
+"""A project from the database: everything, or one epic with what belongs to it.
+
+Things come in the order in which people read them: an epic, its stories, the criteria and
+requirements of each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.exchange.csv_file import FIELDS
+from accord.hub.exchange.project import Comment, Item, Label, Link, Project, Type
+from accord.hub.storage import comments, items, relationships
+from accord.hub.storage.comments import CommentRow
+from accord.hub.storage.items import ItemRow
+from accord.hub.storage.relationships import LinkRow
+from accord.operations.errors import ConflictError
+from accord.operations.work import Database
+
+T = TypeVar("T")
+
+CHUNK: Final = 500
+MAX_ITEMS: Final = 100_000
+"""How many items one export may hold."""
+
+COUNT: Final = "SELECT COUNT(*) AS total FROM items"
+ALL: Final = "ORDER BY i.position, i.number"
+OF_EPIC: Final = """
+LEFT JOIN steering_links steers ON steers.steering_id = i.id AND steers.epic_id = $1
+WHERE i.id = $1 OR i.parent_id = $1 OR parent.parent_id = $1 OR steers.epic_id = $1
+ORDER BY i.position, i.number
+"""
+LINKS: Final = relationships.SELECT + "ORDER BY r.created_at, r.id"
+COMMENTS: Final = comments.SELECT + "ORDER BY c.created_at, c.id"
+LABELS: Final = "SELECT name, colour FROM labels ORDER BY name_key"
+TYPES: Final = "SELECT name, description FROM requirement_types ORDER BY name_key"
+
+
+async def gather(db: Database, epic_id: str | None = None) -> Project:
+    """What there is; of one epic also the steering documents that are linked to it. Relationships
+    are those between things that are in it. Raises NotFoundError, and ConflictError where that is
+    more than an export can hold."""
+    if epic_id is None:
+        total = (await db.fetch(COUNT))[0]["total"]
+        if total > MAX_ITEMS:
+            raise ConflictError(
+                f"{total:,} items are more than an export of {MAX_ITEMS:,} can hold: "
+                "export one epic at a time"
+            )
+        found = await items.select(db, ALL)
+    else:
+        found = await items.select(db, OF_EPIC, (await items.find(db, epic_id, "epic")).id)
+    described = {str(item.id): item for item in await _described(db, found)}
+    links = [link for row in await db.fetch(LINKS) if (link := _link(row, described))]
+    remarks = [each for row in await db.fetch(COMMENTS) if (each := _comment(row, described))]
+    project = Project(items=_in_order(found, described), relationships=links, comments=remarks)
+    used = {label for item in project.items for label in item.labels or []}
+    types = {item.type for item in project.items}
+    project.labels = [
+        Label(name=row["name"], colour=row["colour"])
+        for row in await db.fetch(LABELS)
+        if epic_id is None or row["name"] in used
+    ]
+    project.types = [
+        Type(name=row["name"], description=row["description"])
+        for row in await db.fetch(TYPES)
+        if epic_id is None or row["name"] in types
+    ]
+    return project
+
+
+async def describe(db: Database, row: ItemRow) -> Item:
+    """One item as it is exchanged."""
+    return (await _described(db, [row]))[0]
+
+
+async def _described(db: Database, found: Sequence[ItemRow]) -> list[Item]:
+    made = []
+    for chunk in _chunks(found):
+        labels = await items.labels_of(db, [row.id for row in chunk])
+        steering = [row.id for row in chunk if row.kind == "steering_document"]
+        epics = await items.epics_of_steering(db, steering)
+        for row in chunk:
+            values = _values(row) | {"labels": labels[row.id], "epics": epics.get(row.id)}
+            given = {name: values[name] for name in FIELDS[row.kind]}
+            made.append(Item(**given, updated_at=row.updated_at, version=row.version))
+    return made
+
+
+def _values(row: ItemRow) -> dict[str, Any]:
+    return {
+        "kind": row.kind,
+        "reference_id": row.reference_id,
+        "id": row.id,
+        "parent": row.parent_reference_id,
+        "acceptance_criteria": row.criteria_reference_id,
+        "title": row.title,
+        "description": row.description,
+        "status": row.status,
+        "priority": row.priority,
+        "type": row.type,
+        "assignee": row.assignee,
+        "name": row.name,
+        "content": row.content,
+        "role": row.role,
+        "active": bool(row.active),
+        "creator": row.creator,
+        "created_at": row.created_at,
+    }
+
+
+def _in_order(found: Iterable[ItemRow], described: dict[str, Item]) -> list[Item]:
+    below: defaultdict[tuple[str | None, Kind], list[ItemRow]] = defaultdict(list)
+    for row in found:
+        below[row.parent_id, row.kind].append(row)
+
+    def walk(parent_id: str | None, parent: Kind | None) -> Iterator[Item]:
+        for kind, of_kind in KINDS.items():
+            if of_kind.parent == parent:
+                for row in below[parent_id, kind]:
+                    yield described[row.id]
+                    yield from walk(row.id, kind)
+
+    return list(walk(None, None))
+
+
+def _link(found: Any, described: dict[str, Item]) -> Link | None:
+    row = LinkRow(*found)
+    if row.source_id not in described or row.target_id not in described:
+        return None
+    return Link(
+        source=row.source_reference_id,
+        type=row.type,
+        target=row.target_reference_id,
+        id=row.id,
+        creator=row.creator,
+        created_at=row.created_at,
+    )
+
+
+def _comment(found: Any, described: dict[str, Item]) -> Comment | None:
+    row = CommentRow(*found)
+    if row.target_id not in described:
+        return None
+    return Comment(
+        target=row.target_reference_id,
+        text=row.text,
+        id=row.id,
+        reply_to=row.reply_to,
+        author=row.author,
+        quote=row.quote,
+        quote_position=row.quote_position,
+        resolved=bool(row.resolved),
+        resolved_by=row.resolver,
+        created_at=row.created_at,
+    )
+
+
+def _chunks(values: Sequence[T]) -> Iterator[list[T]]:
+    following = iter(values)
+    while chunk := list(islice(following, CHUNK)):
+        yield chunk

@@ -1,0 +1,237 @@
+"""Items as a document to read, in Markdown, that can be read in again. Pure.
+
+    ## EP-001: Boarding
+
+    ### US-001: Scan a ticket
+    - Status: In Progress
+    - Labels: harbour; scanner
+
+    As a steward I want to scan tickets so that the queue moves.
+
+    #### REQ-001: Scan quickly
+    - verifies: US-001
+
+A heading that begins with a reference id begins an item; without a number (`#### REQ: …`) it is a
+new one. What it belongs to is what stands above it. Directly below the heading is a list of its
+fields, then comes its text, as it is: where a line of it looks like such a heading, a backslash
+stands before it. Comments are not in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from accord.hub.domain.choices import no_such
+from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.domain.priorities import PRIORITIES, parse_priority
+from accord.hub.exchange.cells import joined, split
+from accord.hub.exchange.project import Fault, FormatError, Item, Link, Numbered, Project
+
+LEVELS: Final[dict[Kind, int]] = {
+    "epic": 2,
+    "user_story": 3,
+    "acceptance_criteria": 4,
+    "requirement": 4,
+    "steering_document": 2,
+    "prompt": 2,
+}
+FIELDS: Final = {
+    "Status": "status",
+    "Priority": "priority",
+    "Type": "type",
+    "Assignee": "assignee",
+    "Acceptance criteria": "acceptance_criteria",
+    "Labels": "labels",
+    "Epics": "epics",
+    "Name": "name",
+    "Role": "role",
+    "Active": "active",
+}
+"""What the fields are called in the list below a heading; others are types of relationships."""
+LISTS: Final = frozenset({"labels", "epics"})
+NOBODY: Final = "none"
+
+_PREFIXES: Final = {each.prefix: each.kind for each in KINDS.values()}
+_NAMES: Final = "|".join(_PREFIXES)
+_HEADING: Final = re.compile(
+    rf"#{{1,6}} (?P<prefix>{_NAMES})(?P<number>-[0-9]{{1,12}})?(?::[ \t]*(?P<title>.*))?"
+)
+_MISTAKABLE: Final = re.compile(
+    rf"\\*(?:#{{1,6}} (?:{_NAMES})(?:-[0-9]{{1,12}})?(?::|$)|`{{3,}}prompt$)"
+)
+_FIELD: Final = re.compile(r"- (?P<name>[A-Za-z][A-Za-z _]{0,40}):[ \t]*(?P<value>.*)")
+_FENCE: Final = re.compile(r"(?P<fence>`{3,})prompt")
+
+
+def write(project: Project) -> str:
+    """The text of a document."""
+    links: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for link in project.relationships:
+        links[link.source][link.type].append(link.target)
+    parts = ("\n".join(_lines(item, links[str(item.reference_id)])) for item in project.items)
+    return "\n".join(["# Requirements\n", *parts])
+
+
+def read(text: str) -> Iterator[Numbered]:
+    """The rows of a document: each item is one. Raises FormatError."""
+    text = text.removeprefix("\ufeff")
+    if text.partition("\n")[0].endswith("\r"):  # the ends of lines are those of an editor
+        text = text.replace("\r\n", "\n")
+    sections = _sections(text.split("\n"))
+    above: dict[Kind, str] = {}
+    links: list[Numbered] = []
+    row = 0
+    for row, (heading, lines) in enumerate(sections, 1):
+        try:
+            item, of_it = _item(heading, lines, above, row)
+        except FormatError as error:
+            yield Numbered(row, Fault(str(error)))
+            continue
+        links += [Numbered(row, link) for link in of_it]
+        yield Numbered(row, item)
+    if not row:
+        raise FormatError("there is no heading such as `## EP-001: Title` in this text")
+    yield from links
+
+
+def _lines(item: Item, links: dict[str, list[str]]) -> Iterator[str]:
+    title = f": {item.title}" if item.title else ""
+    yield f"{'#' * LEVELS[item.kind]} {item.reference_id}{title}"
+    for shown, name in FIELDS.items():
+        value = getattr(item, name)
+        if value is not UNSET and (value or name == "assignee"):
+            yield f"- {shown}: {_shown(name, value)}"
+    for type, targets in links.items():
+        yield f"- {type}: {joined(targets)}"
+    yield ""
+    if item.description:
+        yield from _written(str(item.description))
+        yield ""
+    if item.content:
+        longest = max(map(len, re.findall("`+", str(item.content))), default=0)
+        fence = "`" * max(3, longest + 1)
+        yield f"{fence}prompt"
+        yield from _written(str(item.content))
+        yield fence
+        yield ""
+
+
+def _shown(name: str, value: Any) -> str:
+    if name in LISTS:
+        return joined(value)
+    if name == "priority":
+        return PRIORITIES.get(value, str(value))
+    if name == "active":
+        return "yes"
+    return NOBODY if value is None else str(value)
+
+
+def _written(text: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        yield f"\\{line}" if _MISTAKABLE.match(line) else line
+
+
+def _meant(lines: list[str]) -> str:
+    """The text of lines that `_written` gave."""
+    return "\n".join(
+        line[1:] if line[:1] == "\\" and _MISTAKABLE.match(line) else line for line in lines
+    )
+
+
+def _inner(lines: list[str]) -> list[str]:
+    """Lines without the empty one before and the one behind them."""
+    begin = 1 if lines and not lines[0].strip() else 0
+    end = len(lines) - (1 if len(lines) > begin and not lines[-1].strip() else 0)
+    return lines[begin:end]
+
+
+def _sections(lines: list[str]) -> Iterator[tuple[re.Match[str], list[str]]]:
+    """Each heading of an item, with the lines below it."""
+    heading, below = None, list[str]()
+    for line in lines:
+        found = _HEADING.fullmatch(line.rstrip())
+        if found is None:
+            below.append(line)
+            continue
+        if heading is not None:
+            yield heading, below
+        heading, below = found, []
+    if heading is not None:
+        yield heading, below
+
+
+def _item(
+    heading: re.Match[str], lines: list[str], above: dict[Kind, str], row: int
+) -> tuple[Item, list[Link]]:
+    kind = _PREFIXES[heading["prefix"]]
+    reference = parse_reference(heading["prefix"] + (heading["number"] or ""))
+    values: dict[str, Any] = {"kind": kind, "reference_id": str(reference) if reference else UNSET}
+    # What is new has a name within the document only, by which things below it find it.
+    name = values["reference_id"] or f"row {row}"
+    if heading["title"]:
+        values["title"] = heading["title"].strip()
+    parent = KINDS[kind].parent
+    if parent is not None:
+        if parent not in above:
+            raise FormatError(
+                f"{KINDS[kind].title} needs a heading of its {KINDS[parent].title} above"
+            )
+        values["parent"] = above[parent]
+    above[kind] = name
+    links: list[Link] = []
+    text = _fields(lines, values, links, name)
+    if kind == "prompt":
+        text, values["content"] = _content(text)
+    values["description"] = _meant(_inner(text))
+    return Item(**values), links
+
+
+def _fields(lines: list[str], values: dict[str, Any], links: list[Link], source: str) -> list[str]:
+    """Read the list below a heading; the lines behind it."""
+    for place, line in enumerate(lines):
+        found = _FIELD.fullmatch(line.rstrip())
+        if found is None:
+            return lines[place:]
+        name, value = found["name"], found["value"].strip()
+        field = FIELDS.get(name.capitalize())
+        if field is not None:
+            values[field] = _value(field, value)
+        elif name.lower() == name:
+            links += [Link(source=source, type=name, target=each) for each in split(value)]
+        else:
+            raise FormatError(
+                no_such("field", name, list(FIELDS)) + "; leave a line empty before the text"
+            )
+    return []
+
+
+def _value(field: str, value: str) -> Any:
+    if field in LISTS:
+        return split(value)
+    if field == "priority":
+        priority = parse_priority(value)
+        if priority is None:
+            raise FormatError(no_such("priority", value, list(PRIORITIES.values())))
+        return priority
+    if field == "active":
+        return value.lower() in ("yes", "true")
+    if field in ("assignee", "acceptance_criteria") and value.lower() in (NOBODY, ""):
+        return None
+    return value
+
+
+def _content(lines: list[str]) -> tuple[list[str], Any]:
+    """The lines before the content of a prompt, and the content, which stands in a fence."""
+    for place, line in enumerate(lines):
+        opened = _FENCE.fullmatch(line.rstrip())
+        if opened is not None:
+            for end in range(place + 1, len(lines)):
+                if lines[end].rstrip() == opened["fence"]:
+                    return lines[:place], _meant(lines[place + 1 : end])
+            raise FormatError(f"the fence {opened['fence']}prompt is not closed")
+    return lines, UNSET

@@ -1,0 +1,45 @@
+"""What became of every row of an import."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.operations.work import Changed
+
+Action: TypeAlias = Literal["created", "updated", "unchanged", "failed"]
+
+
+class Row(Struct, kw_only=True):
+    """What became of one row."""
+
+    row: int
+    kind: str
+    action: Action
+    reference_id: str
+    """What it is called here."""
+    errors: list[str] = []
+    notes: list[str] = []
+    """What was done otherwise than the row says."""
+
+
+class Report(Changed, kw_only=True):
+    """What became of all rows."""
+
+    created: int
+    updated: int
+    unchanged: int
+    failed: int
+    rows: list[Row]
+
+
+def report_of(rows: list[Row]) -> Report:
+    actions = [row.action for row in rows]
+    return Report(
+        created=actions.count("created"),
+        updated=actions.count("updated"),
+        unchanged=actions.count("unchanged"),
+        failed=actions.count("failed"),
+        rows=rows,
+    )
