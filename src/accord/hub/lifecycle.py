@@ -19,17 +19,12 @@ from accord.hub.domain.plain_text import fault_of_line, fault_of_text
 from accord.hub.domain.statuses import check_transition
 from accord.hub.domain.suspects import says_something_else
 from accord.hub.storage import counters, items, people, rows
+from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.revisions import differences_since
 from accord.operations.errors import ConflictError, InvalidError, StaleError
 from accord.operations.work import Database, Effect, Work
 
-PARENT_FIELD: Final[dict[Kind, str]] = {
-    "user_story": "epic_id",
-    "acceptance_criteria": "user_story_id",
-    "requirement": "user_story_id",
-}
-"""What callers name the parent by."""
 LINES: Final = ("title",)
 TEXTS: Final = ("description", "content")
 TYPES: Final = "SELECT name, name_key FROM requirement_types ORDER BY name_key"
@@ -40,7 +35,7 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
     values = await _columns(work, kind, fields)
     if fields.get("assignee") is UNSET:
         values["assignee_id"] = work.caller.user_id
-    await _check_criteria(work.db, values.get("parent_id"), values.get("criteria_id"))
+    await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
     reference = await counters.next_reference(work.db, kind)
     place = await items.last_position(work.db, kind, values.get("parent_id"))
     id = work.new_id()
@@ -80,7 +75,7 @@ async def update(
     if "parent_id" in values:
         values["position"] = 1 + await items.last_position(work.db, row.kind, values["parent_id"])
     if "parent_id" in values or "criteria_id" in values:
-        await _check_criteria(
+        await check_criteria_of(
             work.db,
             values.get("parent_id", row.parent_id),
             values.get("criteria_id", row.criteria_id),
@@ -194,7 +189,8 @@ async def find_type(db: Database, name: str) -> str:
     return found
 
 
-async def _check_criteria(db: Database, parent_id: str | None, criteria_id: str | None) -> None:
+async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: str | None) -> None:
+    """Raises InvalidError where a requirement and its criteria are of two stories."""
     if parent_id is None or criteria_id is None:
         return
     criteria = await items.find(db, criteria_id)

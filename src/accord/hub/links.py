@@ -25,7 +25,7 @@ async def create(work: Work, source_id: str, target_id: str, type: str) -> LinkR
     target = await _end(work.db, target_id, "target_id")
     if source.id == target.id:
         raise InvalidError("target_id", f"{source.reference_id} cannot be linked to itself")
-    await _check(work.db, source, target, of_type)
+    await check(work.db, source, target, of_type)
     values: dict[str, Any] = {
         "id": work.new_id(),
         "source_id": source.id,
@@ -52,7 +52,7 @@ async def retype(work: Work, row: LinkRow, type: str) -> LinkRow:
         return row
     source = await items.find(work.db, row.source_id)
     target = await items.find(work.db, row.target_id)
-    await _check(work.db, source, target, of_type)
+    await check(work.db, source, target, of_type)
     return await _write(work, row, {"type": of_type.name})
 
 
@@ -110,7 +110,7 @@ async def _end(db: Database, id: str, field: str) -> ItemRow:
     return row
 
 
-async def _check(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -> None:
+async def check(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -> None:
     """Raises ConflictError where there is such a link, or it would close a circle."""
     found = await relationships.between(db, source.id, target.id, type)
     if found is not None:

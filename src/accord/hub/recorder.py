@@ -6,11 +6,13 @@ on a `proposal` that is accepted says that this one carries it out.
 
 from __future__ import annotations
 
+from typing import Final
+
 from accord.hub.storage import revisions
 from accord.operations.outcome import Change
 from accord.operations.work import Work
 
-ACCOUNTS = frozenset({"user", "token", "login_session", "setting"})
+ACCOUNTS: Final = frozenset({"user", "token", "session"})
 """Kinds that the audit trail keeps, and history does not."""
 
 
@@ -19,16 +21,17 @@ async def record(work: Work, change: Change) -> None:
     effects = [effect for effect in work.effects if effect.kind not in ACCOUNTS]
     if not effects:
         return
-    undone = [effect.id for effect in effects if effect.kind == "change"]
-    accepted = [
-        effect.id
-        for effect in effects
-        if effect.kind == "proposal" and effect.after and effect.after["state"] == "accepted"
-    ]
+    undoes, proposal_id, reason = None, None, change.reason
+    for effect in effects:
+        if effect.kind == "change":
+            undoes = effect.id
+        elif effect.kind == "proposal" and effect.after and effect.after["state"] == "accepted":
+            proposal_id, reason = effect.id, effect.after["reason"]
     await revisions.add(
         work,
         change,
         [effect for effect in effects if effect.kind != "change"],
-        undoes=undone[0] if undone else None,
-        proposal_id=accepted[0] if accepted else None,
+        reason=reason,
+        undoes=undoes,
+        proposal_id=proposal_id,
     )

@@ -137,8 +137,23 @@ CREATE TABLE saved_views (
     UNIQUE (owner_id, name)
 );
 
+CREATE TABLE proposals (
+    id text PRIMARY KEY,
+    author_id text NOT NULL REFERENCES users (id),
+    reason text NOT NULL,
+    steps text NOT NULL, -- JSON: [{operation, arguments}]
+    preview text NOT NULL, -- JSON: what they would have done when it was made
+    state text NOT NULL DEFAULT 'open', -- open, accepted, rejected
+    decided_by text REFERENCES users (id),
+    decided_at text,
+    decision_reason text NOT NULL DEFAULT '',
+    created_at text NOT NULL
+);
+CREATE INDEX proposals_by_state ON proposals (state, created_at);
+
 CREATE TABLE changes (
     id text PRIMARY KEY,
+    sequence bigint NOT NULL UNIQUE, -- the order in which they were made
     time text NOT NULL,
     actor_id text NOT NULL,
     actor text NOT NULL,
@@ -148,9 +163,10 @@ CREATE TABLE changes (
     token_id text NOT NULL,
     reason text NOT NULL DEFAULT '',
     undoes text REFERENCES changes (id),
-    proposal_id text -- what it carries out
+    proposal_id text REFERENCES proposals (id) -- what it carries out
 );
-CREATE INDEX changes_by_time ON changes (time, id);
+CREATE INDEX changes_by_actor ON changes (actor_id, sequence);
+CREATE UNIQUE INDEX changes_of_proposal ON changes (proposal_id) WHERE proposal_id IS NOT NULL;
 CREATE UNIQUE INDEX changes_undone_once ON changes (undoes) WHERE undoes IS NOT NULL;
 
 CREATE TABLE revisions (
@@ -168,26 +184,13 @@ CREATE TABLE revisions (
 CREATE INDEX revisions_of ON revisions (entity_id, version);
 CREATE INDEX revisions_by_reference ON revisions (reference_id);
 
-CREATE TABLE proposals (
-    id text PRIMARY KEY,
-    author_id text NOT NULL REFERENCES users (id),
-    reason text NOT NULL,
-    steps text NOT NULL, -- JSON: [{operation, arguments}]
-    state text NOT NULL DEFAULT 'open', -- open, accepted, rejected
-    decided_by text REFERENCES users (id),
-    decided_at text,
-    decision_reason text NOT NULL DEFAULT '',
-    change_id text,
-    created_at text NOT NULL
-);
-CREATE INDEX proposals_by_state ON proposals (state, created_at);
-
 CREATE TABLE baselines (
     id text PRIMARY KEY,
     name text NOT NULL,
     name_key text NOT NULL UNIQUE,
     description text NOT NULL DEFAULT '',
     author_id text NOT NULL REFERENCES users (id),
+    epic_id text, -- what it is about; everything where there is none
     created_at text NOT NULL
 );
 CREATE TABLE baseline_entries (
@@ -199,6 +202,8 @@ CREATE TABLE baseline_entries (
     content text NOT NULL, -- JSON: what it said
     PRIMARY KEY (baseline_id, entity_id)
 );
+CREATE INDEX baseline_entries_in_order
+    ON baseline_entries (baseline_id, kind, length(reference_id), reference_id);
 
 CREATE TABLE lint_suppressions (
     item_id text NOT NULL REFERENCES items (id),

@@ -90,7 +90,9 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
     if asked.cursor is not None:
         place = len(values) + 1
         values += pages.place_of(asked.cursor, name, type_, str)
-        clauses.append(f"({column}, i.id) {'<' if descends else '>'} (${place}, ${place + 1})")
+        # A number that no cursor of ours has may be too large for its column, not for a bigint.
+        value = f"CAST(${place} AS bigint)" if type_ is int else f"${place}"
+        clauses.append(f"({column}, i.id) {'<' if descends else '>'} ({value}, ${place + 1})")
     way = "DESC" if descends else "ASC"
     rows = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} "

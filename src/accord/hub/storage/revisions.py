@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from accord.hub.domain.diffs import differences
 from accord.hub.entities import Difference
+from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.items import ItemRow
+from accord.operations.errors import NotFoundError
 from accord.operations.outcome import Change
-from accord.operations.work import Database, Effect, Work
+from accord.operations.work import Action, Database, Effect, Work, is_uuid
 
 ADD_CHANGE: Final = """
 INSERT INTO changes
-    (id, time, actor_id, actor, operation, face, client, token_id, reason, undoes, proposal_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    (id, sequence, time, actor_id, actor, operation, face, client, token_id, reason, undoes,
+     proposal_id)
+SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM changes
 """
 ADD_REVISION: Final = """
 INSERT INTO revisions
@@ -27,9 +31,71 @@ SINCE: Final = """
 SELECT r.before FROM revisions r
 WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.version DESC
 """
+CHANGES: Final = """
+SELECT c.id, c.sequence, c.time, c.actor_id, c.actor, c.operation, c.face, c.client,
+       tokens.name AS token, c.reason, c.undoes, undone.id AS undone_by, c.proposal_id,
+       proposer.username AS proposed_by
+FROM changes c
+LEFT JOIN changes undone ON undone.undoes = c.id
+LEFT JOIN tokens ON tokens.id = c.token_id
+LEFT JOIN proposals ON proposals.id = c.proposal_id
+LEFT JOIN users proposer ON proposer.id = proposals.author_id
+"""
+REVISIONS: Final = """
+SELECT change_id, place, entity_id, kind, reference_id, version, action, before, after
+FROM revisions
+"""
+OF_ENTITY: Final = """
+SELECT r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.version, r.action, r.before,
+       r.after, c.sequence
+FROM revisions r JOIN changes c ON c.id = r.change_id
+WHERE r.entity_id = $1 AND (c.sequence, r.place) < ($2, CAST($3 AS bigint))
+ORDER BY c.sequence DESC, r.place DESC LIMIT $4
+"""
+COUNT_OF_ENTITY: Final = "SELECT COUNT(*) AS total FROM revisions WHERE entity_id = $1"
+FORMER: Final = """
+SELECT r.entity_id FROM revisions r JOIN changes c ON c.id = r.change_id
+WHERE r.reference_id = $1 AND r.kind = $2 ORDER BY c.sequence DESC LIMIT 1
+"""
+NEWER: Final = """
+SELECT c.id, c.undoes, c.operation, c.actor, r.reference_id
+FROM revisions r JOIN changes c ON c.id = r.change_id
+WHERE r.entity_id IN (SELECT entity_id FROM revisions WHERE change_id = $1) AND c.sequence > $2
+ORDER BY c.sequence DESC, r.place
+"""
 
-UNTOLD: Final = frozenset({"version", "said_version", "updated_at", "position"})
-"""Fields that follow from a change, and say nothing themselves."""
+
+class ChangeRow(Struct, frozen=True):
+    """One change, and what became of it."""
+
+    id: str
+    sequence: int
+    time: str
+    actor_id: str
+    actor: str
+    operation: str
+    face: str
+    client: str
+    token: str | None
+    reason: str
+    undoes: str | None
+    undone_by: str | None
+    proposal_id: str | None
+    proposed_by: str | None
+
+
+class RevisionRow(Struct, frozen=True):
+    """What a change did to one entity."""
+
+    change_id: str
+    place: int
+    entity_id: str
+    kind: str
+    reference_id: str
+    version: int
+    action: Action
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
 
 
 async def add(
@@ -37,6 +103,7 @@ async def add(
     change: Change,
     effects: Sequence[Effect],
     *,
+    reason: str,
     undoes: str | None,
     proposal_id: str | None,
 ) -> None:
@@ -45,7 +112,7 @@ async def add(
     await work.db.execute(
         ADD_CHANGE,
         *(change.id, work.now, caller.user_id, caller.username, change.operation, caller.face),
-        *(caller.client, caller.token_id, change.reason, undoes, proposal_id),
+        *(caller.client, caller.token_id, reason, undoes, proposal_id),
     )
     for place, effect in enumerate(effects):
         before, after = _stored(effect)
@@ -56,26 +123,39 @@ async def add(
         )
 
 
+async def find_change(db: Database, id: str) -> ChangeRow:
+    """Raises NotFoundError."""
+    found = await db.fetch(f"{CHANGES} WHERE c.id = $1", id.lower()) if is_uuid(id) else []
+    if not found:
+        raise NotFoundError(f"there is no change {id!r}")
+    return change_row(found[0])
+
+
+def change_row(row: Any) -> ChangeRow:
+    """A row that `CHANGES` gave."""
+    return ChangeRow(*row)
+
+
+async def revisions_of_change(db: Database, change_id: str) -> list[RevisionRow]:
+    """What a change did, in that order."""
+    found = await db.fetch(f"{REVISIONS} WHERE change_id = $1 ORDER BY place", change_id)
+    return [revision_row(row) for row in found]
+
+
+def revision_row(row: Any) -> RevisionRow:
+    """A row that begins as `REVISIONS` gives it."""
+    values = list(row)[:9]
+    values[7:] = [_decoded(values[7]), _decoded(values[8])]
+    return RevisionRow(*values)
+
+
 async def differences_since(db: Database, row: ItemRow, version: int) -> list[Difference]:
     """How an item differs from what it was at an earlier version."""
     now = row.stored()
     then = dict(now)
     for found in await db.fetch(SINCE, row.id, version):
         then.update(msgspec.json.decode(found["before"]))
-    return shown(then, now)
-
-
-def shown(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
-    """How two states differ, as callers see it."""
-    return [
-        Difference(
-            field=each.field,
-            before=each.before if each.diff is None else msgspec.UNSET,
-            after=each.after if each.diff is None else msgspec.UNSET,
-            diff=msgspec.UNSET if each.diff is None else each.diff,
-        )
-        for each in differences(before, after, UNTOLD)
-    ]
+    return (await shown(db, [Pair(row.kind, then, now)]))[0]
 
 
 def _stored(effect: Effect) -> tuple[str | None, str | None]:
@@ -90,3 +170,7 @@ def _stored(effect: Effect) -> tuple[str | None, str | None]:
 
 def _json(fields: Mapping[str, Any] | None) -> str | None:
     return None if fields is None else msgspec.json.encode(fields).decode()
+
+
+def _decoded(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else msgspec.json.decode(text)

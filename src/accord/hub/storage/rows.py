@@ -5,14 +5,16 @@ Names of tables and columns are never what a caller gave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
 from accord.operations.work import Action, Database, Effect
 from accord.store.store import Transaction
+
+T = TypeVar("T")
 
 
 class Table(Struct, frozen=True):
@@ -77,6 +79,12 @@ async def where(db: Database, table: str, column: str, value: str) -> list[dict[
     ]
 
 
+async def get(db: Database, table: Table, key: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The row with this key."""
+    found = await db.fetch(f"SELECT * FROM {table.name} WHERE {_matching(key, 1)}", *key.values())
+    return _dict(found[0]) if found else None
+
+
 def effect(action: Action, kind: str, row: Mapping[str, Any], reference_id: str = "") -> Effect:
     """The effect of adding a row of `kind`, or taking it away."""
     return Effect(
@@ -101,3 +109,9 @@ def places(count: int, first: int = 1) -> str:
 
 def _matching(key: Mapping[str, Any], first: int) -> str:
     return " AND ".join(f"{name} = ${place}" for place, name in enumerate(key, first))
+
+
+def chunks(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
+    """`values` in pieces that a statement can take."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]

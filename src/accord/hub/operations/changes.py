@@ -1,0 +1,239 @@
+"""Changes: what was done by whom, taking it back, and doing several things at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from accord.hub import undo as undoing
+from accord.hub.domain.kinds import parse_reference
+from accord.hub.entities import Cursor, Difference, Limit, Page, Username
+from accord.hub.steps import StepResult, Steps, may_do, run_steps
+from accord.hub.storage import items, pages, people, revisions, rows
+from accord.hub.storage.differences import Pair, shown
+from accord.hub.storage.pages import DEFAULT_LIMIT
+from accord.hub.storage.revisions import ChangeRow, RevisionRow
+from accord.operations.errors import NotFoundError
+from accord.operations.operation import Rest
+from accord.operations.registry import Registry
+from accord.operations.work import Action, Changed, Database, Work, is_uuid
+
+ChangeId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+HistoryId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
+
+MAX_SHOWN: Final = 100
+"""How many of the things that a change touched are told with it."""
+_LAST: Final = 2**62
+
+operations: Final = Registry()
+
+
+class ChangeSummary(Struct, kw_only=True):
+    """A change: who made it, by which way and program."""
+
+    id: str
+    time: str
+    actor: str
+    operation: str
+    face: str
+    client: str | UnsetType = UNSET
+    token: str | UnsetType = UNSET
+    """The name of the token that was used."""
+    reason: str | UnsetType = UNSET
+    undoes: str | UnsetType = UNSET
+    """The change that this one took back."""
+    undone_by: str | UnsetType = UNSET
+    proposal_id: str | UnsetType = UNSET
+    proposed_by: str | UnsetType = UNSET
+
+
+class Touched(Struct, kw_only=True):
+    """What a change did to one thing."""
+
+    action: Action
+    kind: str
+    id: str
+    reference_id: str
+    version: int
+    differences: list[Difference] | UnsetType = UNSET
+
+
+class ChangeDetail(ChangeSummary, kw_only=True):
+    touched: list[Touched]
+    total: int
+    """How many things it touched; of many not all are listed."""
+
+
+class Revision(Struct, kw_only=True):
+    """One step in the history of a thing."""
+
+    version: int
+    action: Action
+    differences: list[Difference]
+    change: ChangeSummary
+
+
+class Undone(Changed, kw_only=True):
+    """What was taken back."""
+
+    undone: str
+    touched: list[Touched]
+    total: int
+
+
+class Applied(Changed, kw_only=True):
+    """What came of each step."""
+
+    results: list[StepResult]
+
+
+@operations.read(rest=Rest("GET", "/items/{id}/history"), tag="changes", snapshot=True)
+async def history(
+    work: Work, *, id: HistoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor | None = None
+) -> Page[Revision]:
+    """How an item came to be what it is, newest first: differences, who and with what program."""
+    entity_id = await _entity(work.db, id)
+    asked = pages.asked("history", entity_id)
+    sequence, place = (_LAST, 0) if cursor is None else pages.place_of(cursor, asked, int, int)
+    found = await work.db.fetch(revisions.OF_ENTITY, entity_id, sequence, place, limit + 1)
+    counted = await work.db.fetch(revisions.COUNT_OF_ENTITY, entity_id)
+    page = pages.page(
+        found,
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, last["sequence"], last["place"]),
+    )
+    steps = [revisions.revision_row(row) for row in page.items]
+    return Page(
+        items=await _revisions(work.db, steps),
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+@operations.read(rest=Rest("GET", "/changes/{change_id}"), tag="changes", snapshot=True)
+async def get_change(work: Work, *, change_id: ChangeId) -> ChangeDetail:
+    """Get a change: who made it, and all that it did."""
+    row = await revisions.find_change(work.db, change_id)
+    done = await revisions.revisions_of_change(work.db, row.id)
+    pairs = [Pair(each.kind, each.before, each.after) for each in done[:MAX_SHOWN]]
+    touched = [_touched(each) for each in done[:MAX_SHOWN]]
+    for each, found in zip(touched, await shown(work.db, pairs), strict=True):
+        each.differences = found
+    return ChangeDetail(**_summary(row), touched=touched, total=len(done))
+
+
+@operations.read(rest=Rest("GET", "/changes"), tag="changes", tool=False, snapshot=True)
+async def list_changes(
+    work: Work,
+    *,
+    actor: Username | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> Page[ChangeSummary]:
+    """List changes, newest first: all, or those of somebody."""
+    who = None
+    if actor is not None:
+        who = (await people.find_person(work.db, actor, "actor", also_inactive=True)).id
+    asked = pages.asked("changes", who)
+    (sequence,) = (_LAST,) if cursor is None else pages.place_of(cursor, asked, int)
+    by = "1 = 1" if who is None else "c.actor_id = $1"
+    of = () if who is None else (who,)
+    found = await work.db.fetch(
+        f"{revisions.CHANGES} WHERE {by} AND c.sequence < ${len(of) + 1} "
+        f"ORDER BY c.sequence DESC LIMIT {limit + 1}",
+        *(*of, sequence),
+    )
+    counted = await work.db.fetch(f"SELECT COUNT(*) AS total FROM changes c WHERE {by}", *of)
+    page = pages.page(
+        [revisions.change_row(row) for row in found],
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, last.sequence),
+    )
+    return Page(
+        items=[ChangeSummary(**_summary(row)) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+@operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes")
+async def undo(work: Work, *, change_id: ChangeId) -> Undone:
+    """Take a change back, if nothing that it touched was changed since. An undo can be undone."""
+    change = await undoing.undo(work, change_id)
+    effects = [effect for effect in work.effects if effect.kind != "change"]
+    touched = [
+        Touched(
+            action=effect.action,
+            kind=effect.kind,
+            id=effect.id,
+            reference_id=effect.reference_id,
+            version=effect.version,
+        )
+        for effect in effects[:MAX_SHOWN]
+    ]
+    return Undone(undone=change.id, touched=touched, total=len(effects))
+
+
+@operations.write(rest=Rest("POST", "/changes"), tag="changes", cost=20)
+async def apply_changes(work: Work, *, steps: Steps) -> Applied:
+    """Do several writes together: all or none. "$1.id" in arguments is the id step 1 gave."""
+    return Applied(results=await run_steps(work, steps, may_do))
+
+
+async def _entity(db: Database, id: str) -> str:
+    """The id of what is or was called so. Raises NotFoundError."""
+    row = await items.lookup(db, id)
+    if row is not None:
+        return row.id
+    reference = parse_reference(id)
+    if reference is not None:
+        found = await db.fetch(revisions.FORMER, str(reference), reference.kind)
+        if found:
+            former: str = found[0]["entity_id"]
+            return former
+    elif is_uuid(id):
+        counted = await db.fetch(revisions.COUNT_OF_ENTITY, id.lower())
+        if counted[0]["total"]:
+            return id.lower()
+    raise NotFoundError(f"nothing is or was called {id!r}")
+
+
+async def _revisions(db: Database, steps: list[RevisionRow]) -> list[Revision]:
+    ids = list({each.change_id: None for each in steps})
+    if not ids:
+        return []
+    found = await db.fetch(f"{revisions.CHANGES} WHERE c.id IN ({rows.places(len(ids))})", *ids)
+    changes = {row["id"]: revisions.change_row(row) for row in found}
+    told = await shown(db, [Pair(each.kind, each.before, each.after) for each in steps])
+    return [
+        Revision(
+            version=each.version,
+            action=each.action,
+            differences=differences,
+            change=ChangeSummary(**_summary(changes[each.change_id])),
+        )
+        for each, differences in zip(steps, told, strict=True)
+    ]
+
+
+def _touched(row: RevisionRow) -> Touched:
+    return Touched(
+        action=row.action,
+        kind=row.kind,
+        id=row.entity_id,
+        reference_id=row.reference_id,
+        version=row.version,
+    )
+
+
+def _summary(row: ChangeRow) -> dict[str, Any]:
+    names = ("client", "token", "reason", "undoes", "undone_by", "proposal_id", "proposed_by")
+    return {
+        **{name: getattr(row, name) for name in ("id", "time", "actor", "operation", "face")},
+        **{name: getattr(row, name) or UNSET for name in names},
+    }

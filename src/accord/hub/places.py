@@ -1,0 +1,86 @@
+"""The places of items among their siblings. A place is no content: the version stays."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.hub import lifecycle
+from accord.hub.domain.kinds import KINDS
+from accord.hub.storage import items
+from accord.hub.storage.differences import PARENT_FIELD
+from accord.hub.storage.items import ItemRow
+from accord.operations.errors import InvalidError
+from accord.operations.work import Database, Work
+
+SIBLINGS: Final = "SELECT id, position FROM items WHERE kind = $1 AND parent_id = $2 ORDER BY 2, 1"
+OF_ALL: Final = "SELECT id, position FROM items WHERE kind = $1 AND parent_id IS NULL ORDER BY 2, 1"
+
+
+async def move(
+    work: Work, row: ItemRow, *, before: str | None, after: str | None, parent_id: str | None
+) -> ItemRow:
+    """Put an item before or after another of its kind, or at the end of a parent. Raises
+    ServiceError."""
+    if before is not None and after is not None:
+        raise InvalidError("after", "give before or after, not both")
+    name = before if before is not None else after
+    sibling = None if name is None else await items.find(work.db, name, row.kind)
+    row = await _to_parent(work, row, sibling, parent_id)
+    if sibling is None or sibling.id == row.id:
+        return row
+    others = [each for each in await _siblings(work.db, row) if each[0] != row.id]
+    at = [id for id, _ in others].index(sibling.id) + (0 if before is not None else 1)
+    return await _put(work, row, others, at)
+
+
+async def place_of(db: Database, row: ItemRow) -> tuple[int, int]:
+    """Which of how many siblings it is, counted from one."""
+    ids = [id for id, _ in await _siblings(db, row)]
+    return ids.index(row.id) + 1, len(ids)
+
+
+async def _to_parent(
+    work: Work, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
+) -> ItemRow:
+    """The item under the parent that is meant, which makes a new version of it if that is another:
+    it says where it belongs."""
+    field = PARENT_FIELD.get(row.kind)
+    if field is None:
+        if parent_id is not None:
+            raise InvalidError("parent_id", f"{row.reference_id} stands under nothing")
+        return row
+    meant = sibling.parent_id if sibling is not None else None
+    if parent_id is not None:
+        parent = await items.find(work.db, parent_id, KINDS[row.kind].parent)
+        if sibling is not None and parent.id != sibling.parent_id:
+            raise InvalidError("parent_id", f"{sibling.reference_id} is under another")
+        meant = parent.id
+    if meant is None:
+        raise InvalidError("before", "say where to: before, after or parent_id")
+    return await lifecycle.update(work, row.kind, row.id, None, **{field: meant})
+
+
+async def _put(work: Work, row: ItemRow, others: list[tuple[str, float]], at: int) -> ItemRow:
+    low = others[at - 1][1] if at > 0 else others[0][1] - 2
+    high = others[at][1] if at < len(others) else others[-1][1] + 2
+    if low < row.position < high:
+        return row
+    between = (low + high) / 2
+    if low < between < high:
+        return await lifecycle.set_aside(work, row, {"position": between})
+    # No number is left between the two: all get new ones.
+    ids = [id for id, _ in others]
+    ids.insert(at, row.id)
+    for place, id in enumerate(ids, 1):
+        each = await items.find(work.db, id)
+        if each.position != place:
+            await lifecycle.set_aside(work, each, {"position": float(place)})
+    return await items.find(work.db, row.id)
+
+
+async def _siblings(db: Database, row: ItemRow) -> list[tuple[str, float]]:
+    if row.parent_id is None:
+        found = await db.fetch(OF_ALL, row.kind)
+    else:
+        found = await db.fetch(SIBLINGS, row.kind, row.parent_id)
+    return [(each["id"], each["position"]) for each in found]

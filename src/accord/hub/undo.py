@@ -1,0 +1,200 @@
+"""Changes are taken back: every effect is turned around, the last one first.
+
+What somebody did later to the same things is never lost: then nothing is undone, and it is named
+what stands in the way. A change and its undo cancel each other out, so that changes can be undone
+one after the other, and an undo be undone. What is put back needs no transition of statuses; it
+must fit what is there, as anything that is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accord.hub import deletion, lifecycle, links
+from accord.hub.domain.kinds import KINDS
+from accord.hub.storage import items, relationships, revisions, rows
+from accord.hub.storage.revisions import ChangeRow, RevisionRow
+from accord.operations.errors import ConflictError, ForbiddenError
+from accord.operations.work import Database, Effect, Work
+from accord.store.errors import ConstraintError
+
+ASIDE: Final = frozenset({"proposal"})
+"""Kinds that tell how a change came to be; they stay when it is undone."""
+OF_ADMINISTRATORS: Final = frozenset({"prompt", "requirement_type", "relationship_type"})
+MAX_NAMED: Final = 20
+
+ATTACHED: Final = """
+SELECT 'comments' AS what, COUNT(*) AS total FROM comments WHERE target_id = $1
+UNION ALL SELECT 'labels', COUNT(*) FROM item_labels WHERE item_id = $1
+UNION ALL SELECT 'suppressions', COUNT(*) FROM lint_suppressions WHERE item_id = $1
+"""
+REMEMBERED: Final = """
+SELECT COUNT(*) AS total FROM relationships
+WHERE (source_id = $1 AND source_version >= $2) OR (target_id = $1 AND target_version >= $2)
+"""
+
+
+async def undo(work: Work, change_id: str) -> ChangeRow:
+    """Take a change back; what it was. Raises ServiceError."""
+    change = await revisions.find_change(work.db, change_id)
+    if change.actor_id != work.caller.user_id and not work.caller.is_administrator:
+        raise ForbiddenError(f"the change was made by {change.actor}")
+    if change.undone_by is not None:
+        raise ConflictError(
+            "the change was undone already: undo that to have it again",
+            undone_by=change.undone_by,
+        )
+    await _check_newest(work.db, change)
+    done = await revisions.revisions_of_change(work.db, change.id)
+    done = [each for each in done if each.kind not in ASIDE]
+    _check_kinds(work, done)
+    try:
+        for revision in reversed(done):
+            await _turn_around(work, revision)
+    except ConstraintError as error:
+        raise ConflictError(
+            "something that was done since stands in the way, such as a name that is taken"
+        ) from error
+    work.did(Effect(action="updated", kind="change", id=change.id))
+    return change
+
+
+async def _check_newest(db: Database, change: ChangeRow) -> None:
+    """Raises ConflictError where later changes touched the same things."""
+    later: dict[str, Any] = {}
+    for row in await db.fetch(revisions.NEWER, change.id, change.sequence):
+        later.setdefault(row["id"], row)
+    for id in list(later):
+        # The newest comes first: an undo that is left takes away what it undid.
+        if id in later and later[id]["undoes"] in later:
+            del later[later[id]["undoes"]], later[id]
+    if later:
+        named = [
+            f"{row['operation']} on {row['reference_id'] or 'it'} by {row['actor']}"
+            for row in list(later.values())[:MAX_NAMED]
+        ]
+        raise ConflictError(
+            f"it was changed since: {', '.join(named)}",
+            newer_changes=list(later)[:MAX_NAMED],
+            total=len(later),
+        )
+
+
+def _check_kinds(work: Work, done: list[RevisionRow]) -> None:
+    kinds = {each.kind for each in done}
+    fixed = sorted(kinds - rows.TABLES.keys())
+    if fixed or not done:
+        what = ", ".join(fixed).replace("_", " ") or "it"
+        raise ConflictError(f"{what} cannot be undone")
+    if kinds & OF_ADMINISTRATORS:
+        work.caller.require("admin", "to undo this")
+
+
+async def _turn_around(work: Work, revision: RevisionRow) -> None:
+    match revision.action:
+        case "created":
+            await _remove(work, revision)
+        case "deleted":
+            await _restore(work, revision)
+        case "updated":
+            await _reset(work, revision)
+
+
+async def _remove(work: Work, revision: RevisionRow) -> None:
+    table, key = _key(revision)
+    before = await _current(work.db, revision, key)
+    if revision.kind in KINDS:
+        await _check_alone(work.db, revision)
+    await rows.delete(work.db, table.name, key)
+    work.did(_effect(revision, before, None))
+
+
+async def _restore(work: Work, revision: RevisionRow) -> None:
+    values = dict(revision.before or {})
+    if "updated_at" in values:
+        values["updated_at"] = work.now
+    if revision.kind == "relationship":
+        await _check_link(work.db, values)
+    await rows.insert(work.db, rows.TABLES[revision.kind].name, values)
+    work.did(_effect(revision, None, values))
+
+
+async def _reset(work: Work, revision: RevisionRow) -> None:
+    table, key = _key(revision)
+    before = await _current(work.db, revision, key)
+    values = dict(revision.before or {})
+    if "updated_at" in values:
+        values["updated_at"] = work.now
+    if "version" in values:
+        values["version"] = before["version"] + 1
+    if "said_version" in values and await _is_remembered(work.db, revision):
+        values["said_version"] = values["version"]
+    if revision.kind == "relationship" and "type" in values:
+        await _check_link(work.db, before | values)
+    await rows.update(work.db, table.name, key, values)
+    after = before | values
+    if revision.kind == "requirement":
+        await lifecycle.check_criteria_of(work.db, after["parent_id"], after["criteria_id"])
+    work.did(_effect(revision, before, after))
+
+
+async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) -> dict[str, Any]:
+    found = await rows.get(db, rows.TABLES[revision.kind], key)
+    if found is None:
+        raise ConflictError(f"{revision.reference_id or revision.kind} is not there any more")
+    if revision.kind in KINDS:
+        return (await items.find(db, revision.entity_id)).stored()
+    return found
+
+
+async def _check_alone(db: Database, revision: RevisionRow) -> None:
+    """What was created goes only where nothing was added to it since."""
+    row = await items.find(db, revision.entity_id)
+    await deletion.check_free(db, row)
+    added = [
+        f"{each['total']:,} {each['what']}"
+        for each in await db.fetch(ATTACHED, row.id)
+        if each["total"]
+    ]
+    if added:
+        raise ConflictError(f"{row.reference_id} has {', '.join(added)} by now")
+
+
+async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
+    """A link that comes back must close no circle with those that were made since."""
+    source = await items.lookup(db, values["source_id"])
+    target = await items.lookup(db, values["target_id"])
+    if source is None or target is None:
+        raise ConflictError("an end of the relationship is not there any more")
+    await links.check(db, source, target, await relationships.find_type(db, values["type"]))
+
+
+async def _is_remembered(db: Database, revision: RevisionRow) -> bool:
+    """Whether a link was made or confirmed for what an item says only until this is undone."""
+    said = (revision.after or {})["said_version"]
+    found = await db.fetch(REMEMBERED, revision.entity_id, said)
+    return bool(found[0]["total"])
+
+
+def _key(revision: RevisionRow) -> tuple[rows.Table, dict[str, Any]]:
+    table = rows.TABLES[revision.kind]
+    after = revision.after or {}
+    return table, {
+        column: after.get(column, value)
+        for column, value in table.key_of(revision.entity_id).items()
+    }
+
+
+def _effect(
+    revision: RevisionRow, before: dict[str, Any] | None, after: dict[str, Any] | None
+) -> Effect:
+    return Effect(
+        action="created" if before is None else "deleted" if after is None else "updated",
+        kind=revision.kind,
+        id=revision.entity_id,
+        reference_id=revision.reference_id,
+        version=(after or before or {}).get("version", 0),
+        before=before,
+        after=after,
+    )
