@@ -1,7 +1,11 @@
-"""Calls that were made before: the same key from the same caller does nothing again."""
+"""Calls that were made before: the same key from the same caller does nothing again, for a day.
+
+Each call that is kept removes a few that are older, so that nothing else has to.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
@@ -11,12 +15,26 @@ from accord.operations.errors import ConflictError
 from accord.operations.work import Work
 
 FIND: Final = """
-SELECT request_hash, change_id, result FROM idempotency WHERE user_id = $1 AND key = $2
+SELECT request_hash, change_id, result FROM idempotency
+WHERE user_id = $1 AND key = $2 AND created_at >= $3
 """
 KEEP: Final = """
 INSERT INTO idempotency (user_id, key, request_hash, change_id, result, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (user_id, key) DO UPDATE
+SET request_hash = excluded.request_hash, change_id = excluded.change_id,
+    result = excluded.result, created_at = excluded.created_at
 """
+SWEEP: Final = """
+DELETE FROM idempotency
+WHERE (user_id, key) IN (
+    SELECT user_id, key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2
+)
+"""
+
+KEPT: Final = timedelta(hours=24)
+SWEPT: Final = 10
+"""How many old calls go for each new one, at most."""
 
 
 SECRET_FIELDS: Final = frozenset({"password", "current_password", "new_password", "token"})
@@ -40,7 +58,7 @@ def request_hash(operation: str, arguments: dict[str, Any]) -> str:
 async def find(work: Work, key: str, hashed: str) -> Before | None:
     """What the earlier call with this key gave. Raises ConflictError where that asked for
     something else."""
-    rows = await work.db.fetch(FIND, work.caller.user_id, key)
+    rows = await work.db.fetch(FIND, work.caller.user_id, key, _oldest(work))
     if not rows:
         return None
     if rows[0]["request_hash"] != hashed:
@@ -50,11 +68,21 @@ async def find(work: Work, key: str, hashed: str) -> Before | None:
 
 async def keep(work: Work, key: str, hashed: str, change_id: str, result: Any) -> None:
     """Remember what this call gives."""
+    await work.db.execute(SWEEP, _oldest(work), SWEPT)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(KEEP, work.caller.user_id, key, hashed, change_id, encoded, work.now)
+
+
+def _oldest(work: Work) -> str:
+    """Calls from before that are forgotten."""
+    return (datetime.fromisoformat(work.now) - KEPT).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _without_secrets(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {name: each for name, each in value.items() if name not in SECRET_FIELDS}
+    return {
+        name: each
+        for name, each in value.items()
+        if name not in SECRET_FIELDS and each is not msgspec.UNSET
+    }

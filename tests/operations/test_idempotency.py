@@ -1,0 +1,50 @@
+"""Calls with an idempotency key are remembered for a day, on both engines."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from accord.operations import idempotency
+from accord.operations.caller import SYSTEM
+from accord.operations.errors import ConflictError
+from accord.operations.idempotency import Before
+from accord.operations.work import Work
+from accord.store import Store, Transaction, open_store
+
+BEGIN = datetime(2026, 11, 15, 9, 30, tzinfo=UTC)
+
+
+async def call(store: Store, key: str, hashed: str, *, after: timedelta) -> Before | None:
+    """What an earlier call gave; without one, this is it."""
+
+    async def body(transaction: Transaction) -> Before | None:
+        now = (BEGIN + after).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        work = Work(transaction, SYSTEM, now=now, new_id=str, engine=store.engine, services={})
+        before = await idempotency.find(work, key, hashed)
+        if before is None:
+            await idempotency.keep(work, key, hashed, f"change {key}", {"key": key, "token": "x"})
+        return before
+
+    return await store.transact(body, lane="operations")
+
+
+async def test_a_call_is_remembered_for_a_day(migrated_url: str) -> None:
+    async with open_store(migrated_url) as store:
+        kept = Before({"key": "k"}, "change k")
+        assert await call(store, "k", "h", after=timedelta()) is None
+        assert await call(store, "k", "h", after=timedelta(hours=23)) == kept
+        with pytest.raises(ConflictError, match="was used for another request"):
+            await call(store, "k", "other", after=timedelta(hours=23))
+        assert await call(store, "k", "other", after=timedelta(hours=25)) is None
+        assert await call(store, "k", "other", after=timedelta(hours=26)) == kept
+
+
+async def test_a_call_that_is_kept_removes_some_that_are_old(migrated_url: str) -> None:
+    async with open_store(migrated_url) as store:
+        for number in range(15):
+            await call(store, f"k{number}", "h", after=timedelta(seconds=number))
+        await call(store, "new", "h", after=timedelta(hours=30))
+        rows = await store.fetch("SELECT key FROM idempotency ORDER BY created_at")
+        assert [row["key"] for row in rows] == ["k10", "k11", "k12", "k13", "k14", "new"]
