@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from accord.hub.advice import advise
 from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
@@ -17,12 +18,13 @@ from accord.hub.search.index import index
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
 from accord.operations.caller import Caller
+from accord.operations.identifiers import utc_now
 from accord.operations.outcome import Outcome
 from accord.operations.rights import Role
-from accord.operations.runner import Recorder, Runner, utc_now
+from accord.operations.runner import Recorder, Runner
 from accord.store import Store, open_store
 
-RECORDERS: tuple[Recorder, ...] = (record, index, announce)
+RECORDERS: tuple[Recorder, ...] = (record, index, advise, announce)
 """What the hub keeps of every change."""
 
 

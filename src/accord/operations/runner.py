@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from hashlib import sha256
 from time import perf_counter
 from typing import Any, Final, TypeAlias
-from uuid import uuid4
 
 import msgspec
 from msgspec import UNSET
@@ -35,6 +33,7 @@ from accord.operations.errors import (
     ServiceError,
     UnavailableError,
 )
+from accord.operations.identifiers import new_id, utc_now
 from accord.operations.limiter import Limiter
 from accord.operations.logs.context import serving
 from accord.operations.operation import Operation
@@ -70,11 +69,6 @@ class _DryRun(Exception):  # noqa: N818 - takes a transaction back, and is no er
         self.outcome = outcome
 
 
-def utc_now() -> str:
-    """The time as it is stored."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 class Runner:
     """Runs the operations of a registry on a store."""
 
@@ -89,7 +83,7 @@ class Runner:
         recorders: Sequence[Recorder] = (),
         observe: Observe | None = None,
         now: Callable[[], str] = utc_now,
-        new_id: Callable[[], str] = lambda: str(uuid4()),
+        new_id: Callable[[], str] = new_id,
     ) -> None:
         self.registry = registry
         self.store = store
@@ -130,7 +124,8 @@ class Runner:
 
     async def _run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
         allowance: Allowance | None = None
-        logged = serving.set((caller, operation.name))
+        outer = serving.get()
+        serving.set((caller, operation.name))
         try:
             caller.require(operation.right, operation.name)
             allowance = await self._take(operation, caller)
@@ -153,7 +148,7 @@ class Runner:
             log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
         finally:
-            serving.reset(logged)
+            serving.set(outer)
         return outcome if allowance is None else replace(outcome, allowance=allowance)
 
     def work(self, db: Any, caller: Caller, prepared: Any = None) -> Work:

@@ -17,9 +17,10 @@ from accord.operations.accounts.server_key import ServerKey
 from accord.operations.arguments import convert
 from accord.operations.audit.record import Record
 from accord.operations.caller import LOCAL, Caller
+from accord.operations.identifiers import utc_now
 from accord.operations.outcome import Outcome
 from accord.operations.rights import Role
-from accord.operations.runner import Runner, utc_now
+from accord.operations.runner import Runner
 from accord.store import Store, open_store
 
 PASSWORD = "correct horse battery"
@@ -85,6 +86,12 @@ class World:
         credentials = bearer(token) if isinstance(token, str) else token
         caller = await self.accounts.caller(credentials, face="rest", address="192.0.2.7")
         return replace(caller, expires_at="")
+
+    async def dump(self, table: str) -> str:
+        """All that a table holds, as text."""
+        rows = await self.store.fetch(f"SELECT * FROM {table}")
+        assert rows
+        return str([[row[place] for place in range(len(row))] for row in rows])
 
     async def sign_in(self, username: str, password: str = PASSWORD, **more: Any) -> SignedIn:
         return await self.accounts.sign_in(username, password, address="192.0.2.7", **more)

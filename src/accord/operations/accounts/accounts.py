@@ -11,7 +11,6 @@ import asyncio
 import hmac
 from collections.abc import Callable
 from typing import Any, Final
-from uuid import uuid4
 
 from accord.operations.accounts import first_run, login_sessions, tokens, users
 from accord.operations.accounts.attempts import Attempts
@@ -32,7 +31,8 @@ from accord.operations.errors import (
     UnauthenticatedError,
     UnavailableError,
 )
-from accord.operations.runner import LANE, utc_now
+from accord.operations.identifiers import new_id, utc_now
+from accord.operations.runner import LANE
 from accord.store.errors import UnavailableError as StoreUnavailableError
 from accord.store.store import Row, Store, Transaction
 
@@ -61,7 +61,7 @@ class Accounts:
         *,
         trail: Trail | None = None,
         now: Callable[[], str] = utc_now,
-        new_id: Callable[[], str] = lambda: str(uuid4()),
+        new_id: Callable[[], str] = new_id,
     ) -> None:
         self.passwords = Passwords()
         self.token_key = key.derive("tokens")

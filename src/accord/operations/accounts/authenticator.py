@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from datetime import datetime
 from typing import Final
-from uuid import uuid4
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.mcp.server.auth.bearer import BearerAuth
@@ -19,6 +18,7 @@ from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import bearer
 from accord.operations.caller import Caller
 from accord.operations.errors import UnauthenticatedError, UnavailableError
+from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
 
 CALLER: Final = "caller"
@@ -64,7 +64,7 @@ class _Tokens:
                 face="mcp",
                 client=fields.get("user-agent", ""),
                 address=self._addresses.client("" if channel is None else channel.address, fields),
-                correlation_id=uuid4().hex,
+                correlation_id=random_hex(16),
             )
         except UnauthenticatedError:
             return None

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final
-from uuid import uuid4
 
 import msgspec
 
@@ -28,7 +27,7 @@ from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
 from accord.operations.audit.verify import Report, look
 from accord.operations.caller import Face
 from accord.operations.errors import UnavailableError
-from accord.operations.runner import utc_now
+from accord.operations.identifiers import new_id, utc_now
 from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
 from accord.store.store import Reading, Store, Transaction
 
@@ -136,7 +135,7 @@ class AuditTrail:
         never what they gave as a secret."""
         self.later(
             Record(
-                id=str(uuid4()),
+                id=new_id(),
                 time=utc_now(),
                 actor_id="",
                 actor=actor,

@@ -7,12 +7,12 @@ again for an equal head, so nothing in it is made up.
 from __future__ import annotations
 
 import re
-from secrets import token_hex
 from typing import Final
 
 from msgspec import Struct
 
 from accord.operations.accounts.credentials import Credentials, credentials_in
+from accord.operations.identifiers import random_hex
 from accord.transports.http.admission import preflight
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply
@@ -72,7 +72,7 @@ def sent_correlation_id(fields: Fields) -> str:
 
 
 def new_correlation_id() -> str:
-    return token_hex(16)
+    return random_hex(16)
 
 
 class Origins:

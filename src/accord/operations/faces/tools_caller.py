@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from uuid import uuid4
 
 from msgspec.structs import replace
 
@@ -13,6 +12,7 @@ from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
 from accord.operations.caller import Caller
+from accord.operations.identifiers import new_id
 
 CLAIM: Final = "caller"
 """Under which a principal has its `Caller`."""
@@ -32,7 +32,7 @@ def caller_in(incoming: Incoming) -> Caller:
         known,
         face="mcp",
         client=_client(incoming) or known.client,
-        correlation_id=known.correlation_id or str(uuid4()),
+        correlation_id=known.correlation_id or new_id(),
     )
 
 

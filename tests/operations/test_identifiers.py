@@ -1,0 +1,38 @@
+"""Ids and times that are made cheaply are what they should be."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from uuid import UUID
+
+from accord.operations.identifiers import new_id, random_hex, utc_now
+
+
+def test_ids_are_random_uuids() -> None:
+    ids = [new_id() for _ in range(5_000)]
+    assert len(set(ids)) == 5_000
+    for each in ids:
+        assert str(UUID(each)) == each
+        assert (UUID(each).version, UUID(each).variant) == (4, "specified in RFC 4122")
+
+
+def test_a_forked_process_makes_other_ids() -> None:
+    random_hex(4)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(writing, random_hex(16).encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    with os.fdopen(reading) as pipe:
+        os.close(writing)
+        assert pipe.read() != random_hex(16)
+
+
+def test_times_are_of_one_width_and_never_go_back() -> None:
+    times = [utc_now() for _ in range(2_000)]
+    assert times == sorted(times)
+    assert {len(each) for each in times} == {27}
+    read = datetime.fromisoformat(times[-1])
+    assert abs((datetime.now(UTC) - read).total_seconds()) < 60
