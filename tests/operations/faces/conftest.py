@@ -1,8 +1,9 @@
-"""A shop on each engine."""
+"""A shop on each engine, and one for what no database decides."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -12,4 +13,15 @@ from tests.operations.faces.shop import Shop, shop_at
 @pytest.fixture
 async def shop(url: str) -> AsyncIterator[Shop]:
     async with shop_at(url) as found:
+        yield found
+
+
+@pytest.fixture
+def local_url(tmp_path: Path) -> str:
+    return f"sqlite://{tmp_path}/local.db"
+
+
+@pytest.fixture
+async def local(local_url: str) -> AsyncIterator[Shop]:
+    async with shop_at(local_url) as found:
         yield found

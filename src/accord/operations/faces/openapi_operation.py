@@ -25,7 +25,7 @@ def describe(route: RestRoute, bundle: Bundle, tag: str) -> Json:
     """The operation object of a route; schemas that others may share go into `bundle`."""
     operation = route.operation
     described: dict[str, Any] = {
-        "operationId": route.operation_id,
+        "operationId": _operation_id(route),
         "summary": operation.title,
         "description": operation.description,
         "tags": [tag],
@@ -42,7 +42,17 @@ def describe(route: RestRoute, bundle: Bundle, tag: str) -> Json:
 def _parameters(route: RestRoute, bundle: Bundle) -> list[Json]:
     by_name = {each.name: each for each in route.operation.parameters}
     in_path = [_parameter(by_name[name], "path", bundle) for name in route.names]
-    return in_path + [_parameter(each, "query", bundle) for each in route.query]
+    in_query = [_parameter(each, "query", bundle) for each in route.query]
+    shorter = {name: alias for alias, name in route.rest.aliases}
+    for described in in_query:
+        described["name"] = shorter.get(described["name"], described["name"])
+    return in_path + in_query
+
+
+def _operation_id(route: RestRoute) -> str:
+    """Unique, also where an operation is found at several places."""
+    place = route.operation.rest.index(route.rest)
+    return route.operation.name if place == 0 else f"{route.operation.name}_{place + 1}"
 
 
 def _parameter(parameter: Parameter, place: str, bundle: Bundle) -> Json:

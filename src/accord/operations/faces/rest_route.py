@@ -5,7 +5,11 @@ All that can be known beforehand is worked out when the route is made. Pure.
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+from functools import reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import Any, Final, Union, get_args, get_origin
 from urllib.parse import quote
 
 import msgspec.inspect
@@ -31,6 +35,7 @@ BODY_VERBS: Final = frozenset(("POST", "PUT", "PATCH"))
 """Those whose arguments come in a body."""
 MAX_DEPTH: Final = 64
 
+_KEY: Final = re.compile(r"[!-~]{1,255}")
 _IN_HEADERS: Final = (EXPECTED_VERSION, IDEMPOTENCY_KEY, DRY_RUN)
 """What may be given in another place than the others are."""
 
@@ -41,9 +46,6 @@ class RestRoute:
     def __init__(self, operation: Operation, rest: Rest, root: str) -> None:
         self.operation = operation
         self.rest = rest
-        place = operation.rest.index(rest)
-        self.operation_id = operation.name if place == 0 else f"{operation.name}_{place + 1}"
-        """Unique, also where an operation is found at several places."""
         self.names = path_names(rest.path)
         parameters = {each.name: each for each in operation.parameters}
         unknown = [name for name in self.names if name not in parameters]
@@ -59,9 +61,11 @@ class RestRoute:
         self.body = tuple(others) if self.takes_body else ()
         """Those that may be in the body."""
         self.optional_body = not any(each.required for each in self.body)
-        self._query_names = frozenset(each.name for each in query)
+        self._aliases = dict(rest.aliases)
+        self._query_names = frozenset((*self._aliases, *(each.name for each in query)))
         self._lists = frozenset(each.name for each in query if takes_list(each.annotation))
-        self._words = _part(operation, "Words", [*map(parameters.__getitem__, self.names), *query])
+        words = [*map(parameters.__getitem__, self.names), *query]
+        self._words = _part(operation, "Words", [_without_none(each) for each in words])
         self._body = _part(operation, "Body", list(self.body))
         self._headers = tuple(parameters[name] for name in _IN_HEADERS if name in parameters)
         self._location = _Template(root + rest.location) if rest.location else None
@@ -70,7 +74,11 @@ class RestRoute:
         """What a path and a query say. Raises MalformedError and InvalidError."""
         words: Words = dict(zip(self.names, values, strict=True))
         if query:
-            words.update(read_query(query, known=self._query_names, lists=self._lists))
+            for name, word in read_query(query, known=self._query_names, lists=self._lists).items():
+                meant = self._aliases.get(name, name)
+                if meant in words:
+                    raise InvalidError(name, "is given twice")
+                words[meant] = word
         return words
 
     def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
@@ -116,9 +124,7 @@ class RestRoute:
     def _in_headers(self, conditions: Conditions) -> dict[str, Any]:
         given: dict[str, Any] = {}
         if conditions.idempotency_key is not None and self.operation.writes:
-            if not 1 <= len(conditions.idempotency_key) <= 255:
-                raise InvalidError(IDEMPOTENCY_KEY, "has 1 to 255 characters")
-            given[IDEMPOTENCY_KEY] = conditions.idempotency_key
+            given[IDEMPOTENCY_KEY] = _key_in(conditions.idempotency_key)
         if not self.operation.writes:
             return given
         if conditions.if_none_match is not None:
@@ -132,6 +138,14 @@ class RestRoute:
             if version is not None:
                 given[EXPECTED_VERSION] = version
         return given
+
+
+def _key_in(header: str) -> str:
+    """The key in `Idempotency-Key`, which some write in quotes. Raises InvalidError."""
+    key = header[1:-1] if header[:1] == header[-1:] == '"' and len(header) > 2 else header
+    if _KEY.fullmatch(key) is None:
+        raise InvalidError(IDEMPOTENCY_KEY, "has 1 to 255 characters of ASCII and no spaces")
+    return key
 
 
 def takes_list(annotation: Any) -> bool:
@@ -156,6 +170,14 @@ def _part(operation: Operation, name: str, parameters: list[Parameter]) -> Part:
 def _open(parameter: Parameter) -> Parameter:
     annotation: Any = parameter.annotation | UnsetType
     return replace(parameter, annotation=annotation, required=False, default=UNSET)
+
+
+def _without_none(parameter: Parameter) -> Parameter:
+    """In a query, nothing is said by leaving it out: `null` is a word like others."""
+    if get_origin(parameter.annotation) not in (Union, UnionType):
+        return parameter
+    kinds = [each for each in get_args(parameter.annotation) if each is not NoneType]
+    return replace(parameter, annotation=reduce(or_, kinds))
 
 
 def _merged(words: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
