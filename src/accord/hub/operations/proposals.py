@@ -1,0 +1,260 @@
+"""Proposals: changes that somebody else decides on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from accord.hub.entities import Cursor, Difference, Limit, Page
+from accord.hub.lifecycle import check_text
+from accord.hub.steps import Step, StepResult, Steps, may_do, may_propose, run_steps
+from accord.hub.storage import pages, proposals, rows
+from accord.hub.storage.differences import Pair, shown
+from accord.hub.storage.pages import DEFAULT_LIMIT
+from accord.hub.storage.proposals import ProposalRow
+from accord.hub.trial import tried
+from accord.operations.errors import ConflictError
+from accord.operations.operation import Rest
+from accord.operations.registry import Registry
+from accord.operations.work import Action, Changed, Database, Effect, Work
+
+ProposalId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Reason: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]
+Decision: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+State: TypeAlias = Literal["open", "accepted", "rejected"]
+
+MAX_OPEN: Final = 200
+"""How many proposals of one author may wait."""
+MAX_SHOWN: Final = 100
+
+operations: Final = Registry()
+
+
+class Proposed(Struct, kw_only=True):
+    """What a proposal would do to one thing."""
+
+    action: Action
+    kind: str
+    id: str
+    reference_id: str
+    """Of something new: what it would have been called when this was proposed."""
+    version: int
+    """Before it; 0 of something new."""
+    differences: list[Difference]
+
+
+class ProposalSummary(Changed, kw_only=True):
+    id: str
+    author: str
+    reason: str
+    state: State
+    created_at: str
+    decided_by: str | UnsetType = UNSET
+    decided_at: str | UnsetType = UNSET
+    decision_reason: str | UnsetType = UNSET
+    applied_as: str | UnsetType = UNSET
+    """The change that carried it out."""
+
+
+class Proposal(ProposalSummary, kw_only=True):
+    steps: list[Step]
+    preview: list[Proposed]
+    """What it would have changed when it was proposed."""
+    stale: list[str]
+    """Reference ids of what was changed since: then it cannot be accepted."""
+
+
+class Accepted(ProposalSummary, kw_only=True):
+    results: list[StepResult]
+
+
+@operations.write(
+    right="propose",
+    rest=Rest("POST", "/proposals", 201, "/proposals/{id}"),
+    tag="proposals",
+    cost=20,
+)
+async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Proposal:
+    """Propose writes for somebody to accept or reject. Steps are as in apply_changes."""
+    check_text("reason", reason)
+    waiting = await work.db.fetch(proposals.OPEN_OF, work.caller.user_id)
+    if waiting[0]["total"] >= MAX_OPEN:
+        raise ConflictError(f"{MAX_OPEN} proposals of yours wait already to be decided")
+    preview = await tried(work, lambda: _previewed(work, steps))
+    values = {
+        "id": work.new_id(),
+        "author_id": work.caller.user_id,
+        "reason": reason,
+        "steps": msgspec.json.encode(steps).decode(),
+        "preview": msgspec.json.encode(preview).decode(),
+        "created_at": work.now,
+    }
+    await rows.insert(work.db, "proposals", values)
+    row = await proposals.find(work.db, str(values["id"]))
+    _tell(work, None, row)
+    return await _detail(work.db, row)
+
+
+@operations.read(rest=Rest("GET", "/proposals/{id}"), tag="proposals", snapshot=True)
+async def get_proposal(work: Work, *, id: ProposalId) -> Proposal:
+    """Get a proposal: its steps, what they would change, and whether that still holds."""
+    return await _detail(work.db, await proposals.find(work.db, id))
+
+
+@operations.read(rest=Rest("GET", "/proposals"), tag="proposals", snapshot=True)
+async def list_proposals(
+    work: Work,
+    *,
+    state: State | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> Page[ProposalSummary]:
+    """List proposals, oldest first."""
+    of: list[Any] = [] if state is None else [state]
+    by = "1 = 1" if state is None else "p.state = $1"
+    counted = await work.db.fetch(f"SELECT COUNT(*) AS total FROM proposals p WHERE {by}", *of)
+    asked = pages.asked("proposals", state)
+    if cursor is not None:
+        by += f" AND (p.created_at, p.id) > (${len(of) + 1}, ${len(of) + 2})"
+        of += pages.place_of(cursor, asked, str, str)
+    found = await work.db.fetch(
+        f"{proposals.SELECT} WHERE {by} ORDER BY p.created_at, p.id LIMIT {limit + 1}", *of
+    )
+    return pages.page(
+        [ProposalSummary(**_summary(proposals.proposal_row(row))) for row in found],
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, last.created_at, last.id),
+    )
+
+
+@operations.write(rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20)
+async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") -> Accepted:
+    """Carry out a proposal as it stands, as a change of yours."""
+    row = await _undecided(work.db, id)
+    stale = await _stale(work.db, _preview(row))
+    if stale:
+        raise ConflictError(f"changed since it was proposed: {', '.join(stale)}", stale=stale)
+    results = await run_steps(work, _steps(row), may_do)
+    return Accepted(**_summary(await _decide(work, row, "accepted", reason)), results=results)
+
+
+@operations.write(rest=Rest("POST", "/proposals/{id}/reject"), tag="proposals")
+async def reject_proposal(work: Work, *, id: ProposalId, reason: Reason) -> ProposalSummary:
+    """Reject a proposal."""
+    row = await _undecided(work.db, id)
+    return ProposalSummary(**_summary(await _decide(work, row, "rejected", reason)))
+
+
+async def _previewed(work: Work, steps: Sequence[Step]) -> list[Proposed]:
+    first = len(work.effects)
+    await run_steps(work, steps, may_propose)
+    net = _net(work.effects[first:])
+    pairs = [Pair(each.kind, each.before, each.after) for each in net]
+    return [
+        Proposed(
+            action=each.action,
+            kind=each.kind,
+            id="" if each.action == "created" else each.id,
+            reference_id=each.reference_id,
+            version=(each.before or {}).get("version", 0),
+            differences=differences,
+        )
+        for each, differences in zip(net, await shown(work.db, pairs), strict=True)
+    ]
+
+
+def _net(effects: Sequence[Effect]) -> list[Effect]:
+    """One effect for each thing: from what it was to what it became."""
+    by_id: dict[str, list[Effect]] = {}
+    for effect in effects:
+        by_id.setdefault(effect.id, []).append(effect)
+    net = []
+    for some in by_id.values():
+        before, after = some[0].before, some[-1].after
+        if before is None and after is None:
+            continue
+        action: Action = "created" if before is None else "deleted" if after is None else "updated"
+        net.append(msgspec.structs.replace(some[-1], action=action, before=before, after=after))
+    return net
+
+
+async def _stale(db: Database, preview: Sequence[Proposed]) -> list[str]:
+    """What is not any more what it was."""
+    found = []
+    for each in preview:
+        table = rows.TABLES.get(each.kind)
+        if table is None or each.action == "created":
+            continue
+        row = await rows.get(db, table, table.key_of(each.id))
+        if row is None or row.get("version", 0) != each.version:
+            found.append(each.reference_id or each.id)
+    return found
+
+
+async def _undecided(db: Database, id: str) -> ProposalRow:
+    row = await proposals.find(db, id)
+    if row.state != "open":
+        raise ConflictError(f"the proposal was {row.state} by {row.decider} already")
+    return row
+
+
+async def _decide(work: Work, row: ProposalRow, state: State, reason: str) -> ProposalRow:
+    check_text("reason", reason)
+    values = {
+        "state": state,
+        "decided_by": work.caller.user_id,
+        "decided_at": work.now,
+        "decision_reason": reason,
+    }
+    await rows.update(work.db, "proposals", {"id": row.id}, values)
+    decided = await proposals.find(work.db, row.id)
+    _tell(work, row, decided)
+    return decided
+
+
+def _tell(work: Work, before: ProposalRow | None, after: ProposalRow) -> None:
+    work.did(
+        Effect(
+            action="created" if before is None else "updated",
+            kind="proposal",
+            id=after.id,
+            before=before.stored() if before else None,
+            after=after.stored(),
+        )
+    )
+
+
+async def _detail(db: Database, row: ProposalRow) -> Proposal:
+    preview = _preview(row)
+    return Proposal(
+        **_summary(row),
+        steps=_steps(row),
+        preview=preview[:MAX_SHOWN],
+        stale=await _stale(db, preview) if row.state == "open" else [],
+    )
+
+
+def _steps(row: ProposalRow) -> list[Step]:
+    return msgspec.json.decode(row.steps, type=list[Step])
+
+
+def _preview(row: ProposalRow) -> list[Proposed]:
+    return msgspec.json.decode(row.preview, type=list[Proposed])
+
+
+def _summary(row: ProposalRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "author": row.author,
+        "reason": row.reason,
+        "state": row.state,
+        "created_at": row.created_at,
+        "decided_by": row.decider or UNSET,
+        "decided_at": row.decided_at or UNSET,
+        "decision_reason": row.decision_reason or UNSET,
+        "applied_as": row.change_id or UNSET,
+    }

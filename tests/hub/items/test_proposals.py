@@ -1,0 +1,154 @@
+"""Proposals: changes that somebody else decides on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
+from tests.hub.items.state import state
+from tests.hub.world import World
+
+
+def step(operation: str, **arguments: Any) -> dict[str, Any]:
+    return {"operation": operation, "arguments": arguments}
+
+
+RENAME = [step("update_epic", id="EP-001", title="Check-out")]
+
+
+async def test_a_proposal_changes_nothing_and_says_what_it_would(world: World) -> None:
+    epic = await world.call("create_epic", title="Checkout")
+    before = await state(world)
+    robot = replace(world.other, via="token", scopes=frozenset({"read", "propose"}))
+    made = await world.call(
+        "propose_changes",
+        robot,
+        reason="clearer",
+        steps=[*RENAME, step("create_user_story", epic_id="EP-001", title="Pay by card")],
+    )
+    assert await state(world) == before
+    assert (
+        await world.store.fetch("SELECT last FROM counters WHERE kind = 'user_story' AND last > 0")
+        == []
+    )
+    found = await world.call("get_proposal", id=made.id)
+    assert (found.author, found.reason, found.state, found.stale) == ("otto", "clearer", "open", [])
+    assert to_builtins(found.preview) == [
+        {
+            "action": "updated",
+            "kind": "epic",
+            "id": epic.id,
+            "reference_id": "EP-001",
+            "version": 1,
+            "differences": [{"field": "title", "before": "Checkout", "after": "Check-out"}],
+        },
+        {
+            "action": "created",
+            "kind": "user_story",
+            "id": "",
+            "reference_id": "US-001",
+            "version": 0,
+            "differences": [
+                {"field": "epic_id", "before": None, "after": "EP-001"},
+                {"field": "title", "after": "Pay by card"},
+                {"field": "status", "after": "Backlog"},
+                {"field": "priority", "after": 3},
+                {"field": "creator", "before": None, "after": "otto"},
+                {"field": "assignee", "before": None, "after": "otto"},
+            ],
+        },
+    ]
+
+
+async def test_an_accepted_proposal_is_a_change_of_who_accepts_with_its_author_named(
+    world: World,
+) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = await world.call("propose_changes", world.other, reason="clearer", steps=RENAME)
+    outcome = await world.outcome("accept_proposal", id=made.id)
+    assert outcome.result.state == "accepted"
+    assert outcome.result.results[0].result["title"] == "Check-out"
+    newest = (await world.call("history", id="EP-001")).items[0].change
+    assert (newest.actor, newest.proposed_by, newest.proposal_id, newest.reason) == (
+        *("uma", "otto", made.id, "clearer"),
+    )
+    assert (await world.call("get_proposal", id=made.id)).applied_as == outcome.change_id
+    with pytest.raises(ConflictError, match="was accepted by uma already"):
+        await world.call("accept_proposal", id=made.id)
+    await world.call("undo", change_id=outcome.change_id)
+    assert (await world.call("get_epic", id="EP-001")).title == "Checkout"
+    assert (await world.call("get_proposal", id=made.id)).state == "accepted"
+
+
+async def test_a_proposal_for_what_was_changed_since_is_not_accepted(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = await world.call("propose_changes", world.other, reason="clearer", steps=RENAME)
+    await world.call("update_epic", id="EP-001", title="Till")
+    assert (await world.call("get_proposal", id=made.id)).stale == ["EP-001"]
+    with pytest.raises(ConflictError) as refused:
+        await world.call("accept_proposal", id=made.id)
+    assert refused.value.data == {"stale": ["EP-001"]}
+    assert (await world.call("get_epic", id="EP-001")).title == "Till"
+
+
+async def test_a_rejected_proposal_stays_with_the_reason(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = await world.call("propose_changes", world.other, reason="clearer", steps=RENAME)
+    await world.call("reject_proposal", id=made.id, reason="it is not")
+    found = await world.call("get_proposal", id=made.id)
+    assert (found.state, found.decided_by, found.decision_reason) == (
+        *("rejected", "uma", "it is not"),
+    )
+    with pytest.raises(ConflictError, match="was rejected by uma already"):
+        await world.call("accept_proposal", id=made.id)
+
+
+async def test_what_cannot_be_done_cannot_be_proposed(world: World) -> None:
+    with pytest.raises(NotFoundError, match="step 1, update_epic: there is no epic"):
+        await world.call("propose_changes", reason="clearer", steps=RENAME)
+    with pytest.raises(ForbiddenError, match="step 1, create_prompt"):
+        await world.call(
+            "propose_changes", reason="x", steps=[step("create_prompt", name="x", content="x")]
+        )
+    with pytest.raises(InvalidError):
+        await world.call("propose_changes", reason="x", steps=[])
+    assert (await world.call("list_proposals")).total == 0
+
+
+async def test_proposing_is_nothing_for_commenters_nor_deciding_for_proposers(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    with pytest.raises(ForbiddenError):
+        await world.call("propose_changes", world.commenter, reason="x", steps=RENAME)
+    robot = replace(world.other, via="token", scopes=frozenset({"read", "propose"}))
+    made = await world.call("propose_changes", robot, reason="x", steps=RENAME)
+    for caller in (robot, world.commenter):
+        with pytest.raises(ForbiddenError):
+            await world.call("accept_proposal", caller, id=made.id)
+        with pytest.raises(ForbiddenError):
+            await world.call("reject_proposal", caller, id=made.id, reason="x")
+
+
+async def test_who_accepts_needs_the_rights_of_every_step(world: World) -> None:
+    await world.call("create_epic", world.other, title="Checkout")
+    made = await world.call(
+        "propose_changes", world.other, reason="x", steps=[step("delete_epic", id="EP-001")]
+    )
+    with pytest.raises(ForbiddenError, match="EP-001 belongs to somebody else"):
+        await world.call("accept_proposal", id=made.id)
+    await world.call("accept_proposal", world.admin, id=made.id)
+
+
+async def test_proposals_are_listed_by_state(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = [
+        await world.call("propose_changes", reason=str(number), steps=RENAME) for number in range(3)
+    ]
+    await world.call("reject_proposal", id=made[0].id, reason="no")
+    page = await world.call("list_proposals", state="open", limit=1)
+    assert (page.items[0].reason, page.total, page.has_more) == ("1", 2, True)
+    rest = await world.call("list_proposals", state="open", limit=1, cursor=page.next_cursor)
+    assert (rest.items[0].reason, rest.has_more) == ("2", False)
