@@ -14,6 +14,7 @@ from accord.cli.exits import MEANINGS, UsageError
 
 COMMANDS: Final = {
     "call": "call a method, anywhere",
+    "serve": "run the whole system",
     "demo": "serve a few methods to try things out with",
     "openrpc lint": "find what is wrong with an OpenRPC document",
     "openrpc document": "print the OpenRPC document of a program",
@@ -26,12 +27,20 @@ COMMANDS: Final = {
     "mcp inspect": "show who an MCP server is and what it can do",
     "mcp install": "tell a client, such as an editor, of an MCP server",
     "config": "show every setting, and where it was given",
+    "db migrate": "bring a database up to this release",
+    "db status": "show which migrations a database has",
+    "audit verify": "find what was changed in the audit trail",
+    "audit export": "write all of the audit trail",
     "user create": "add a person to an installation",
     "user list": "list the people of an installation",
     "user update": "change a person's role, email or password, or deactivate them",
     "token create": "make a token for a person, and print it",
     "token list": "list the tokens of a person",
     "token revoke": "have a token refused from now on",
+    "hub demo": "load a sample project into the hub",
+    "hub export": "write what is in the hub to a file",
+    "hub import": "bring a file into the hub",
+    "hub reindex": "write the search index of the hub anew",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of

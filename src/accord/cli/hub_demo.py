@@ -1,0 +1,45 @@
+"""`accord hub demo`: loads a sample project into the hub, on the machine itself."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from accord.cli import exits
+from accord.cli.hub_caller import add_as_flag, caller_named
+from accord.cli.local import add_local_flags, run_local
+from accord.cli.output import print_line
+from accord.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from accord.app.local import Local
+
+USAGE: Final = "accord hub demo [options]"
+
+DESCRIPTION: Final = """\
+Load a sample project, to try things out with: the requirements of a ferry line, with relationships,
+comments, prompts, labels and a baseline, and six people who cannot sign in. It works while the
+server runs, and is refused where the project is there already.
+
+examples:
+  accord hub demo --data /tmp/accord && accord serve --data /tmp/accord
+"""
+
+
+def configure(parser: Parser) -> None:
+    add_as_flag(parser)
+    add_local_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    async def use(local: Local) -> int:
+        from accord.hub.demo.loading import demo_operation
+        from accord.operations.arguments import convert
+
+        operation = demo_operation()
+        caller = await caller_named(local, arguments.person)
+        outcome = await local.runner.run(operation, lambda: convert(operation, {}), caller)
+        print_line(f"{outcome.result.created:,} things are in the hub now; begin with EP-001")
+        return exits.OK
+
+    return run_local(arguments, use)

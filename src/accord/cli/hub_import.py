@@ -1,0 +1,133 @@
+"""`accord hub import`: brings a file into the hub, on the machine itself."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from accord.cli import exits
+from accord.cli.exits import UsageError
+from accord.cli.hub_caller import add_as_flag, caller_named
+from accord.cli.local import add_local_flags, run_local
+from accord.cli.output import print_error_line, print_line, printable
+from accord.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from accord.app.local import Local
+    from accord.hub.exchange.report import Report, Row
+
+USAGE: Final = "accord hub import FILE [options]"
+
+DESCRIPTION: Final = """\
+Bring a file into the hub: JSON, CSV, Markdown or ReqIF. What has a UUID or reference id that is
+there already is changed to what the file says; everything else is new. All rows are imported or
+none, unless --partial is given. It works while the server runs.
+
+examples:
+  accord hub import requirements.csv --dry-run
+  accord hub import backup.json --data /var/lib/accord
+  accord hub import - --format markdown < notes.md
+"""
+
+FORMATS: Final = ("json", "csv", "markdown", "reqif")
+STEP: Final = 500
+"""After how many rows the progress is told."""
+
+
+def configure(parser: Parser) -> None:
+    add = parser.add_argument
+    add("file", metavar="FILE", nargs="?", help="the file; - is stdin")
+    add("--format", choices=FORMATS, help="its format, if its name does not tell")
+    add("--dry-run", action="store_true", help="only say what would happen")
+    add("--partial", action="store_true", help="import the rows that can be, leave out others")
+    add_as_flag(parser)
+    add_local_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.file is None:
+        raise UsageError("a FILE is missing")
+    format = arguments.format or _told(arguments.file)
+    content = _content(arguments.file)
+
+    async def use(local: Local) -> int:
+        from accord.operations.arguments import convert
+        from accord.operations.errors import ServiceError
+
+        found = local.runner.registry["import_items"]
+        operation = replace(found, function=_import)
+        given = {
+            "format": format,
+            "content": content,
+            "partial": arguments.partial,
+            "dry_run": arguments.dry_run,
+        }
+        caller = await caller_named(local, arguments.person)
+        try:
+            outcome = await local.runner.run(operation, lambda: convert(found, given), caller)
+        except ServiceError as error:
+            _tell(error.data.get("rows", []))
+            raise
+        report = outcome.result.result if arguments.dry_run else outcome.result
+        _tell(report.rows)
+        print_line(_summary(report, dry_run=arguments.dry_run))
+        return exits.ANSWERED_WITH_ERROR if report.failed else exits.OK
+
+    return run_local(arguments, use)
+
+
+async def _import(work: Any, **arguments: Any) -> Report:
+    from accord.hub.exchange.importing import import_text
+
+    return await import_text(work, **arguments, progress=_progress)
+
+
+def _progress(done: int, total: int) -> None:
+    if total > STEP and (done % STEP == 0 or done == total):
+        print_error_line(f"{done:,} of {total:,} rows")
+
+
+def _told(file: str) -> str:
+    from accord.hub.exchange.formats import format_of
+
+    format = format_of(file)
+    if format is None:
+        raise UsageError(f"the name {file!r} tells no format: give --format")
+    return format
+
+
+def _content(file: str) -> str:
+    from accord.hub.exchange.project import MAX_CHARACTERS
+
+    most = MAX_CHARACTERS * 4
+    try:
+        if file == "-":
+            raw = sys.stdin.buffer.read(most + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                raw = opened.read(most + 1)
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not UTF-8, or longer than {most:,} bytes") from None
+
+
+def _tell(rows: list[Row]) -> None:
+    """Say what went wrong, or otherwise than the file says."""
+    for row in rows:
+        for text in (*row.errors, *row.notes):
+            print_error_line(f"row {row.row:,}: {printable(text)}")
+
+
+def _summary(report: Report, *, dry_run: bool) -> str:
+    counts = (
+        f"{report.created:,} created, {report.updated:,} updated, {report.unchanged:,} unchanged"
+    )
+    failed = f", {report.failed:,} failed" if report.failed else ""
+    return f"{'would be: ' if dry_run else ''}{counts}{failed}"
