@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 URL ?= http://127.0.0.1:8000/rpc
+DATA ?= accord-data
+PORT ?= 8000
 VERSIONS ?= 3.11 3.12 3.13
 
 # The resolver behind `make lock`; nothing else needs it.
@@ -13,7 +15,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test suite lint format bench fuzz soak docs pictures compliance test-versions lock build clean
+.PHONY: help setup serve demo test suite lint format bench fuzz soak docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,7 +34,10 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-serve: setup ## Serve the demo methods over HTTP (URL=… for another address).
+serve: setup ## Run the whole system on embedded defaults (DATA=… for another directory, PORT=…).
+	$(BIN)/accord serve --data $(DATA) --port $(PORT)
+
+demo: setup ## Serve a few methods over HTTP to try the library with (URL=… for another address).
 	$(BIN)/accord demo $(URL)
 
 test: setup lint ## Run every check and every test.

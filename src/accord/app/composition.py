@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
 from accord.hub.search.index import index
@@ -12,7 +13,7 @@ from accord.operations.audit.operations import operations as audit_operations
 from accord.operations.registry import Registry
 from accord.operations.runner import Recorder
 
-RECORDERS: Final[tuple[Recorder, ...]] = (record, index)
+RECORDERS: Final[tuple[Recorder, ...]] = (record, index, announce)
 
 
 def all_operations() -> Registry:

@@ -120,9 +120,13 @@ class Metrics:
     def text(self) -> bytes:
         """The metrics in Prometheus' text format."""
         out = Exposition()
+        self.write(out)
+        return out.encode()
+
+    def write(self, out: Exposition) -> None:
+        """Put the metrics onto a page that has others too."""
         with self._lock:
             self._write(out, sorted(self._total().items()))
-        return out.encode()
 
     def _total(self) -> dict[str, _Method]:
         """What all threads have counted; they may go on counting meanwhile."""

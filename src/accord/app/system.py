@@ -1,0 +1,257 @@
+"""The whole system, put together and served at one address.
+
+/                                   where everything is
+/api/v1/…                           REST
+/api/v1/mcp                         MCP, both eras, and plain JSON-RPC
+/rpc, /rpc/openrpc.json, /rpc/explore
+/healthz, /readyz, /metrics
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord import __version__
+from accord.app.call_log import log_call
+from accord.app.counts import OperationCounts
+from accord.app.home import Home
+from accord.app.local import Local, open_local
+from accord.app.probes import PLACES, Probes
+from accord.app.settings import Settings
+from accord.app.site import Site
+from accord.hub.mcp.face import hub_server
+from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.mcp.server.http.endpoint import McpEndpoint
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authenticator import TokenAuthenticator
+from accord.operations.accounts.entities import FirstRun
+from accord.operations.audit.record import Result
+from accord.operations.caller import Caller
+from accord.operations.faces.rest import RestApp
+from accord.operations.faces.rpc_app import RpcApp
+from accord.operations.limiter import Limiter
+from accord.operations.operation import Operation
+from accord.operations.rates.memory import MemoryLimiter
+from accord.operations.rates.redis import RedisLimiter
+from accord.operations.rates.shared import StoreLimiter
+from accord.store import Store
+from accord.telemetry.metrics import Metrics
+from accord.transports.http.server import HttpListener
+from accord.transports.options import Options
+from accord.transports.serve import LAST_WORDS_SECONDS
+from accord.transports.web.server import listen_web
+
+TITLE: Final = "Accord"
+REST: Final = "/api/v1"
+MCP: Final = f"{REST}/mcp"
+RPC: Final = "/rpc"
+LOCK: Final = "server.lock"
+LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+
+
+class StartError(Exception):
+    """The system cannot start; the message says what to do."""
+
+
+class System(Struct, frozen=True):
+    """The system while it is being served."""
+
+    settings: Settings
+    local: Local
+    listener: HttpListener
+    probes: Probes
+    site: Site
+    _closed: asyncio.Event
+
+    @property
+    def url(self) -> str:
+        """Where it listens: the real port stands in it."""
+        return self.listener.url.rstrip("/")
+
+    async def close(self) -> None:
+        """Stop: no new connections, what is under way may finish, everything is written."""
+        if self.probes.stopping:
+            await self._closed.wait()
+            return
+        self.probes.stopping = True
+        closing = asyncio.ensure_future(self.listener.close())
+        try:
+            await self.site.close(self.settings.drain_seconds)
+            _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+        finally:
+            self._closed.set()
+
+    async def wait_closed(self) -> None:
+        await self._closed.wait()
+
+
+async def prepare(settings: Settings) -> FirstRun | None:
+    """Make the database ready, and an administrator where there is none: what that one begins
+    with, which nobody can ask for again. Raises StoreError and ServerKeyError."""
+    async with open_local(settings) as local:
+        return await local.accounts.first_run()
+
+
+@asynccontextmanager
+async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncIterator[System]:
+    """Make everything ready and listen. Raises StartError, StoreError, ServerKeyError,
+    ConnectError."""
+    counts = OperationCounts()
+
+    def observe(operation: Operation, caller: Caller, result: Result, seconds: float) -> None:
+        counts.observe(operation, caller, result, seconds)
+        log_call(operation, caller, result, seconds)
+
+    with _only_server(settings):
+        async with open_local(
+            settings, limiter=lambda store: _limiter(settings, store), observe=observe
+        ) as local:
+            metrics = Metrics()
+            probes = Probes(local.store, (counts.write, metrics.write))
+            site = _site(settings, local, probes, metrics)
+            await site.start()
+            try:
+                listener = await listen_web(_place(settings), site, _options(settings, reuse_port))
+            except BaseException:
+                await site.close(0)
+                raise
+            system = System(settings, local, listener, probes, site, asyncio.Event())
+            try:
+                yield system
+            finally:
+                await system.close()
+
+
+def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) -> Site:
+    runner, accounts = local.runner, local.accounts
+    web: dict[str, Any] = {
+        "title": TITLE,
+        "version": __version__,
+        "trusted_proxies": settings.trusted_proxies,
+        "origins": tuple(settings.allowed_origins) or None,
+    }
+    url = settings.public_url.rstrip("/")
+    plain_refusals = settings.forbidden_status == 200
+    server = hub_server(runner, codes=settings.error_codes)
+    server.strict_versions = settings.strict_versions
+    endpoint = McpEndpoint(
+        server,
+        limits=_limits(settings),
+        origins=tuple(settings.allowed_origins) or None,
+        hosts=_hosts(settings),
+        auth=TokenAuthenticator(accounts, Addresses(settings.trusted_proxies)),
+        plain=True,
+        plain_refusals=plain_refusals,
+        shared=settings.database_url if settings.workers > 1 else None,
+        observer=_observer(settings, metrics),
+    )
+    return Site(
+        {
+            "": Home(TITLE),
+            REST: RestApp(runner, accounts, root=REST, **web),
+            MCP: endpoint,
+            RPC: RpcApp(
+                runner,
+                accounts,
+                path=RPC,
+                url=url and f"{url}{RPC}",
+                plain_refusals=plain_refusals,
+                limits=_limits(settings),
+                observer=_observer(settings, metrics),
+                **web,
+            ),
+            **{f"/{place}": probes for place in PLACES},
+        }
+    )
+
+
+def _observer(settings: Settings, metrics: Metrics) -> Any:
+    """Who is told of every call over JSON-RPC and MCP. Raises StartError."""
+    if not settings.tracing:
+        return metrics
+    try:
+        from accord.telemetry.tracing import Tracing
+    except ImportError as error:
+        raise StartError(f"tracing: {error}") from None
+    from accord.telemetry.observers import all_of
+
+    return all_of(metrics, Tracing())
+
+
+def _limiter(settings: Settings, store: Store) -> Limiter | None:
+    if not settings.rate_limit:
+        return None
+    rate, burst = settings.rate_limit / 60, settings.rate_burst
+    if settings.rate_store == "memory":
+        return MemoryLimiter(rate, burst)
+    if settings.rate_store == "database":
+        return StoreLimiter(store, rate, burst)
+    if urlsplit(settings.rate_store).scheme in ("redis", "rediss"):
+        return RedisLimiter(settings.rate_store, rate, burst)
+    raise StartError("rate_store is memory, database or a URL of redis:// or rediss://")
+
+
+def _limits(settings: Settings) -> Limits:
+    queued = max(Limits().max_queued_bytes, settings.max_body)
+    return replace(
+        Limits(),
+        max_message_bytes=settings.max_body,
+        max_queued_bytes=queued,
+        max_in_flight=10_000,
+    )
+
+
+def _options(settings: Settings, reuse_port: bool) -> Options:
+    return Options(limits=_limits(settings), server_limits=ServerLimits(), reuse_port=reuse_port)
+
+
+def _hosts(settings: Settings) -> tuple[str, ...] | None:
+    """The names that it may be called by, where they are not only its own."""
+    public = urlsplit(settings.public_url).hostname
+    named = (*settings.allowed_hosts, *((public,) if public else ()))
+    return (*named, settings.host, *LOOPBACK) if named else None
+
+
+def _place(settings: Settings) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{settings.port}/"
+
+
+@contextmanager
+def _only_server(settings: Settings) -> Iterator[None]:
+    """SQLite serves one server process. Raises StartError where there is one already."""
+    if settings.is_shared:
+        yield
+        return
+    data = Path(settings.data)
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with suppress(ValueError):
+                other = int(os.read(fd, 20))
+                raise StartError(
+                    f"another server (process {other}) uses {data}: stop it, or give this one "
+                    "another --data; several on the same data need PostgreSQL (--database)"
+                ) from None
+            raise StartError(f"another server uses {data}") from None
+        os.ftruncate(fd, 0)
+        os.write(fd, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(fd)
