@@ -72,7 +72,7 @@ def hub_server(
     )
     feed = Feed(server, runner.store, version.move)
     # What this process writes it must find at once, before it hears of it.
-    runner.listen(lambda outcome, caller, operation: version.move())
+    runner.listen(lambda outcome, caller, operation: feed.wrote(outcome.change_id))
     server.guards.append(Guard(runner))
     add_tools(server, runner, rest=REST, forbidden={"prompts": PROMPT_FORBIDDEN})
     for row in ROWS:

@@ -36,6 +36,8 @@ SKEW: Final = timedelta(seconds=2)
 PAGE: Final = 500
 MAX_TOLD: Final = 10_000
 """More revisions at once are not told one by one."""
+MAX_UNTOLD: Final = 1_000
+"""How many changes that nobody listened to are remembered before old ones are forgotten."""
 MAX_SPELLINGS: Final = 10_000
 MAX_IDS: Final = 500
 """Most ids in one statement."""
@@ -84,6 +86,14 @@ class Feed:
                 self._task.cancel()
                 await asyncio.gather(self._task, return_exceptions=True)
 
+    def wrote(self, change_id: str) -> None:
+        """This process made a change; whoever listens later was there after it."""
+        self._moved()
+        if not len(self._server.listeners):
+            if len(self._told) >= MAX_UNTOLD:
+                self._forget(_now())
+            self._told[change_id] = _now()
+
     def watch(self, uri: str) -> None:
         """Somebody wants to hear of a URI, in whatever spelling."""
         known = canonical(uri)
@@ -113,8 +123,8 @@ class Feed:
             self._task = None
 
     async def _tell_all(self) -> None:
-        began = _now()
-        revisions, places, told = await self._store.read(self._read)
+        began, since, known = _now(), _before(self._since), dict(self._told)
+        revisions, places, times = await self._store.read(lambda db: _untold(db, since, known))
         changes: dict[Change, None] = {}
         for revision in revisions:
             for uri in uris_of(revision, places):
@@ -127,24 +137,33 @@ class Feed:
         for change in changes:
             self._server.listeners.tell_here(change)
         self._since = began
-        self._told = {id: time for id, time in told.items() if time > _before(began)}
+        self._told.update(times)
+        self._forget(began)
 
-    async def _read(self, db: Reading) -> tuple[list[Revision], dict[str, Place], dict[str, str]]:
-        """What has not been told, where it stands, and the changes that will be told then."""
-        place: tuple[str, str, int] = (_before(self._since), "", -1)
-        told = dict(self._told)
-        found: list[Revision] = []
-        while True:
-            rows = await db.fetch(SINCE, *place, PAGE)
-            for row in rows:
-                if row["change_id"] not in self._told:
-                    told[row["change_id"]] = row["time"]
-                    found.append(_revision(row))
-            if len(rows) < PAGE or len(found) > MAX_TOLD:
-                break
-            place = (rows[-1]["time"], rows[-1]["change_id"], rows[-1]["place"])
-        ids = {id for each in found for id in each.items}
-        return found, await _places(db, ids), told
+    def _forget(self, now: str) -> None:
+        """Let go of changes that are too old to be seen again."""
+        oldest = _before(now)
+        self._told = {id: time for id, time in self._told.items() if time > oldest}
+
+
+async def _untold(
+    db: Reading, since: str, known: dict[str, str]
+) -> tuple[list[Revision], dict[str, Place], dict[str, str]]:
+    """What is younger than `since` and not of a known change, where it stands, and the times of
+    its changes."""
+    place: tuple[str, str, int] = (since, "", -1)
+    times: dict[str, str] = {}
+    found: list[Revision] = []
+    while True:
+        rows = await db.fetch(SINCE, *place, PAGE)
+        for row in rows:
+            if row["change_id"] not in known:
+                times[row["change_id"]] = row["time"]
+                found.append(_revision(row))
+        if len(rows) < PAGE or len(found) > MAX_TOLD:
+            break
+        place = (rows[-1]["time"], rows[-1]["change_id"], rows[-1]["place"])
+    return found, await _places(db, {id for each in found for id in each.items}), times
 
 
 async def _places(db: Reading, ids: Iterable[str]) -> dict[str, Place]:

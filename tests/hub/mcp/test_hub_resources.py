@@ -1,0 +1,211 @@
+"""Resources of the hub: by either id, with trees and lists below them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from accord.hub.mcp.resources import ROWS
+from accord.hub.registry import hub_operations
+from tests.hub.mcp.hub import LEGACY, MODERN, PLAIN, WAYS, Hub
+
+
+def contents(answer: Any) -> Any:
+    """What was read, decoded."""
+    return msgspec.json.decode(answer.json["result"]["contents"][0]["text"])
+
+
+async def story(hub: Hub) -> dict[str, Any]:
+    """A small project; its items by kind."""
+    epic = await hub.tool("create_epic", title="Checkout")
+    us = await hub.tool("create_user_story", epic_id="EP-001", title="Pay by card")
+    ac = await hub.tool("create_acceptance_criteria", user_story_id="US-001", description="It pays")
+    req = await hub.tool(
+        "create_requirement", user_story_id="US-001", title="Cards", type="Functional"
+    )
+    return {"epic": epic, "user-story": us, "acceptance-criteria": ac, "requirement": req}
+
+
+def test_all_resources_are_read_by_operations_that_there_are() -> None:
+    known = {operation.name for operation in hub_operations()}
+    assert {row.operation for row in ROWS} - known == set()
+
+
+@pytest.mark.req("H-06")
+@pytest.mark.parametrize("way", WAYS)
+async def test_entities_are_read_by_either_id(hub: Hub, way: str) -> None:
+    for scheme, item in (await story(hub)).items():
+        for name in (item["reference_id"], item["reference_id"].lower(), item["id"]):
+            answer = await hub.read(f"{scheme}://{name}", way=way)
+            found = answer.json["result"]["contents"][0]
+            assert {key: found[key] for key in found if key != "text"} == {
+                "uri": f"{scheme}://{name}",
+                "mimeType": "application/json",
+                "name": item["reference_id"],
+                "description": item.get("title")
+                or "Acceptance criteria by UUID or reference id, such as AC-001.",
+            }
+            assert contents(answer)["id"] == item["id"]
+
+
+@pytest.mark.req("H-06")
+async def test_trees_and_lists_are_below_entities(hub: Hub) -> None:
+    items = await story(hub)
+    second = await hub.tool(
+        "create_requirement", user_story_id="US-001", title="Coins", type="Functional"
+    )
+    await hub.tool(
+        "create_relationship",
+        source_id="REQ-001",
+        target_id=second["reference_id"],
+        type="depends_on",
+    )
+    for uri in ("epic://EP-001/hierarchy", "user-story://US-001/hierarchy"):
+        text = (await hub.read(uri)).json["result"]["contents"][0]["text"]
+        assert all(name in text for name in ("US-001", "AC-001", "REQ-001")), uri
+    for uri, expected in (
+        ("epic://EP-001/user-stories", ["US-001"]),
+        ("user-story://US-001/requirements", ["REQ-001", "REQ-002"]),
+        ("user-story://US-001/acceptance-criteria", ["AC-001"]),
+    ):
+        page = contents(await hub.read(uri))
+        assert [each["reference_id"] for each in page["items"]] == expected
+        assert (page["total"], page["has_more"]) == (len(expected), False)
+    for name in ("REQ-001", items["requirement"]["id"]):
+        links = contents(await hub.read(f"requirement://{name}/relationships"))["items"]
+        assert [each["target_reference_id"] for each in links] == ["REQ-002"]
+
+
+@pytest.mark.req("H-06", "H-07")
+async def test_lists_of_everything_are_resources(hub: Hub) -> None:
+    await story(hub)
+    await hub.tool("create_prompt", name="be-kind", content="Be kind.")
+    for plural, expected in (
+        ("epics", ["EP-001"]),
+        ("user-stories", ["US-001"]),
+        ("requirements", ["REQ-001"]),
+        ("acceptance-criteria", ["AC-001"]),
+        ("prompts", ["PROMPT-001"]),
+    ):
+        page = contents(await hub.read(f"requirements://{plural}"))
+        assert [each["reference_id"] for each in page["items"]] == expected
+    types = contents(await hub.read("requirements://requirement-types"))
+    assert "Functional" in [each["name"] for each in types["items"]]
+    some = contents(await hub.read("requirements://requirements?status=Active&limit=5"))
+    assert some["items"] == []
+
+
+@pytest.mark.req("H-07")
+async def test_the_active_prompt_is_a_resource(hub: Hub) -> None:
+    assert (await hub.read("requirements://prompts/active")).error == (200, -32002, 1)
+    await hub.tool("create_prompt", name="be-kind", content="Be kind.")
+    await hub.tool("activate_prompt", id="be-kind")
+    found = contents(await hub.read("requirements://prompts/active"))
+    assert (found["name"], found["content"], found["active"]) == ("be-kind", "Be kind.", True)
+
+
+@pytest.mark.req("H-06")
+@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32002), (LEGACY, -32002), (MODERN, -32602)])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "epic://EP-404",
+        "epic://US-001",
+        "epic://00000000-0000-4000-8000-000000000404",
+        "epic://nonsense/hierarchy",
+        "user-story://EP-001/requirements",
+        "requirement://" + "9" * 200,
+        "prompt://nobody",
+        "elsewhere://EP-001",
+    ],
+)
+async def test_what_is_not_there_is_an_error_with_its_uri(
+    hub: Hub, way: str, code: int, uri: str
+) -> None:
+    await hub.tool("create_epic", title="Checkout")
+    answer = await hub.read(uri, way=way)
+    assert answer.error == (200, code, 1)
+    assert answer.json["error"]["data"]["uri"] == uri
+    assert answer.json["error"]["data"]["reason"] == "resource_not_found"
+
+
+async def test_a_cursor_of_another_list_is_refused(hub: Hub) -> None:
+    answer = await hub.read("requirements://epics?cursor=nonsense")
+    assert answer.error == (200, -32602, 1)
+
+
+@pytest.mark.req("H-06")
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_there_is_is_listed_page_by_page(hub: Hub, way: str) -> None:
+    await story(hub)
+    for number in range(130):
+        await hub.world.call("create_epic", title=f"Epic {number}")
+    listed: list[Any] = []
+    cursor: dict[str, str] = {}
+    pages = 0
+    while True:
+        page = (await hub.ask("resources/list", way=way, **cursor)).json["result"]
+        listed += page["resources"]
+        pages += 1
+        if "nextCursor" not in page:
+            break
+        cursor = {"cursor": page["nextCursor"]}
+    uris = [each["uri"] for each in listed]
+    assert pages == 2
+    assert len(uris) == len(set(uris)) == 8 + 131 + 3
+    assert uris[:2] == ["requirements://epics", "requirements://user-stories"]
+    assert uris[-3:] == [
+        "user-story://US-001",
+        "acceptance-criteria://AC-001",
+        "requirement://REQ-001",
+    ]
+    assert listed[-1] == {
+        "uri": "requirement://REQ-001",
+        "name": "REQ-001",
+        "title": "Cards",
+        "description": "Requirement, Draft",
+        "mimeType": "application/json",
+    }
+    bad = await hub.ask("resources/list", way=way, cursor="epic.x")
+    assert bad.error == (200, -32602, 1)
+
+
+@pytest.mark.req("H-06")
+async def test_templates_are_listed(hub: Hub) -> None:
+    found = (await hub.ask("resources/templates/list")).json["result"]["resourceTemplates"]
+    templates = {each["uriTemplate"] for each in found}
+    assert templates >= {
+        "epic://{id}",
+        "epic://{id}/hierarchy",
+        "epic://{id}/user-stories",
+        "user-story://{id}",
+        "user-story://{id}/hierarchy",
+        "user-story://{id}/requirements",
+        "user-story://{id}/acceptance-criteria",
+        "acceptance-criteria://{id}",
+        "requirement://{id}",
+        "requirement://{id}/relationships",
+        "prompt://{id}",
+    }
+    assert all(each["name"] and each["description"] and each["mimeType"] for each in found)
+
+
+async def test_lists_are_new_as_soon_as_something_was_written(hub: Hub) -> None:
+    for number in range(1, 4):
+        await hub.tool("create_epic", title="Epic")
+        page = (await hub.ask("resources/list")).json["result"]["resources"]
+        assert page[-1]["uri"] == f"epic://EP-{number:03d}"
+
+
+@pytest.mark.req("H-05")
+async def test_who_may_not_read_finds_nothing(hub: Hub) -> None:
+    await hub.tool("create_epic", title="Checkout")
+    token = "uma:comment"
+    assert (await hub.read("epic://EP-001", token)).error == (403, -32055, 1)
+    assert (await hub.read("requirements://prompts", token)).error == (403, -32002, 1)
+    assert (await hub.read("epic://EP-001", token, MODERN)).error == (403, -32603, 1)
+    for method in ("resources/list", "prompts/list"):
+        assert (await hub.ask(method, token)).error == (403, -32055, 1)
+        assert hub.world.trail.records[-1].outcome == "denied"
