@@ -41,7 +41,6 @@ class Filter(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=Tru
     creator: Username | None = None
     epic_id: Id | None = None
     user_story_id: Id | None = None
-    suspect: bool | None = None
 
 
 class SavedView(Changed, kw_only=True):

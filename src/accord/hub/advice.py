@@ -1,0 +1,89 @@
+"""What every write is advised of: links that it makes suspect, what the linter says, what still
+depends on something that ends. Never a reason to refuse anything.
+
+`advise` runs inside of the transaction, once the effects are told, so that a dry run says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from accord.hub.domain.item_lint import FIELDS, lint_item
+from accord.hub.domain.kinds import KINDS, Kind
+from accord.hub.domain.suspects import TELLING, says_something_else
+from accord.hub.storage import relationships, suppressions
+from accord.hub.storage.relationships import LinkRow
+from accord.operations.outcome import Change
+from accord.operations.work import Effect, Hint, Work
+
+MAX_ADVISED: Final = 10
+"""Items that one write is advised of: whoever writes many at once asks for coverage afterwards."""
+MAX_FINDINGS: Final = 5
+"""Findings of the linter that are told of one item."""
+MAX_NAMED: Final = 10
+
+DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
+"""Types whose source needs its target."""
+ENDED: Final = frozenset({"Obsolete", "Cancelled"})
+
+
+async def advise(work: Work, change: Change) -> None:
+    """Add hints to a write that says something, or ends something."""
+    advised = [effect for effect in work.effects if effect.kind in KINDS and effect.after]
+    for effect in advised[:MAX_ADVISED]:
+        changed = _changed(effect)
+        if says_something_else(changed):
+            await _lint(work, effect)
+        if effect.action == "updated" and (says_something_else(changed) or "status" in changed):
+            await _links(work, effect, changed)
+
+
+def _changed(effect: Effect) -> set[str]:
+    before, after = effect.before or {}, effect.after or {}
+    return {name for name in {*TELLING, "status"} if before.get(name) != after.get(name)}
+
+
+async def _lint(work: Work, effect: Effect) -> None:
+    if effect.kind == "prompt":
+        return
+    kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
+    after = effect.after or {}
+    put_aside = await suppressions.of_item(work.db, effect.id)
+    texts = {name: str(after.get(name, "")) for name in FIELDS}
+    reports = lint_item(kind, texts, without=frozenset(put_aside))
+    found = [(field, each) for field, report in reports.items() for each in report.findings]
+    for field, each in found[:MAX_FINDINGS]:
+        _hint(work, effect, each.rule, f"{field}: {each.message}; {each.hint}")
+    if len(found) > MAX_FINDINGS:
+        message = f"{len(found) - MAX_FINDINGS} more findings: see lint_requirement"
+        _hint(work, effect, "lint", message)
+
+
+async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
+    links = await relationships.of_item(work.db, effect.id)
+    before, after = effect.before or {}, effect.after or {}
+    suspect = [link for link in links if _is_newly_suspect(link, effect.id, before, after)]
+    if suspect:
+        message = f"links become suspect, confirm those that still hold: {_named(suspect)}"
+        _hint(work, effect, "suspect-links", message)
+    if "status" in changed and after.get("status") in ENDED:
+        needing = [link for link in links if link.target_id == effect.id and link.type in DEPENDENT]
+        if needing:
+            _hint(work, effect, "still-needed", f"other items still need it: {_named(needing)}")
+
+
+def _is_newly_suspect(
+    link: LinkRow, id: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> bool:
+    remembered = link.source_version if link.source_id == id else link.target_version
+    return bool(before.get("said_version", 0) <= remembered < after.get("said_version", 0))
+
+
+def _named(links: list[LinkRow]) -> str:
+    more = f" and {len(links) - MAX_NAMED} more" if len(links) > MAX_NAMED else ""
+    return ", ".join(link.reference for link in links[:MAX_NAMED]) + more
+
+
+def _hint(work: Work, effect: Effect, code: str, message: str) -> None:
+    work.hint(Hint(code=code, message=message, reference_id=effect.reference_id))

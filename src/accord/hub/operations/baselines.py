@@ -1,0 +1,255 @@
+"""Baselines: what everything said at one moment, kept under a name, and compared."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from accord.hub.domain.diffs import differences
+from accord.hub.domain.folding import fold
+from accord.hub.entities import Cursor, Difference, Id, Limit, Page
+from accord.hub.lifecycle import check_line, check_text
+from accord.hub.presentation import shown_page
+from accord.hub.storage import baselines, items, pages, rows
+from accord.hub.storage.baselines import (
+    CURRENT,
+    BaselineRow,
+    ChangeOf,
+    ComparedRow,
+    EntryRow,
+)
+from accord.operations.errors import ConflictError, InvalidError
+from accord.operations.operation import Rest
+from accord.operations.pages import page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Changed, Effect, Work
+
+operations: Final = Registry()
+
+MAX_BASELINES: Final = 1000
+
+BaselineName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
+
+_FIRST: Final = ("", 0, "")
+
+
+class Baseline(Changed, kw_only=True):
+    id: str
+    name: str
+    description: str
+    author: str
+    created_at: str
+    epic_reference_id: str | None
+    """The epic that it is about; None for everything."""
+    entries: int
+    """Items and links in it."""
+
+
+class BaselineEntry(Struct, kw_only=True):
+    """What one item or link said."""
+
+    reference_id: str
+    kind: str
+    version: int
+    content: dict[str, Any]
+
+
+class BaselineDetail(Baseline, kw_only=True):
+    items: list[BaselineEntry]
+    next_cursor: str | None
+    has_more: bool
+    total: int
+
+
+class Compared(Struct, kw_only=True):
+    """How one item or link differs."""
+
+    reference_id: str
+    kind: str
+    change: ChangeOf
+    differences: list[Difference]
+
+
+class Comparison(Page[Compared], kw_only=True):
+    added: int
+    removed: int
+    changed: int
+
+
+@operations.write(rest=Rest("POST", "/baselines", 201, "/baselines/{id}"), tag="baselines", cost=50)
+async def create_baseline(
+    work: Work, *, name: BaselineName, description: Note = "", epic_id: Id | None = None
+) -> Baseline:
+    """Keep what everything says now, or everything in an epic, under a name. It never changes."""
+    check_line("name", name)
+    check_text("description", description)
+    if fold(name) == CURRENT:
+        raise InvalidError("name", f"{CURRENT!r} is what comparisons call the present")
+    taken = await baselines.find_named(work.db, name)
+    if taken is not None:
+        raise ConflictError(f"there is a baseline {taken.name!r} already", baseline_id=taken.id)
+    if await baselines.count(work.db) >= MAX_BASELINES:
+        raise ConflictError(f"there are {MAX_BASELINES:,} baselines already")
+    epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
+    row = BaselineRow(
+        id=work.new_id(),
+        name=" ".join(name.split()),
+        name_key=fold(name),
+        description=description,
+        author_id=work.caller.user_id,
+        epic_id=epic.id if epic else None,
+        created_at=work.now,
+        author=work.caller.username,
+        entries=0,
+    )
+    entries = await baselines.add(work.db, work.engine, row)
+    work.did(
+        Effect(
+            action="created",
+            kind="baseline",
+            id=row.id,
+            reference_id=row.name,
+            after=row.stored(),
+        )
+    )
+    return await _shown(work, msgspec.structs.replace(row, entries=entries))
+
+
+@operations.read(rest=Rest("GET", "/baselines"), tag="baselines", snapshot=True)
+async def list_baselines(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[Baseline]:
+    """List baselines, the newest first."""
+    asked = pages.asked("baselines")
+    before = None if cursor is None else tuple(pages.place_of(cursor, asked, str, str))
+    found = await baselines.newest(work.db, limit + 1, before)
+    page = page_of(
+        found,
+        limit=limit,
+        total=await baselines.count(work.db),
+        key=lambda row: (asked, row.created_at, row.id),
+    )
+    epics = await _epics(work, page.items)
+    return shown_page(page, lambda row: _baseline(row, epics))
+
+
+@operations.read(rest=Rest("GET", "/baselines/{id}"), tag="baselines", snapshot=True)
+async def get_baseline(
+    work: Work, *, id: BaselineName, limit: Limit = 20, cursor: Cursor | None = None
+) -> BaselineDetail:
+    """Get a baseline, by name or id, and what is in it."""
+    row = await baselines.find(work.db, id)
+    asked = pages.asked("baseline", row.id)
+    found = await baselines.entries(work.db, row.id, _behind(cursor, asked), limit + 1)
+    page = page_of(found, limit=limit, total=row.entries, key=lambda entry: _key(asked, entry))
+    return BaselineDetail(
+        **msgspec.structs.asdict(await _shown(work, row)),
+        items=[_entry(entry) for entry in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+@operations.read(
+    rest=Rest("GET", "/baselines/{a}/compare"), tag="baselines", snapshot=True, cost=20
+)
+async def compare_baselines(
+    work: Work,
+    *,
+    a: BaselineName,
+    b: BaselineName = CURRENT,
+    limit: Limit = 20,
+    cursor: Cursor | None = None,
+) -> Comparison:
+    """Tell what was added, removed and changed from baseline `a` to baseline `b`, or to now."""
+    one = await baselines.find(work.db, a)
+    other = None if fold(b) == CURRENT else await baselines.find(work.db, b)
+    asked = pages.asked("comparison", one.id, other.id if other else CURRENT)
+    behind = _behind(cursor, asked)
+    figures = await baselines.compared_figures(work.db, work.engine, one, other)
+    found = await baselines.compared(work.db, work.engine, one, other, behind, limit + 1)
+    page = page_of(
+        found, limit=limit, total=sum(figures.values()), key=lambda row: _key(asked, row)
+    )
+    return Comparison(
+        items=[_compared(row) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+        added=figures.get("added", 0),
+        removed=figures.get("removed", 0),
+        changed=figures.get("changed", 0),
+    )
+
+
+def _behind(cursor: str | None, asked: str) -> tuple[str, int, str]:
+    if cursor is None:
+        return _FIRST
+    kind, length, reference_id = pages.place_of(cursor, asked, str, int, str)
+    return kind, length, reference_id
+
+
+def _key(asked: str, row: EntryRow | ComparedRow) -> tuple[str, str, int, str]:
+    return asked, row.kind, len(row.reference_id), row.reference_id
+
+
+def _entry(row: EntryRow) -> BaselineEntry:
+    content = msgspec.json.decode(row.content, type=dict[str, Any])
+    return BaselineEntry(
+        reference_id=row.reference_id,
+        kind=row.kind,
+        version=row.version,
+        content={name: value for name, value in content.items() if value not in (None, "")},
+    )
+
+
+def _compared(row: ComparedRow) -> Compared:
+    before, after = (
+        {} if side is None else msgspec.json.decode(side, type=dict[str, Any])
+        for side in (row.before, row.after)
+    )
+    return Compared(
+        reference_id=row.reference_id,
+        kind=row.kind,
+        change=row.change,
+        differences=_differences(before, after) if row.change == "changed" else [],
+    )
+
+
+def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
+    """Of long texts the unified diff stands for both."""
+    return [
+        Difference(field=each.field, before=each.before, after=each.after)
+        if each.diff is None
+        else Difference(field=each.field, diff=each.diff)
+        for each in differences(before, after)
+    ]
+
+
+async def _shown(work: Work, row: BaselineRow) -> Baseline:
+    return _baseline(row, await _epics(work, [row]))
+
+
+async def _epics(work: Work, found: list[BaselineRow]) -> dict[str, str]:
+    """The reference ids of the epics that baselines are about; those that are gone keep none."""
+    wanted = sorted({row.epic_id for row in found if row.epic_id is not None})
+    if not wanted:
+        return {}
+    where = f"WHERE i.id IN ({rows.places(len(wanted))})"
+    return {row.id: row.reference_id for row in await items.select(work.db, where, *wanted)}
+
+
+def _baseline(row: BaselineRow, epics: dict[str, str]) -> Baseline:
+    return Baseline(
+        id=row.id,
+        name=row.name,
+        description=row.description,
+        author=row.author,
+        created_at=row.created_at,
+        epic_reference_id=epics.get(row.epic_id, row.epic_id) if row.epic_id else None,
+        entries=row.entries,
+    )

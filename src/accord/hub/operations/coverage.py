@@ -1,0 +1,198 @@
+"""Coverage: what is missing in a set of requirements, and how everything is connected."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from accord.hub.entities import Cursor, Id, Limit, Page
+from accord.hub.presentation import summary
+from accord.hub.storage import coverage, items, matrix, pages
+from accord.hub.storage.coverage import GAPS, Figure, Gap, Lacking
+from accord.hub.storage.matrix import TracedLink, TracedRow
+from accord.operations.errors import InvalidError
+from accord.operations.operation import Rest
+from accord.operations.pages import page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Work
+
+operations: Final = Registry()
+
+MEANINGS: Final[dict[Gap, str]] = {
+    "epic_without_stories": "An epic that has no user stories.",
+    "story_without_criteria": "A user story that has no acceptance criteria.",
+    "story_without_requirements": "A user story that has no requirements.",
+    "criteria_without_requirements": "Acceptance criteria that no requirement belongs to.",
+    "requirement_without_verification": "A draft that nothing verifies yet.",
+    "active_requirement_unverified": "An active requirement that nothing verifies.",
+    "active_requirement_needs_obsolete": "An active requirement that needs an obsolete one.",
+    "suspect_links": "An item that said something else since its links were confirmed.",
+    "open_under_cancelled": "Something still open under what was cancelled.",
+    "steering_document_without_epics": "A steering document that is linked to no epic.",
+}
+
+
+class LackingItem(Struct, kw_only=True):
+    reference_id: str
+    title: str
+    status: str
+
+
+class GapFound(Struct, kw_only=True):
+    """What lacks the same thing."""
+
+    gap: Gap
+    meaning: str
+    total: int
+    items: list[LackingItem]
+    next_cursor: str | None
+    """Gives more of this gap, together with `gap`."""
+
+
+class CoverageFigures(Struct, kw_only=True):
+    epics: int
+    user_stories: int
+    acceptance_criteria: int
+    requirements: int
+    active_requirements: int
+    verified_active_requirements: int
+    verified_percent: float
+    """Of the active requirements; 100 where there are none."""
+    suspect_links: int
+    """In all."""
+
+
+class Coverage(Struct, kw_only=True):
+    figures: CoverageFigures
+    gaps: list[GapFound]
+    """Those that there are."""
+
+
+class Traced(Struct, kw_only=True):
+    """A requirement, what it stands under, and what it is linked to."""
+
+    reference_id: str
+    title: str
+    status: str
+    epic: str
+    user_story: str
+    acceptance_criteria: str | None
+    links: dict[str, list[str]]
+    """By type, as it is called from the requirement: the reference ids of the others."""
+    verified: bool
+    suspect: list[str]
+    """Those at the other end of suspect links."""
+
+
+@operations.read(rest=Rest("GET", "/coverage"), tag="quality", snapshot=True, cost=20)
+async def coverage_gaps(
+    work: Work,
+    *,
+    epic_id: Id | None = None,
+    gap: Gap | None = None,
+    limit: Limit = 10,
+    cursor: Cursor | None = None,
+) -> Coverage:
+    """Tell what is missing: stories without criteria, unverified requirements, suspect links …, in
+    all or in an epic. `gap` shows one of them, page by page."""
+    if cursor is not None and gap is None:
+        raise InvalidError("cursor", "name the gap that it belongs to")
+    epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
+    id = epic.id if epic else None
+    figures = await coverage.figures(work.db, id)
+    found = [
+        await _found(work, each, id, limit, cursor) for each in (GAPS if gap is None else (gap,))
+    ]
+    return Coverage(
+        figures=_figures(figures, await coverage.suspect_links(work.db)),
+        gaps=[each for each in found if each.total or gap is not None],
+    )
+
+
+@operations.read(rest=Rest("GET", "/traceability-matrix"), tag="quality", snapshot=True, cost=5)
+async def traceability_matrix(
+    work: Work, *, epic_id: Id | None = None, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[Traced]:
+    """List requirements with their epic, story, acceptance criteria and links, in all or in an
+    epic."""
+    epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
+    id = epic.id if epic else None
+    asked = pages.asked("matrix", id)
+    (behind,) = [0] if cursor is None else pages.place_of(cursor, asked, int)
+    rows = await matrix.traced(work.db, id, behind, limit + 1)
+    page = page_of(
+        rows,
+        limit=limit,
+        total=await matrix.count(work.db, id),
+        key=lambda row: (asked, row.number),
+    )
+    links = await matrix.links(work.db, [row.id for row in page.items])
+    return Page(
+        items=[_traced(row, [link for link in links if link.of == row.id]) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+async def _found(
+    work: Work, gap: Gap, epic_id: str | None, limit: int, cursor: str | None
+) -> GapFound:
+    asked = pages.asked("coverage", gap, epic_id)
+    kind, number = "", 0
+    if cursor is not None:
+        kind, number = pages.place_of(cursor, asked, str, int)
+    found = await coverage.lacking(work.db, gap, epic_id, (kind, number), limit + 1)
+    total = await coverage.count(work.db, gap, epic_id)
+    page = page_of(found, limit=limit, total=total, key=lambda row: (asked, row.kind, row.number))
+    return GapFound(
+        gap=gap,
+        meaning=MEANINGS[gap],
+        total=total,
+        items=[_lacking(row) for row in page.items],
+        next_cursor=page.next_cursor,
+    )
+
+
+def _lacking(row: Lacking) -> LackingItem:
+    return LackingItem(
+        reference_id=row.reference_id,
+        title=row.title or summary(row.description),
+        status=row.status,
+    )
+
+
+def _figures(found: list[Figure], suspect_links: int) -> CoverageFigures:
+    def number(kind: str) -> int:
+        return sum(each.number for each in found if each.kind == kind)
+
+    active = [each for each in found if each.kind == "requirement" and each.status == "Active"]
+    all_active, verified = sum(e.number for e in active), sum(e.verified for e in active)
+    return CoverageFigures(
+        epics=number("epic"),
+        user_stories=number("user_story"),
+        acceptance_criteria=number("acceptance_criteria"),
+        requirements=number("requirement"),
+        active_requirements=all_active,
+        verified_active_requirements=verified,
+        verified_percent=round(100 * verified / all_active, 1) if all_active else 100.0,
+        suspect_links=suspect_links,
+    )
+
+
+def _traced(row: TracedRow, links: list[TracedLink]) -> Traced:
+    by_type: dict[str, list[str]] = {}
+    for link in links:
+        by_type.setdefault(link.label, []).append(link.other)
+    return Traced(
+        reference_id=row.reference_id,
+        title=row.title,
+        status=row.status,
+        epic=row.epic,
+        user_story=row.story,
+        acceptance_criteria=row.criteria,
+        links=by_type,
+        verified=row.criteria is not None or "is_verified_by" in by_type,
+        suspect=[link.other for link in links if link.suspect],
+    )

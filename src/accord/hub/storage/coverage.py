@@ -1,0 +1,147 @@
+"""Gaps in a set of requirements, as statements: each is a clause that holds for items which lack
+something."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from accord.operations.work import Database
+
+Gap: TypeAlias = Literal[
+    "epic_without_stories",
+    "story_without_criteria",
+    "story_without_requirements",
+    "criteria_without_requirements",
+    "requirement_without_verification",
+    "active_requirement_unverified",
+    "active_requirement_needs_obsolete",
+    "suspect_links",
+    "open_under_cancelled",
+    "steering_document_without_epics",
+]
+GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
+
+_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
+    SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""
+
+CLAUSES: Final[dict[Gap, str]] = {
+    "epic_without_stories": """i.kind = 'epic' AND i.status <> 'Cancelled' AND NOT EXISTS (
+        SELECT 1 FROM items c WHERE c.parent_id = i.id)""",
+    "story_without_criteria": """i.kind = 'user_story' AND i.status <> 'Cancelled' AND NOT EXISTS (
+        SELECT 1 FROM items c WHERE c.parent_id = i.id AND c.kind = 'acceptance_criteria')""",
+    "story_without_requirements": """i.kind = 'user_story' AND i.status <> 'Cancelled'
+        AND NOT EXISTS (
+        SELECT 1 FROM items c WHERE c.parent_id = i.id AND c.kind = 'requirement')""",
+    "criteria_without_requirements": """i.kind = 'acceptance_criteria'
+        AND NOT EXISTS (SELECT 1 FROM items c WHERE c.criteria_id = i.id)
+        AND NOT EXISTS (SELECT 1 FROM relationships r JOIN items t ON t.id = r.target_id
+            WHERE r.source_id = i.id AND t.kind = 'requirement')
+        AND NOT EXISTS (SELECT 1 FROM relationships r JOIN items s ON s.id = r.source_id
+            WHERE r.target_id = i.id AND s.kind = 'requirement')""",
+    "requirement_without_verification": f"""i.kind = 'requirement' AND i.status = 'Draft'
+        AND NOT {_VERIFIED}""",
+    "active_requirement_unverified": f"""i.kind = 'requirement' AND i.status = 'Active'
+        AND NOT {_VERIFIED}""",
+    "active_requirement_needs_obsolete": """i.kind = 'requirement' AND i.status = 'Active'
+        AND EXISTS (SELECT 1 FROM relationships r JOIN items t ON t.id = r.target_id
+            WHERE r.source_id = i.id AND r.type IN ('depends_on', 'derives_from', 'refines')
+            AND t.status IN ('Obsolete', 'Cancelled'))""",
+    "suspect_links": """i.kind <> 'prompt' AND (
+        EXISTS (SELECT 1 FROM relationships r
+            WHERE r.source_id = i.id AND r.source_version < i.said_version)
+        OR EXISTS (SELECT 1 FROM relationships r
+            WHERE r.target_id = i.id AND r.target_version < i.said_version))""",
+    "open_under_cancelled": """i.kind IN ('user_story', 'requirement')
+        AND i.status NOT IN ('Cancelled', 'Obsolete') AND EXISTS (
+            SELECT 1 FROM items p WHERE p.id = i.parent_id AND p.status = 'Cancelled')""",
+    "steering_document_without_epics": """i.kind = 'steering_document' AND NOT EXISTS (
+        SELECT 1 FROM steering_links l WHERE l.steering_id = i.id)""",
+}
+"""By gap: when an item has it. Verified is what acceptance criteria or a `verifies` link is for."""
+
+IN_EPIC: Final = """ AND (i.id = $1 OR i.parent_id = $1
+    OR i.parent_id IN (SELECT id FROM items WHERE parent_id = $1))"""
+
+FIGURES: Final = """
+SELECT i.kind, i.status, COUNT(*) AS number,
+       SUM(CASE WHEN {verified} THEN 1 ELSE 0 END) AS verified
+FROM items i WHERE i.kind <> 'prompt'{scope} GROUP BY i.kind, i.status
+"""
+SUSPECT: Final = """
+SELECT COUNT(*) AS number FROM relationships r
+JOIN items s ON s.id = r.source_id JOIN items t ON t.id = r.target_id
+WHERE (r.source_version < s.said_version OR r.target_version < t.said_version)
+"""
+
+
+class Lacking(Struct, frozen=True):
+    """An item that lacks something."""
+
+    id: str
+    kind: str
+    number: int
+    reference_id: str
+    title: str
+    description: str
+    status: str
+
+
+class Figure(Struct, frozen=True):
+    """How many items of a kind have a status, and how many of them are verified."""
+
+    kind: str
+    status: str
+    number: int
+    verified: int
+
+
+async def count(db: Database, gap: Gap, epic_id: str | None) -> int:
+    """How many items have a gap."""
+    where, values = _where(gap, epic_id)
+    rows = await db.fetch(f"SELECT COUNT(*) AS total FROM items i WHERE {where}", *values)
+    total: int = rows[0]["total"]
+    return total
+
+
+async def lacking(
+    db: Database, gap: Gap, epic_id: str | None, behind: tuple[str, int], limit: int
+) -> list[Lacking]:
+    """Items that have a gap, by kind and number, behind one of them."""
+    where, values = _where(gap, epic_id)
+    place = len(values)
+    rows = await db.fetch(
+        f"SELECT i.id, i.kind, i.number, i.reference_id, i.title, i.description, i.status "
+        f"FROM items i WHERE {where} AND (i.kind, i.number) > (${place + 1}, ${place + 2}) "
+        f"ORDER BY i.kind, i.number LIMIT {limit}",
+        *(*values, *behind),
+    )
+    return [_lacking(row) for row in rows]
+
+
+async def figures(db: Database, epic_id: str | None) -> list[Figure]:
+    """How many items there are, by kind and status."""
+    scope, values = ("", []) if epic_id is None else (IN_EPIC, [epic_id])
+    rows = await db.fetch(FIGURES.format(verified=_VERIFIED, scope=scope), *values)
+    return [_figure(row) for row in rows]
+
+
+async def suspect_links(db: Database) -> int:
+    """How many links are suspect."""
+    number: int = (await db.fetch(SUSPECT))[0]["number"]
+    return number
+
+
+def _where(gap: Gap, epic_id: str | None) -> tuple[str, list[Any]]:
+    if epic_id is None:
+        return CLAUSES[gap], []
+    return CLAUSES[gap] + IN_EPIC, [epic_id]
+
+
+def _lacking(row: Any) -> Lacking:
+    return Lacking(*row)
+
+
+def _figure(row: Any) -> Figure:
+    return Figure(*row)
