@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from threading import get_ident
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -42,16 +43,20 @@ class Deadlines:
 
     def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
         """Cancel the task that runs now after so many seconds, unless that is ended before."""
-        loop = asyncio.get_running_loop()
         watch = self._watch
-        if watch is None or watch.loop is not loop:
-            watch = self._watch = _Watch(loop)
-        task = asyncio.current_task(loop)
-        assert task is not None
-        deadline = Deadline(task, loop.time() + seconds, seconds, waits, watch.running)
+        # Which loop runs is dear to ask: the one that a task of this thread runs on does.
+        task = None
+        if watch is not None and watch.thread == get_ident():
+            task = asyncio.current_task(watch.loop)
+        if watch is None or task is None:
+            watch = self._watch = _Watch(asyncio.get_running_loop())
+            task = asyncio.current_task(watch.loop)
+            assert task is not None
+        when = watch.time() + seconds
+        deadline = Deadline(task, when, seconds, waits, watch.running)
         watch.running.add(deadline)
-        if deadline.when < watch.alarm.when:
-            watch.alarm.set(deadline.when)
+        if when < watch.alarm.when:
+            watch.alarm.set(when)
         return deadline
 
 
@@ -79,11 +84,13 @@ class _Watch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.thread = get_ident()
+        self.time = loop.time
         self.running: set[Deadline] = set()
         self.alarm = Alarm(loop, self._ring)
 
     def _ring(self) -> None:
-        now = self.loop.time()
+        now = self.time()
         for each in self.running:
             if each.when > now or each.rung:
                 continue

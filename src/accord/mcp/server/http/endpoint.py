@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import UNSET, Raw, UnsetType
@@ -146,6 +147,7 @@ class McpEndpoint:
         }
         self._loop: asyncio.AbstractEventLoop | None = None
         """The one that this endpoint is started on."""
+        self._thread = 0
         self._closed_on: asyncio.AbstractEventLoop | None = None
         self._starting: asyncio.Task[None] | None = None
         self._living = AsyncExitStack()
@@ -224,7 +226,7 @@ class McpEndpoint:
             )
             self._readers = self.server.core.readers
             self.pulse.stop()
-            self._loop = loop
+            self._loop, self._thread = loop, get_ident()
         except BaseException:
             await self._living.aclose()
             raise
@@ -241,7 +243,9 @@ class McpEndpoint:
         self.sessions, self.events, self.others = shared.sessions, shared.events, shared.others
 
     def handle(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
-        if self._loop is not asyncio.get_running_loop():
+        loop = self._loop
+        # Which loop runs is dear to ask: ours does, if it runs and this is its thread.
+        if loop is None or self._thread != get_ident() or not loop.is_running():
             self._handle_later(judged, body, exchange)
         elif self._auth is None:
             self._serve(Arrival(judged, None, exchange), body)
