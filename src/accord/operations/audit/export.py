@@ -1,0 +1,101 @@
+"""All of the trail, for those who keep it elsewhere: JSON lines, or CSV for spreadsheets.
+
+The last line is the head. Where the export is kept out of reach of whoever can write to the
+database, that head tells later whether something was cut off.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from accord.operations.audit.chain import Chain, Head
+from accord.operations.audit.events import COLUMNS, AuditEvent
+from accord.operations.audit.sealer import READ_HEAD
+from accord.store.store import Reading, Row, Store
+
+Format: TypeAlias = Literal["jsonl", "csv"]
+FORMATS: Final[tuple[Format, ...]] = ("jsonl", "csv")
+PAGE: Final = 1000
+
+SEALED: Final = f"""
+SELECT {COLUMNS}
+FROM audit_seals s
+LEFT JOIN audit_records r ON r.id = s.record_id
+WHERE s.sequence > $1
+ORDER BY s.sequence
+LIMIT $2
+"""
+UNSEALED: Final = f"""
+SELECT {COLUMNS}
+FROM audit_records r
+LEFT JOIN audit_seals s ON s.record_id = r.id
+WHERE s.record_id IS NULL AND (r.time > $1 OR (r.time = $1 AND r.id > $2))
+ORDER BY r.time, r.id
+LIMIT $3
+"""
+
+FIELDS: Final = AuditEvent.__struct_fields__
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""What a cell begins with that a spreadsheet would run."""
+
+Write: TypeAlias = Callable[[bytes], object]
+
+
+async def export(store: Store, key: bytes, write: Write, *, format: Format) -> Head | None:
+    """Give all of the trail to `write`, piece by piece, in one snapshot: what is sealed in the
+    order of the chain, then what is not. The head, if it is genuine. Raises StoreError."""
+    chain = Chain(key)
+    lines = _json_line if format == "jsonl" else _csv_line
+
+    async def read(db: Reading) -> Head | None:
+        rows = await db.fetch(READ_HEAD)
+        head = chain.head(rows[0]["value"]) if rows else None
+        if format == "csv":
+            write(_csv_row(("kind", *FIELDS)))
+        await _write_all(db, lambda row: write(lines("event", _event(row))))
+        write(lines("head", {} if head is None else msgspec.json.decode(chain.signed(head))))
+        return head
+
+    return await store.read(read, snapshot=True)
+
+
+async def _write_all(db: Reading, give: Callable[[Row], object]) -> None:
+    after = 0
+    while rows := await db.fetch(SEALED, after, PAGE):
+        for row in rows:
+            give(row)
+        after = rows[-1]["sequence"]
+    last = ("", "")
+    while rows := await db.fetch(UNSEALED, *last, PAGE):
+        for row in rows:
+            give(row)
+        last = (rows[-1]["time"], rows[-1]["id"])
+
+
+def _event(row: Row) -> dict[str, Any]:
+    return {name: row[name] for name in FIELDS}
+
+
+def _json_line(kind: str, told: dict[str, Any]) -> bytes:
+    line = told if kind == "event" else {"head": told or None}
+    return msgspec.json.encode(line) + b"\n"
+
+
+def _csv_line(kind: str, told: dict[str, Any]) -> bytes:
+    return _csv_row((kind, *(_cell(told.get(name)) for name in FIELDS)))
+
+
+def _csv_row(cells: tuple[str, ...]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
