@@ -30,13 +30,16 @@ from accord.store.store import ReadWork, Row
 T = TypeVar("T")
 
 THREADS: Final = 2
-BUDGET: Final = 0.005
-"""Seconds that one statement may take on the event loop. By the clock on the wall, as asking for
-the time that was spent computing costs more than most statements do on some systems."""
-MOST_OVER: Final = 3
-"""How often a statement may have taken more: the machine may have been busy with others."""
 STEPS: Final = 1000
-"""Instructions of SQLite between two looks at the clock."""
+"""Instructions of SQLite between two looks at what a statement does."""
+MOST_STEPS: Final = 20
+"""How many times so many instructions a statement may take on the event loop: about 2 ms. Not
+counted by a clock, which would blame a statement for what others do on the same machine."""
+LONG_SECONDS: Final = 0.02
+"""What no statement takes by the clock that is quick, whatever else the machine does; a full-text
+search takes few instructions, and long ones."""
+MOST_LONG: Final = 3
+"""How often a statement may take that long before it goes to a thread."""
 MAX_SLOW: Final = 1000
 """How many statements are remembered to be slow."""
 
@@ -103,33 +106,35 @@ class _Here:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._over: dict[str, int] = {}
-        """How often a statement took more than it may."""
-        self._until = 0.0
+        self._long: dict[str, int] = {}
+        """How often a statement took long."""
+        self._looks = 0
         connection.set_progress_handler(self._is_over, STEPS)
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        if self._over.get(sql, 0) >= MOST_OVER:
+        if self._long.get(sql, 0) >= MOST_LONG:
             raise _TooSlow
-        self._until = perf_counter() + BUDGET
+        self._looks = 0
+        begun = perf_counter()
         try:
             rows = self._connection.execute(sql, bound(arguments)).fetchall()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
-                self._remember(sql)
+                self._remember(sql, MOST_LONG)
             elif not is_busy(error):
                 raise translation(error) from error
             raise _TooSlow from None
         except sqlite3.Error as error:
             raise translation(error) from error
-        if perf_counter() > self._until:  # a full-text search takes few steps, and long ones
+        if perf_counter() - begun > LONG_SECONDS:
             self._remember(sql)
         return rows
 
     def _is_over(self) -> bool:
-        return perf_counter() > self._until
+        self._looks += 1
+        return self._looks > MOST_STEPS
 
-    def _remember(self, sql: str) -> None:
-        if len(self._over) >= MAX_SLOW:
-            self._over.clear()
-        self._over[sql] = self._over.get(sql, 0) + 1
+    def _remember(self, sql: str, times: int = 1) -> None:
+        if len(self._long) >= MAX_SLOW:
+            self._long.clear()
+        self._long[sql] = self._long.get(sql, 0) + times
