@@ -43,7 +43,7 @@ def tool_call(version: Version) -> Callable[[str], Work]:
         content = [{"type": "text", "text": text}]
         params = {"name": "echo", "arguments": {"text": text}}
         return Work(
-            "tools/call", _said(version, params), lambda result: result["content"] == content
+            "tools/call", said(version, params), lambda result: result["content"] == content
         )
 
     return work
@@ -56,7 +56,7 @@ def structured_call(version: Version) -> Callable[[str], Work]:
         params = {"name": "report", "arguments": {"text": text}}
         return Work(
             "tools/call",
-            _said(version, params),
+            said(version, params),
             lambda result: result["structuredContent"] == {"text": text},
         )
 
@@ -70,10 +70,11 @@ def list_tools(version: Version, names: Iterable[str]) -> Work:
     def is_right(result: Any) -> bool:
         return sorted(tool["name"] for tool in result["tools"]) == expected
 
-    return Work("tools/list", _said(version, {}), is_right)
+    return Work("tools/list", said(version, {}), is_right)
 
 
-def _said(version: Version, params: dict[str, Any]) -> dict[str, Any]:
+def said(version: Version, params: dict[str, Any]) -> dict[str, Any]:
+    """The params of a request in an era."""
     return params if version == HANDSHAKE else {**params, "_meta": _META}
 
 
@@ -84,10 +85,16 @@ def http(version: Version, port: int, work: Work) -> Http:
         lines = open_session(wire)
         wire.close()
         return Http(PATH, lines)
-    lines = _ACCEPT + f"MCP-Protocol-Version: {version}\r\nMcp-Method: {work.method}\r\n".encode()
+    return Http(PATH, stateless_lines(work))
+
+
+def stateless_lines(work: Work) -> bytes:
+    """The header lines of requests in the stateless era."""
+    lines = _ACCEPT + f"MCP-Protocol-Version: {STATELESS}\r\n".encode()
+    lines += f"Mcp-Method: {work.method}\r\n".encode()
     if "name" in work.params:
         lines += f"Mcp-Name: {work.params['name']}\r\n".encode()
-    return Http(PATH, lines)
+    return lines
 
 
 def open_session(wire: Socket) -> bytes:
