@@ -37,7 +37,7 @@ operations = Registry()
 FRUIT = "CREATE TABLE fruit (id text PRIMARY KEY, name text NOT NULL, note text NOT NULL)"
 IDEMPOTENCY = """
 CREATE TABLE idempotency (user_id text, key text, request_hash text, change_id text, result text,
-created_at text)
+created_at text, PRIMARY KEY (user_id, key))
 """
 
 
@@ -117,6 +117,24 @@ async def list_fruit(
     ]
     more = found[-1].reference_id if len(rows) > limit else None
     return Basket(items=found, next_cursor=more, has_more=more is not None, total=total)
+
+
+class Branch(Struct, kw_only=True):
+    name: str
+    children: list[str]
+
+
+class Tree(Struct, kw_only=True):
+    text: str
+    items: list[Branch]
+    left_out: int
+
+
+@operations.read(tag="fruit")
+async def see_tree(work: Work, *, limit: int = 200) -> Tree:
+    """See the tree."""
+    branches = [Branch(name=f"branch {number}", children=["x" * 100]) for number in range(limit)]
+    return Tree(text="\n".join(each.name for each in branches), items=branches, left_out=0)
 
 
 @operations.read(tag="fruit")

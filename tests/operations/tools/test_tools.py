@@ -62,7 +62,8 @@ async def test_everybody_sees_the_same_tools(site: Site, way: str) -> None:
     lists = [await ask(site, way, "tools/list", {}, who) for who in ("ada", "carl")]
     assert lists[0].json["result"] == lists[1].json["result"]
     assert [each["name"] for each in lists[0].json["result"]["tools"]] == [
-        *("pick_fruit", "get_fruit", "list_fruit", "count_seeds", "eat_fruit", "sell_shop", "burn"),
+        *("pick_fruit", "get_fruit", "list_fruit", "see_tree", "count_seeds", "eat_fruit"),
+        *("sell_shop", "burn"),
     ]
     assert "nextCursor" not in lists[0].json["result"]
 
@@ -87,21 +88,30 @@ async def test_a_definition_says_what_is_needed_and_no_more(site: Site) -> None:
         },
         "annotations": {
             "title": "Pick fruit",
-            "readOnlyHint": False,
             "destructiveHint": False,
-            "idempotentHint": False,
             "openWorldHint": False,
         },
     }
-    assert tools["eat_fruit"]["annotations"]["destructiveHint"] is True
+    assert tools["eat_fruit"]["annotations"] == {
+        "title": "Eat fruit",
+        "destructiveHint": True,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    }
     assert tools["get_fruit"]["annotations"] == {
         "title": "Get fruit",
         "readOnlyHint": True,
         "openWorldHint": False,
     }
-    assert tools["list_fruit"]["outputSchema"]["properties"]["items"]["items"]["properties"][
-        "name"
-    ] == {"type": "string"}
+    assert tools["list_fruit"]["outputSchema"] == {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array"},
+            "next_cursor": {"type": ["string", "null"]},
+            "has_more": {"type": "boolean"},
+            "total": {"type": "integer"},
+        },
+    }
     assert "outputSchema" not in tools["pick_fruit"]
 
 
@@ -339,6 +349,25 @@ async def test_a_list_that_is_too_long_says_what_is_left_out(site: Site) -> None
     assert len(found["result"]) == 500
     assert found["result_left_out"] == 4_500
     assert len(answer.body) < 41_000
+
+
+async def test_a_result_that_is_a_text_too_is_told_as_that(site: Site) -> None:
+    answer = await call(site, "see_tree", limit=2)
+    assert unmarked(text(answer)) == (
+        DATA + "<data-MARK>\nleft_out: 0\nbranch 0\nbranch 1\n</data-MARK>"
+    )
+    children = ["x" * 100]
+    assert answer.json["result"]["structuredContent"] == {
+        "items": [{"name": f"branch {number}", "children": children} for number in range(2)],
+        "left_out": 0,
+    }
+
+
+async def test_what_can_be_asked_for_less_is_asked_again(site: Site, fruit: Shop) -> None:
+    answer = await call(site, "see_tree", limit=1_000)
+    assert len(answer.json["result"]["structuredContent"]["items"]) == 250
+    assert len(answer.body) < 41_000
+    assert [each.operation for each in fruit.trail.records] == ["see_tree"] * 3
 
 
 @pytest.mark.req("H-03")

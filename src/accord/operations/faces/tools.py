@@ -7,8 +7,8 @@ permission or calls too often gets an error of the protocol.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, Raw, UnsetType
 from msgspec.structs import replace
@@ -31,8 +31,11 @@ from accord.operations.faces.tools_schema import input_schema, output_schema
 from accord.operations.operation import Operation
 from accord.operations.runner import InternalError, Runner
 
-MAX_CHARACTERS: Final = 39_000
-"""Of the list of all tools: output schemas are there as long as it stays below that."""
+Arguments: TypeAlias = Callable[[], dict[str, Any]]
+
+MAX_CHARACTERS: Final = 39_500
+"""Of the definitions of all tools: output schemas are there as long as they stay below that, so
+that no list of tools is over 40,000."""
 _NOTHING: Final = b"{}"
 
 
@@ -96,14 +99,17 @@ class OperationTool(ServedTool):
         except InternalError as error:
             return self._results.of_failure(error.correlation_id)
 
-    async def _run(self, arguments: Any, caller: Caller) -> CallToolResult:
+    async def _run(self, arguments: Arguments, caller: Caller) -> CallToolResult:
         outcome = await self._runner.run(self.operation, arguments, caller)
         try:
             return self._results.of(outcome)
         except TooManyItemsError as too_many:
+            given = arguments()
+            fewer = too_many.count or given[MOST_ITEMS] // 2
+            if fewer < 1:
+                return self._results.of(outcome, can_have_less=False)
             # Only who lists can give the cursor that goes on behind the last that fits.
-            fewer = {**arguments(), MOST_ITEMS: too_many.count}
-            return await self._run(lambda: fewer, caller)
+            return await self._run(lambda: {**given, MOST_ITEMS: fewer}, caller)
 
     def _refused(
         self, error: ServiceError, caller: Caller, era: Era, profile: Profile
@@ -152,12 +158,13 @@ def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
 
 
 def _annotations(operation: Operation) -> ToolAnnotations:
+    """What clients would not assume by themselves (2025-11-25, tools: a tool writes, destroys, may
+    not be repeated and reaches the whole world, unless it says otherwise)."""
     if not operation.writes:
         return ToolAnnotations(title=operation.title, read_only_hint=True, open_world_hint=False)
     return ToolAnnotations(
         title=operation.title,
-        read_only_hint=False,
         destructive_hint=operation.destructive,
-        idempotent_hint=operation.idempotent,
+        idempotent_hint=operation.idempotent or None,
         open_world_hint=False,
     )

@@ -28,9 +28,10 @@ MOST_ITEMS: Final = "limit"
 
 
 class TooManyItemsError(Exception):
-    """A page is too large even when its texts are cut: so many items would fit."""
+    """A result is too large even when its texts are cut, and whoever gave it can give less: so many
+    items would fit, None where that is not known."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int | None) -> None:
         super().__init__(f"{count} items fit")
         self.count = count
 
@@ -45,14 +46,15 @@ class Results:
         self._writes = operation.writes
         self._how = _how_to_get_more(names, rest)
 
-    def of(self, outcome: Outcome) -> CallToolResult:
-        """The result of a call. Raises TooManyItemsError for a page that must have fewer."""
+    def of(self, outcome: Outcome, *, can_have_less: bool = True) -> CallToolResult:
+        """The result of a call. Raises TooManyItemsError for one that must be smaller, where that
+        can be."""
         if isinstance(outcome.result, Preview):
             return self._sized(to_builtins(outcome.result), _preview_text)
         if self._writes:
             sentence = _sentence(outcome)
             return self._sized(to_builtins(outcome.result), lambda value: sentence)
-        return self._sized(to_builtins(outcome.result), _read_text)
+        return self._sized(to_builtins(outcome.result), _read_text, can_have_less=can_have_less)
 
     def of_error(self, error: ServiceError, correlation_id: str) -> CallToolResult:
         """A result that says what was wrong, so that a model can correct it."""
@@ -78,27 +80,32 @@ class Results:
         about = {"code": code, "message": message, "correlation_id": correlation_id}
         return _error(_result(message, {"error": about}))
 
-    def _sized(self, value: Any, text: Callable[[Any], str]) -> CallToolResult:
+    def _sized(
+        self, value: Any, text: Callable[[Any], str], *, can_have_less: bool = False
+    ) -> CallToolResult:
         whole = value if isinstance(value, dict) else {"result": value}
         found = text(whole)
-        data = encode(whole)
+        data = encode(_structured(whole))
         if len(found.encode()) + len(data) <= MAX_BYTES:
             return CallToolResult(content=[TextContent(text=found)], structured_content=Raw(data))
-        return self._cut(whole, text)
+        return self._cut(whole, text, can_have_less=can_have_less)
 
-    def _cut(self, whole: dict[str, Any], text: Callable[[Any], str]) -> CallToolResult:
+    def _cut(
+        self, whole: dict[str, Any], text: Callable[[Any], str], *, can_have_less: bool
+    ) -> CallToolResult:
         room = MAX_BYTES - len(self._how.encode()) * 2 - MAX_MARKS
 
         def fits(value: dict[str, Any]) -> bool:
-            return len(encode(value)) + len(text(value).encode()) <= room
+            return len(encode(_structured(value))) + len(text(value).encode()) <= room
 
-        is_page = self._is_paged and len(whole.get("items") or ()) > 1
-        cut = fit(whole, fits, lists=not is_page)
-        if cut is None and is_page:
-            raise TooManyItemsError(_fitting(whole, fits))
-        if cut is None:
-            cut = {}
-        return _result(f"{text(cut)}\n{self._how}", {**cut, "truncated": self._how})
+        if self._is_paged and can_have_less and whole.get("items"):
+            cut = fit(whole, fits, lists=False)
+            if cut is None:
+                raise TooManyItemsError(_fitting(whole, fits) if "next_cursor" in whole else None)
+        else:
+            cut = fit(whole, fits) or {}
+        structured = {**_structured(cut), "truncated": self._how}
+        return _result(f"{text(cut)}\n{self._how}", structured)
 
 
 def _fitting(page: dict[str, Any], fits: Callable[[Any], bool]) -> int:
@@ -137,8 +144,23 @@ def _error(result: CallToolResult) -> CallToolResult:
 # Texts
 
 
+def _says_itself(value: dict[str, Any]) -> bool:
+    """Whether a result has its items as a text too, such as a tree."""
+    return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
+
+
+def _structured(value: dict[str, Any]) -> dict[str, Any]:
+    """What programs get: a text of the same is for models alone."""
+    if not _says_itself(value):
+        return value
+    return {key: each for key, each in value.items() if key != "text"}
+
+
 def _read_text(value: dict[str, Any]) -> str:
     items = value.get("items")
+    if _says_itself(value):
+        others = {key: each for key, each in value.items() if key not in ("items", "text")}
+        return fenced(f"{told(others)}\n{value['text']}")
     if not isinstance(items, list) or "total" not in value:
         return fenced(told(value))
     more = f"; more by cursor={value['next_cursor']}" if value.get("next_cursor") else ""

@@ -2,8 +2,9 @@
 
 All tools of a server are read by a model before it does anything, so that every character counts.
 What goes without saying is left out: titles, that something optional may be null where that is the
-same as leaving it out, how long names and ids may be, definitions that are used once. Every
-argument that a schema allows and its operation does not is answered with the field named.
+same as leaving it out, how long names and ids may be, that texts and numbers begin at 1,
+definitions that are used once. Every argument that a schema allows and its operation does not is
+answered with the field named.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.operation import Operation
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY
+from accord.operations.work import Changed
 from accord.schema.bundle import Bundle
 from accord.schema.types import accepts, returns
 
@@ -46,19 +48,36 @@ def input_schema(operation: Operation) -> dict[str, Any]:
 
 
 def output_schema(operation: Operation) -> dict[str, Any] | None:
-    """What the structured content of a tool is like; None for results that are no objects.
+    """What the structured content of a tool that reads has at its top; None for results that are
+    no objects.
 
     Nothing is required: some fields may have been asked for alone, and errors have others.
     """
     bundle = Bundle(refs=REFS, dialect="2020-12")
-    found = bundle.add(returns(operation.returns))
-    while isinstance(found, dict) and set(found) == {"$ref"}:
-        found = bundle.definitions[found["$ref"].removeprefix(REFS)]
+    found = _followed(bundle.add(returns(operation.returns)), bundle)
     if not isinstance(found, dict) or found.get("type") != "object":
         return None
-    schema = {**found, "$defs": bundle.definitions} if bundle.definitions else dict(found)
-    described: dict[str, Any] = _without(_short(schema), ("required", "description", "default"))
-    return described
+    members = {
+        name: _kind_alone(_followed(each, bundle))
+        for name, each in found.get("properties", {}).items()
+        if name not in Changed.__struct_fields__
+    }
+    return {"type": "object", "properties": members}
+
+
+def _followed(value: Any, bundle: Bundle) -> Any:
+    while isinstance(value, dict) and set(value) == {"$ref"}:
+        value = bundle.definitions[value["$ref"].removeprefix(REFS)]
+    return value
+
+
+def _kind_alone(value: Any) -> dict[str, Any]:
+    """The type of a member, without what is inside of it."""
+    short = _with_null(value) if isinstance(value, dict) else {}
+    if "type" in short:
+        return {"type": short["type"]}
+    texts = "enum" in short and all(isinstance(each, str) for each in short["enum"])
+    return {"type": "string"} if texts else {}
 
 
 def _property(parameter: Parameter, bundle: Bundle) -> Any:
@@ -126,8 +145,9 @@ def _terse(schema: dict[str, Any]) -> dict[str, Any]:
     """Without what goes without saying."""
     if schema.get("maxLength", LONG_TEXT) < LONG_TEXT:
         del schema["maxLength"]
-    if schema.get("minLength") == 1:
-        del schema["minLength"]
+    for least in ("minLength", "minimum"):
+        if schema.get(least) == 1:
+            del schema[least]
     if schema.get("type") == "array":
         schema.pop("maxItems", None)
     enum = schema.get("enum")
