@@ -30,7 +30,7 @@ class Rest(Struct, frozen=True):
     """Names of parameters in the query that are shorter than their own: `("q", "query")`."""
 
 
-class Operation(Struct, frozen=True, kw_only=True):
+class Operation(Struct, frozen=True, kw_only=True, eq=False):
     """One operation."""
 
     name: str
