@@ -25,9 +25,14 @@ def run_local(arguments: argparse.Namespace, use: Callable[[Local], Awaitable[in
     from accord.app.local import open_local
     from accord.operations.accounts.server_key import ServerKeyError
     from accord.operations.logs.setup import configure_logging
+    from accord.store import open_store
 
     configure_logging("debug" if arguments.debug else "warning", "text")
     settings = settings_from(arguments).settings
+    try:
+        open_store(settings.database_url)  # opens nothing yet
+    except ValueError as error:
+        raise UsageError(f"the database {error}") from None
 
     async def main() -> int:
         async with open_local(settings) as local:

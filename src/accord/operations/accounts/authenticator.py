@@ -16,20 +16,12 @@ from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import bearer
-from accord.operations.caller import Caller
 from accord.operations.errors import UnauthenticatedError, UnavailableError
 from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
 
 CALLER: Final = "caller"
-"""The claim that says who calls."""
-
-
-def caller_of(principal: Principal) -> Caller:
-    """Who calls, as accounts know them."""
-    caller = principal.claims[CALLER]
-    assert isinstance(caller, Caller)
-    return caller
+"""The claim that says who calls: a `Caller`."""
 
 
 class TokenAuthenticator(BearerAuth):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 REDACTED: Final = "[redacted]"
-MAX_READ: Final = 65_536
+MAX_READ: Final = 20_000
 """How much of a text is looked at; the rest is dropped."""
 MAX_TEXT: Final = 16_384
 MAX_ITEMS: Final = 50
@@ -27,8 +27,11 @@ _FIELDS: Final = (
 _IS_SECRET: Final = re.compile(f"(?:{_FIELDS})", re.IGNORECASE)
 
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"\b(accord_(?:pat|ses)_)[0-9A-Za-z]{6,}"), rf"\1{REDACTED}"),
-    (re.compile(r"\beyJ[0-9A-Za-z_-]{6,}(?:\.[0-9A-Za-z_-]*){1,4}"), REDACTED),  # JWT, JWE
+    (re.compile(r"(accord_(?:pat|ses)_)[0-9A-Za-z]{6,}"), rf"\1{REDACTED}"),
+    (
+        re.compile(r"(?<![0-9A-Za-z_-])eyJ[0-9A-Za-z_-]{6,}(?:\.[0-9A-Za-z_-]*){1,4}"),
+        REDACTED,
+    ),  # JWT, JWE
     (re.compile(r"\$argon2i?d?\$[^\s\"']+"), REDACTED),
     (
         re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*KEY-----|\Z)"),
@@ -38,13 +41,13 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(
             r"(?im)(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-csrf-token|x-api-key)"
-            r"(['\"]?[ \t]*[:=,][ \t]*b?['\"]?)[^'\"\r\n]+"
+            r"(['\"]?[ \t]*[:=,][ \t]*(?:b?['\"])?)[^'\"\r\n]+"
         ),
         rf"\1\2{REDACTED}",
     ),
     (re.compile(r"(?i)\b(bearer|basic|dpop)(\s+)[0-9A-Za-z\-._~+/]{6,}=*"), rf"\1\2{REDACTED}"),
     # postgresql://user:password@host
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]*):[^\s@'\"]+@"), rf"\1:{REDACTED}@"),
+    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]*):[^\s/@'\"]+@"), rf"\1:{REDACTED}@"),
     # Values of fields: in JSON and in reprs they are quoted, in queries and settings they are not.
     (
         re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})\\?['\"]?\s*[:=]\s*\\?)(\"(?:[^\"\\]|\\.)*\"?)"),
@@ -54,7 +57,10 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})['\"]?\s*[:=]\s*)'(?:[^'\\]|\\.)*'?"),
         rf"\1'{REDACTED}'",
     ),
-    (re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})=)[^\s&,;'\")\]}}]+"), rf"\1{REDACTED}"),
+    (
+        re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})=)(?:\[redacted\]|[^\s&,;'\")\]}}])+"),
+        rf"\1{REDACTED}",
+    ),
 )
 
 

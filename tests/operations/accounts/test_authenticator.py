@@ -1,0 +1,89 @@
+"""Who calls over MCP."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.mcp import Context, Server
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authenticator import CALLER, TokenAuthenticator
+from accord.operations.accounts.token_text import make_token
+from accord.operations.caller import Caller
+from tests.mcp.http.service import modern_headers, request, serving, with_meta
+from tests.operations.accounts.world import PASSWORD, World
+
+WHO = {"name": "whoami", "arguments": {}}
+BODY = request("tools/call", with_meta(WHO))
+HEADERS = {**modern_headers("tools/call", WHO), "user-agent": "curl"}
+
+
+def make_server() -> Server:
+    server = Server("who")
+
+    @server.tool
+    async def whoami(context: Context) -> str:
+        assert context.principal is not None
+        caller = context.principal.claims[CALLER]
+        assert isinstance(caller, Caller)
+        assert (context.principal.subject, context.principal.client_id) == (
+            caller.user_id,
+            caller.token_id,
+        )
+        assert context.principal.expires is not None
+        return f"{caller.username} {caller.via} {caller.face} {caller.client} {caller.address}"
+
+    return server
+
+
+@pytest.mark.req("H-03", "H-05")
+async def test_tokens_and_sessions_say_who_calls_over_mcp(world: World) -> None:
+    await world.call("set_password", id="uma", password=PASSWORD)
+    token, session = await world.token("uma"), (await world.sign_in("uma")).token
+    addresses = Addresses(["127.0.0.0/8", "::1"])
+    auth = TokenAuthenticator(world.accounts, addresses)
+    async with serving(make_server(), auth=auth) as site:
+        said = []
+        for secret in (token, session):
+            answer = await site.post(
+                BODY, **HEADERS, authorization=f"Bearer {secret}", x_forwarded_for="192.0.2.9"
+            )
+            said.append(answer.json["result"]["content"][0]["text"])
+    assert said == ["uma token mcp curl 192.0.2.9", "uma session mcp curl 192.0.2.9"]
+
+
+@pytest.mark.req("H-03", "H-15", "H-17")
+async def test_everybody_else_gets_the_same_401(world: World) -> None:
+    revoked = await world.token("uma")
+    await world.call("revoke_token", "uma", id="laptop")
+    expired = await world.token("uma", "old")
+    await world.store.execute(
+        "UPDATE tokens SET expires_at = $1 WHERE name = $2", world.now(), "old"
+    )
+    inactive = await world.token("otto")
+    await world.call("update_user", id="otto", active=False)
+    unknown, broken = make_token("pat"), "accord_pat_" + "0" * 36
+    world.trail.records.clear()
+    auth = TokenAuthenticator(world.accounts)
+    async with serving(make_server(), auth=auth) as site:
+        answers = [
+            await site.post(BODY, **HEADERS, authorization=f"Bearer {token}")
+            for token in (revoked, expired, inactive, unknown, broken, make_token("ses"))
+        ]
+    assert {answer.status for answer in answers} == {401}
+    assert len({answer.body for answer in answers}) == 1
+    assert len({answer.headers["www-authenticate"] for answer in answers}) == 1
+    assert answers[0].headers["www-authenticate"].startswith("Bearer ")
+    assert [each[2:] for each in world.trail.told()] == [
+        ("unauthenticated", reason)
+        for reason in ("revoked", "expired", "inactive", "unknown", "malformed", "unknown")
+    ]
+    assert {record.address for record in world.trail.records} == {"127.0.0.1"}
+
+
+async def test_a_database_that_cannot_be_asked_is_503_and_not_401(world: World) -> None:
+    token = await world.token("uma")
+    auth = TokenAuthenticator(world.accounts)
+    async with serving(make_server(), auth=auth) as site:
+        await world.store.close()
+        answer = await site.post(BODY, **HEADERS, authorization=f"Bearer {token}")
+    assert answer.status == 503
