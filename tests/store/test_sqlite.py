@@ -12,6 +12,7 @@ import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store
 from accord.store.errors import UnavailableError
+from accord.store.store import Reading
 from accord.store.wake import WakeFolder
 
 
@@ -133,3 +134,84 @@ async def test_a_listener_that_is_slow_is_woken_all_the_same(tmp_path: Path) -> 
         folder.notify("news")
     await asyncio.wait_for(heard.wait(), 30)
     stop()
+
+
+COUNT_TO = (
+    "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < $1) "
+    "SELECT count(*) AS n FROM n"
+)
+
+
+async def test_a_read_that_takes_long_leaves_the_event_loop(tmp_path: Path) -> None:
+    threads: list[str] = []
+
+    async def read(db: Reading) -> int:
+        threads.append(threading.current_thread().name)
+        [row] = await db.fetch(COUNT_TO, 300_000)
+        number: int = row["n"]
+        return number
+
+    async with open_store(url(tmp_path)) as store:
+        assert await store.read(read) == 300_000
+        assert await store.read(read) == 300_000
+    here = threading.current_thread().name
+    # Begun here and run again elsewhere; the second time its statement is known.
+    assert threads[::2] == [here, here]
+    assert all(name.startswith("accord-store-reader") for name in threads[1::2])
+
+
+async def test_a_read_that_is_short_stays_on_the_event_loop(tmp_path: Path) -> None:
+    threads: set[str] = set()
+
+    async def read(db: Reading) -> None:
+        threads.add(threading.current_thread().name)
+        await db.fetch(COUNT_TO, 3)
+
+    async with open_store(url(tmp_path)) as store:
+        for _ in range(2000):  # more steps in all than one may take
+            await store.read(read)
+    assert threads == {threading.current_thread().name}
+
+
+async def test_a_read_changes_nothing(tmp_path: Path) -> None:
+    async with open_store(url(tmp_path)) as store:
+        await store.execute("CREATE TABLE t (x integer)")
+        with pytest.raises(StoreError, match="readonly"):
+            await store.fetch("INSERT INTO t VALUES (1) RETURNING x")
+
+
+async def test_a_snapshot_does_not_change_while_others_write(tmp_path: Path) -> None:
+    async with open_store(url(tmp_path)) as store:
+        await store.execute("CREATE TABLE t (x integer)")
+        begun, written = threading.Event(), threading.Event()
+
+        async def read(db: Reading) -> list[int]:
+            first = len(await db.fetch("SELECT x FROM t"))
+            begun.set()
+            assert written.wait(30)
+            return [first, len(await db.fetch("SELECT x FROM t"))]
+
+        reading = asyncio.create_task(store.read(read, snapshot=True))
+        await asyncio.to_thread(begun.wait, 30)
+        await store.execute("INSERT INTO t VALUES (1)")
+        written.set()
+        assert await reading == [0, 0]
+        assert len(await store.fetch("SELECT x FROM t")) == 1
+
+
+async def test_a_statement_has_so_many_arguments(tmp_path: Path) -> None:
+    async with open_store(url(tmp_path)) as store:
+        with pytest.raises(StoreError, match="takes 4999 arguments, not 5,000"):
+            await store.fetch("SELECT 1", *range(5000))
+
+
+async def test_the_log_beside_the_file_is_cut_once_it_is_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.store.sqlite_connection.MAX_WAL", 1024 * 1024)
+    async with open_store(url(tmp_path), durable=False) as store:
+        await store.execute("CREATE TABLE t (x blob)")
+        for _ in range(3):
+            await store.execute("INSERT INTO t VALUES ($1)", b"x" * 8 * 1024 * 1024)
+            await store.execute("DELETE FROM t")
+        assert (tmp_path / "store.db-wal").stat().st_size <= 10 * 1024 * 1024

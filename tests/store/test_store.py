@@ -11,6 +11,7 @@ import pytest
 
 from accord.store import Row, Store, StoreError, Transaction, open_store
 from accord.store.errors import ConstraintError, UnavailableError
+from accord.store.store import Reading
 from tests.store.program import count
 
 PATIENCE = 30.0
@@ -228,6 +229,47 @@ async def test_a_database_of_another_history_is_refused(store: Store, tmp_path: 
         await store.migrate("shop", other)
     with pytest.raises(StoreError, match=r"are numbered \[2\]"):
         await store.migrate("shop", gap)
+
+
+async def test_it_is_known_which_migrations_were_run(store: Store, tmp_path: Path) -> None:
+    assert await store.applied("shop") == {}
+    folder = write(tmp_path / "shop", **{"0001_a": "SELECT 1;", "0002_b": "SELECT 1;"})
+    await store.migrate("shop", folder)
+    assert await store.applied("shop") == {1: "a", 2: "b"}
+    assert await store.applied("other") == {}
+
+
+# Reading, and writing with one statement
+
+
+async def test_one_statement_writes_and_gives_its_rows(store: Store) -> None:
+    rows = await store.write("UPDATE counters SET value = value + 7 RETURNING name, value")
+    assert [_values(row) for row in rows] == [["all", 7]]
+    with pytest.raises(ConstraintError):
+        await store.write("INSERT INTO counters VALUES ('all', 1) RETURNING value")
+
+
+async def test_a_read_gives_its_result_and_raises_what_it_raises(store: Store) -> None:
+    async def read(db: Reading) -> int:
+        rows = await db.fetch("SELECT value FROM counters WHERE name = $1", "all")
+        return len(rows)
+
+    async def fail(db: Reading) -> None:
+        await db.fetch("SELECT value FROM counters")
+        raise LookupError
+
+    for snapshot in (False, True):
+        assert await store.read(read, snapshot=snapshot) == 1
+        with pytest.raises(LookupError):
+            await store.read(fail, snapshot=snapshot)
+    with pytest.raises(StoreError, match="nowhere"):
+        await store.read(lambda db: db.fetch("SELECT * FROM nowhere"))
+
+
+async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
+    for number in range(1, 20):
+        await store.transact(count, lane="counting")
+        assert await counted(store) == number
 
 
 # Opening

@@ -186,6 +186,10 @@ class AuditTrail:
         except StoreError as error:
             log.error("the audit trail cannot be written, %d wait: %s", len(self._later), error)
             await asyncio.sleep(FLUSH_SECONDS)
+        except Exception:
+            # A fault of ours: whatever it is, the task goes on.
+            log.exception("the audit trail cannot be written, %d wait", len(self._later))
+            await asyncio.sleep(FLUSH_SECONDS)
         if time.monotonic() - self._logged_at > LOG_SECONDS:
             self._tell()
 
@@ -229,8 +233,12 @@ class AuditTrail:
         if sealed.head is None or sealed.head == self._known:
             return
         self._known = sealed.head
-        if self._head_file is not None:
+        if self._head_file is None:
+            return
+        try:
             write_head_file(self._head_file, self._chain, sealed.head)
+        except OSError as error:
+            log.error("the head of the audit trail cannot be written to a file: %s", error)
 
     def _tell(self) -> None:
         self._logged_at = time.monotonic()
