@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
 
 from msgspec import Struct
 
@@ -12,6 +14,9 @@ from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import Credentials, credentials_in
 from accord.operations.caller import Caller, Face
 from accord.operations.faces.asking import Asking, new_correlation_id
+
+MOST_PLACES: Final = 4_096
+"""How many connections are remembered with where they come from: clients repeat themselves."""
 
 
 class Visit(Struct, frozen=True):
@@ -39,17 +44,25 @@ class Entrance:
     ) -> None:
         self._accounts = accounts
         self._face: Face = face
-        self._addresses = Addresses(trusted_proxies)
+        addresses = Addresses(trusted_proxies)
+
+        @lru_cache(MOST_PLACES)
+        def place(peer: str, scheme: str, forwarded: str, proto: str) -> tuple[str, bool]:
+            fields = {"x-forwarded-for": forwarded, "x-forwarded-proto": proto}
+            return addresses.client(peer, fields), addresses.is_secure(peer, scheme, fields)
+
+        self._place = place
 
     def visit(self, asking: Asking, channel: ChannelInfo) -> Visit:
         """Where a request came from."""
-        fields = asking.fields
-        return Visit(
-            asking,
-            self._addresses.client(channel.address, fields),
-            self._addresses.is_secure(channel.address, channel.scheme, fields),
-            asking.correlation_id or new_correlation_id(),
+        get = asking.fields.get
+        address, secure = self._place(
+            channel.address,
+            channel.scheme,
+            get("x-forwarded-for", ""),
+            get("x-forwarded-proto", ""),
         )
+        return Visit(asking, address, secure, asking.correlation_id or new_correlation_id())
 
     async def caller(self, visit: Visit) -> Caller:
         """Who it is. Raises UnauthenticatedError."""
