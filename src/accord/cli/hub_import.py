@@ -119,10 +119,14 @@ def _content(file: str) -> str:
 
 
 def _tell(rows: list[Row]) -> None:
-    """Say what went wrong, or otherwise than the file says."""
+    """Say what went wrong, or otherwise than the file says: each thing once."""
+    told: dict[str, list[int]] = {}
     for row in rows:
         for text in (*row.errors, *row.notes):
-            print_error_line(f"row {row.row:,}: {printable(text)}")
+            told.setdefault(text, []).append(row.row)
+    for text, places in told.items():
+        others = f" and {len(places) - 1:,} others" if len(places) > 1 else ""
+        print_error_line(f"row {places[0]:,}{others}: {printable(text)}")
 
 
 def _summary(report: Report, *, dry_run: bool) -> str:

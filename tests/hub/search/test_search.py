@@ -1,14 +1,246 @@
-"""Search over both databases."""
+"""Search over both databases: what is found, in which order, and how it is kept up to date."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from accord.hub.search.index import rebuild
+from accord.operations.errors import InvalidError, NotFoundError
 from tests.hub.world import World
 
 
-async def test_words_are_found(world: World) -> None:
-    epic = await world.call("create_epic", title="Résumé upload", description="Payment and more")
-    found = await world.call("search_global", query="resume")
-    assert [each.reference_id for each in found.items] == [epic.reference_id]
-    print(found)
-    print(await world.call("search_global", query="EP-1"))
-    print(await world.call("search_global", query="paymnet"))
+async def story(world: World) -> str:
+    epic = await world.call("create_epic", title="Boarding", description="How people come aboard.")
+    made = await world.call("create_user_story", epic_id=epic.id, title="Scan a ticket")
+    return str(made.id)
+
+
+async def add(world: World, *titles: str, **fields: Any) -> list[Any]:
+    """Requirements with these titles, in a story of their own."""
+    under = await story(world)
+    return [
+        await world.call("create_requirement", user_story_id=under, title=title, **fields)
+        for title in titles
+    ]
+
+
+async def found(world: World, query: str, **filters: Any) -> list[str]:
+    page = await world.call("search_global", query=query, **filters)
+    return [each.reference_id for each in page.items]
+
+
+async def test_the_whole_answer(world: World) -> None:
+    [requirement] = await add(
+        world, "Show the result", description="When a Ticket is scanned, the scanner shall beep."
+    )
+    page = await world.call("search_requirements", query="ticket")
+    assert [
+        {name: getattr(each, name) for name in each.__struct_fields__} for each in page.items
+    ] == [
+        {
+            "kind": "requirement",
+            "id": requirement.id,
+            "reference_id": "REQ-001",
+            "title": "Show the result",
+            "status": "Draft",
+            "snippet": "When a Ticket is scanned, the scanner shall beep.",
+            "marks": [[7, 13]],
+            "score": 2,
+        }
+    ]
+    assert (page.next_cursor, page.has_more, page.total, page.total_is_exact, page.corrected) == (
+        *(None, False, 1, True, None),
+    )
+
+
+async def test_a_reference_id_comes_first_and_then_what_mentions_it(world: World) -> None:
+    await add(world, "One", "Two", "See REQ-001", "REQ-010")
+    assert await found(world, "req-1") == ["REQ-001", "REQ-003"]
+    assert await found(world, " REQ-0001 ") == ["REQ-001", "REQ-003"]
+    assert await found(world, "REQ-") == ["REQ-004", "REQ-003", "REQ-002", "REQ-001"]
+
+
+async def test_titles_come_before_descriptions_and_newer_things_before_older_ones(
+    world: World,
+) -> None:
+    under = await story(world)
+    for title, description in (
+        ("Queue", "a ferry"),
+        ("Ferry deck", ""),
+        ("The ferry leaves", ""),
+        ("Ferry", ""),
+        ("Ferryman", ""),
+        ("Quay", "the ferry"),
+    ):
+        await world.call(
+            "create_requirement", user_story_id=under, title=title, description=description
+        )
+    assert await found(world, "ferry") == [
+        *("REQ-004", "REQ-002", "REQ-003", "REQ-005", "REQ-006", "REQ-001"),
+    ]
+
+
+WRITTEN = {
+    "Resume upload": "Résumé",
+    "Ärger im Hafen": "arger",
+    "Straße": "STRASSE",
+    "Łódź harbour": "lodz",
+    "Payment timeout": "pay time",
+    "支付超时": "超时",
+    "한국어 검색": "한국",
+    "Zahlungsabwicklung": "zahlungs",
+    "Send e-mail": "e-mail",
+    "C++ and #hashtags": "#hashtag",
+}
+
+
+async def test_words_are_found_however_they_are_written(world: World) -> None:
+    made = await add(world, *WRITTEN)
+    for requirement, query in zip(made, WRITTEN.values(), strict=True):
+        assert await found(world, query) == [requirement.reference_id], query
+
+
+MISSPELT = {
+    "recieve": "receive",
+    "boarddng": "boarding",
+    "cancelation": "cancellation",
+    "cancellatoin": "cancellation",
+    "pasenger": "passenger",
+    "pasenger lits": "passenger list",
+}
+
+
+async def test_misspelt_words_are_found(world: World) -> None:
+    await add(world, "Receive a boarding pass", "Cancellation", "Passenger list")
+    for query, corrected in MISSPELT.items():
+        page = await world.call("search_requirements", query=query)
+        assert (len(page.items), page.corrected) == (1, corrected)
+
+
+async def test_where_nothing_has_all_words_whatever_has_most_of_them_comes_first(
+    world: World,
+) -> None:
+    await add(world, "Pay by card", "Pay for a car by card", "Nothing of it")
+    assert await found(world, "why would one pay for my car") == ["REQ-002", "REQ-001"]
+
+
+async def test_filters_narrow_what_is_found(world: World) -> None:
+    under = await story(world)
+    call = world.call
+    await call("create_label", name="Safety")
+    one = await call("create_requirement", user_story_id=under, title="Ferry one", priority=1)
+    await call("create_requirement", user_story_id=under, title="Ferry two", status="Active")
+    await call("create_requirement", user_story_id=under, title="Ferry three", type="data")
+    await call("create_requirement", user_story_id=under, title="Ferry four", assignee="otto")
+    await call("label_item", id=one.id, label="safety")
+    await call("create_epic", title="Ferry epic")
+    for filters, expected in (
+        ({"kinds": ["epic"]}, ["EP-002"]),
+        ({"priority": 1}, ["REQ-001"]),
+        ({"status": "Active"}, ["REQ-002"]),
+        ({"type": "Data"}, ["REQ-003"]),
+        ({"assignee": "otto"}, ["REQ-004"]),
+        ({"label": "SAFETY"}, ["REQ-001"]),
+        ({"epic_id": "ep-1"}, ["REQ-001", "REQ-004", "REQ-003", "REQ-002"]),
+        ({"epic_id": "ep-1", "status": "Draft", "priority": 3, "type": "Data"}, ["REQ-003"]),
+    ):
+        assert await found(world, "ferry", **filters) == expected, filters
+    assert await found(world, "*", kinds=["epic"]) == ["EP-002", "EP-001"]
+
+
+async def test_a_wrong_name_in_a_filter_is_answered_with_the_valid_ones(world: World) -> None:
+    await world.call("create_label", name="Safety")
+    with pytest.raises(InvalidError, match="there are: Safety"):
+        await world.call("search_global", query="x", label="saftey")
+    with pytest.raises(InvalidError, match="Functional"):
+        await world.call("search_global", query="x", type="nope")
+    with pytest.raises(InvalidError, match="otto"):
+        await world.call("search_global", query="x", assignee="nobody")
+    with pytest.raises(NotFoundError):
+        await world.call("search_global", query="x", epic_id="EP-9")
+
+
+async def test_the_index_follows_every_change(world: World) -> None:
+    [one] = await add(world, "Ferry")
+    await world.call("update_requirement", id=one.id, title="Boat")
+    assert (await found(world, "ferry"), await found(world, "boat")) == ([], ["REQ-001"])
+    other = await world.call("create_epic", title="Other")
+    await world.call("update_user_story", id="US-001", epic_id=other.id)
+    assert await found(world, "boat", epic_id="EP-001") == []
+    assert await found(world, "boat", epic_id="EP-002") == ["REQ-001"]
+    outcome = await world.outcome("delete_requirement", id=one.id)
+    assert await found(world, "boat") == []
+    await world.call("undo", change_id=outcome.change_id)
+    assert await found(world, "boat") == ["REQ-001"]
+    await world.call("update_requirement", id=one.id, title="Raft", dry_run=True)
+    assert await found(world, "raft") == []
+
+
+async def test_comments_are_found_by_what_they_are_on(world: World) -> None:
+    await add(world, "Ferry")
+    comment = await world.call("add_comment", target_id="REQ-001", text="Which lighthouse?")
+    [hit] = (await world.call("search_global", query="lighthouse")).items
+    assert (hit.kind, hit.id, hit.reference_id, hit.title) == (
+        *("comment", comment.id, "REQ-001", "Ferry"),
+    )
+    assert await found(world, "lighthouse", kinds=["requirement"]) == []
+    await world.call("delete_comment", id=comment.id)
+    assert await found(world, "lighthouse") == []
+
+
+async def test_pages_follow_each_other_and_new_things_do_not_move_them(world: World) -> None:
+    await add(world, *(f"Ferry {number}" for number in range(7)))
+    first = await world.call("search_requirements", query="ferry", limit=3)
+    await world.call("create_requirement", user_story_id="US-001", title="Ferry")
+    second = await world.call(
+        "search_requirements", query="ferry", limit=3, cursor=first.next_cursor
+    )
+    third = await world.call(
+        "search_requirements", query="ferry", limit=3, cursor=second.next_cursor
+    )
+    seen = [each.reference_id for page in (first, second, third) for each in page.items]
+    assert seen == [f"REQ-00{number}" for number in (7, 6, 5, 4, 3, 2, 1)]
+    assert [(page.total, page.has_more) for page in (first, second, third)] == [
+        *((7, True), (7, True), (7, False)),
+    ]
+
+
+async def test_a_cursor_of_another_query_is_refused(world: World) -> None:
+    await add(world, "Ferry", "Ferry")
+    page = await world.call("search_requirements", query="ferry", limit=1)
+    for arguments in (
+        {"query": "boat", "cursor": page.next_cursor},
+        {"query": "ferry", "status": "Draft", "cursor": page.next_cursor},
+        {"query": "ferry", "cursor": "nonsense"},
+    ):
+        with pytest.raises(InvalidError, match="cursor"):
+            await world.call("search_requirements", **arguments)
+
+
+async def test_totals_say_when_they_are_not_exact(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.hub.search.finding.MAX_RANKED", 3)
+    monkeypatch.setattr("accord.hub.operations.search.MAX_RANKED", 3)
+    await add(world, "Ferry", "Ferry", "Ferry", "Ferry")
+    page = await world.call("search_requirements", query="ferry")
+    assert ([each.reference_id for each in page.items], page.total, page.total_is_exact) == (
+        *(["REQ-004", "REQ-003", "REQ-002"], 3, False),
+    )
+
+
+async def test_a_rebuilt_index_finds_the_same(world: World) -> None:
+    await add(world, "Ferry one", "Ferry two", description="recieve")
+    await world.call("add_comment", target_id="REQ-001", text="ferry")
+    before = await world.call("search_global", query="ferry")
+    count = await world.store.transact(lambda db: rebuild(db, world.store.engine))
+    after = await world.call("search_global", query="ferry")
+    assert (count, after) == (5, before)
+
+
+async def test_everybody_may_search(world: World) -> None:
+    await add(world, "Ferry")
+    page = await world.call("search_global", world.commenter, query="ferry")
+    assert [each.reference_id for each in page.items] == ["REQ-001"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from accord.hub.domain.choices import no_such
 from accord.hub.domain.folding import fold
@@ -73,6 +74,7 @@ class Filters(Struct, frozen=True, kw_only=True):
     """What is asked of everything that is found."""
 
     kinds: tuple[FoundKind, ...]
+    """All, where there are none."""
     status: str | None = None
     priority: int | None = None
     assignee: str | None = None
@@ -97,12 +99,11 @@ async def search_global(
     cursor: Cursor | None = None,
 ) -> FoundPage:
     """Search everything, comments too: words, beginnings of words, reference ids. `*` finds all."""
-    every: tuple[FoundKind, ...] = (*KINDS, "comment")
     return await _search(
         work,
         query,
         Filters(
-            kinds=tuple(kinds) if kinds else every,
+            kinds=tuple(kinds or ()),
             status=status,
             priority=priority,
             assignee=assignee,
@@ -146,6 +147,8 @@ async def _search(
     work: Work, query: str, filters: Filters, limit: int, cursor: str | None
 ) -> FoundPage:
     name = pages.asked("search", query, filters)
+    if not filters.kinds and not groups_of(query):
+        filters = replace(filters, kinds=(*KINDS, "comment"))  # the index needs something to find
     place, total = None, 0
     if cursor is not None:
         *values, total = pages.place_of(cursor, name, int, int, int, int, int)
@@ -206,7 +209,7 @@ def _corrected(asked: Asked, found_by: Asked) -> str | None:
 async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]:
     """The filters, as the index has them. Raises InvalidError and NotFoundError for names of
     nothing."""
-    found = [tuple(facet("kind", each) for each in filters.kinds)]
+    found = [tuple(facet("kind", each) for each in filters.kinds)] if filters.kinds else []
     if filters.status is not None:
         found.append((facet("status", filters.status),))
     if filters.priority is not None:

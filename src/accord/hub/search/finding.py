@@ -151,7 +151,7 @@ def _score(asked: Asked, has: str, values: list[Any]) -> str:
         phrase = " ".join(group.words[0] for group in asked.groups)
         parts.append(
             f"CASE WHEN e.title = {value(f' {phrase} ')} THEN {WHOLE_TITLE} "
-            f"WHEN {has}(e.title, {value(f' {phrase}')}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
+            f"WHEN {has}(e.title, {value(f' {phrase} ')}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
         )
     return " + ".join(parts)
 

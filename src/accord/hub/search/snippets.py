@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from accord.hub.search.matching import Group
-from accord.hub.search.words import fold
+from accord.hub.search.words import words
 
 LENGTH: Final = 160
 """Of a snippet, about."""
@@ -57,11 +57,10 @@ def _first(text: str, groups: tuple[Group, ...]) -> int:
 
 
 def _is(word: str, groups: tuple[Group, ...]) -> bool:
-    folded = fold(word).replace("-", "")
     return any(
-        folded.startswith(each) if group.is_beginning else folded == each
+        folded.startswith(group.words) if group.is_beginning else folded in group.words
+        for folded in words(word)
         for group in groups
-        for each in group.words
     )
 
 

@@ -1,0 +1,39 @@
+"""Where a text says what was asked for."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from accord.hub.search.matching import groups_of
+from accord.hub.search.snippets import LENGTH, Snippet, snippet
+
+
+def marked(text: str, query: str) -> list[str]:
+    piece = snippet(text, groups_of(query))
+    return [piece.text[begin:end] for begin, end in piece.marks]
+
+
+def test_a_short_text_is_shown_whole() -> None:
+    assert snippet("The ferry leaves.", groups_of("ferry")) == Snippet(
+        "The ferry leaves.", [[4, 9]]
+    )
+
+
+def test_of_a_long_text_what_is_around_the_first_word_is_shown() -> None:
+    text = "nothing " * 100 + "the lighthouse keeper sleeps. " + "nothing " * 100
+    piece = snippet(text, groups_of("keeper"))
+    assert (piece.text[0], piece.text[-1]) == ("…", "…")
+    assert "lighthouse keeper sleeps" in piece.text
+    assert marked(text, "keeper") == ["keeper"]
+
+
+def test_accents_and_beginnings_are_marked() -> None:
+    assert marked("Der Fährmann fährt zur Fähre", "fahr") == ["Fährmann", "fährt", "Fähre"]
+    assert marked("See REQ-007 and REQ-0071", "req-7") == ["REQ-007"]
+
+
+@given(st.text(max_size=600), st.text(max_size=20))
+def test_marks_lie_within_the_snippet(text: str, query: str) -> None:
+    piece = snippet(text, groups_of(query))
+    assert len(piece.text) <= LENGTH + 2
+    assert all(0 <= begin < end <= len(piece.text) for begin, end in piece.marks)
