@@ -12,8 +12,12 @@ from accord.hub.storage.items import ItemRow
 from accord.operations.errors import InvalidError
 from accord.operations.work import Database, Work
 
-SIBLINGS: Final = "SELECT id, position FROM items WHERE kind = $1 AND parent_id = $2 ORDER BY 2, 1"
-OF_ALL: Final = "SELECT id, position FROM items WHERE kind = $1 AND parent_id IS NULL ORDER BY 2, 1"
+SIBLINGS: Final = """
+SELECT id, position FROM items WHERE kind = $1 AND parent_id = $2 ORDER BY position, number
+"""
+OF_ALL: Final = """
+SELECT id, position FROM items WHERE kind = $1 AND parent_id IS NULL ORDER BY position, number
+"""
 
 
 async def move(

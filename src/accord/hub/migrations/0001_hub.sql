@@ -53,7 +53,7 @@ CREATE INDEX items_children ON items (parent_id, kind, position);
 CREATE INDEX items_of_criteria ON items (criteria_id);
 CREATE INDEX items_by_status ON items (kind, status, number);
 CREATE INDEX items_by_assignee ON items (assignee_id, kind);
-CREATE INDEX items_by_update ON items (kind, updated_at, id);
+CREATE INDEX items_by_update ON items (kind, updated_at, number);
 
 CREATE TABLE steering_links (
     steering_id text NOT NULL REFERENCES items (id),

@@ -27,7 +27,7 @@ STEERING: Final = """
 WHERE i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = $1) ORDER BY i.number
 """
 SIBLINGS: Final = """
-WHERE i.parent_id = $1 AND i.kind = $2 AND i.id <> $3 ORDER BY i.position, i.id LIMIT $4
+WHERE i.parent_id = $1 AND i.kind = $2 AND i.id <> $3 ORDER BY i.position, i.number LIMIT $4
 """
 
 operations: Final = Registry()

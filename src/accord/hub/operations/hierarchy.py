@@ -20,9 +20,9 @@ from accord.operations.work import Changed, Database, Work
 Depth: TypeAlias = Annotated[int, Meta(ge=0, le=3)]
 Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=2000)]
 
-EPICS: Final = "WHERE i.kind = 'epic' ORDER BY i.position, i.id LIMIT $1"
+EPICS: Final = "WHERE i.kind = 'epic' ORDER BY i.position, i.number LIMIT $1"
 BELOW: Final = """
-WHERE i.parent_id IN ({places}) ORDER BY i.kind, i.position, i.id LIMIT {limit}
+WHERE i.parent_id IN ({places}) ORDER BY i.kind, i.position, i.number LIMIT {limit}
 """
 COUNT_EPICS: Final = "SELECT COUNT(*) AS total FROM items WHERE kind = 'epic'"
 COUNT_BELOW: Final = """

@@ -31,7 +31,7 @@ LEFT JOIN items criteria ON criteria.id = i.criteria_id
 """
 BY_ID: Final = SELECT + "WHERE i.id = $1"
 BY_NUMBER: Final = SELECT + "WHERE i.kind = $1 AND i.number = $2"
-CHILDREN: Final = SELECT + "WHERE i.parent_id = $1 ORDER BY i.kind, i.position, i.id"
+CHILDREN: Final = SELECT + "WHERE i.parent_id = $1 ORDER BY i.kind, i.position, i.number"
 
 LAST_CHILD: Final = "SELECT MAX(position) AS last FROM items WHERE kind = $1 AND parent_id = $2"
 LAST_OF_ALL: Final = """

@@ -89,20 +89,21 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
     name = pages.asked(asked.kind, where, asked.sort)
     if asked.cursor is not None:
         place = len(values) + 1
-        values += pages.place_of(asked.cursor, name, type_, str)
+        values += pages.place_of(asked.cursor, name, type_, int)
         # A number that no cursor of ours has may be too large for its column, not for a bigint.
         value = f"CAST(${place} AS bigint)" if type_ is int else f"${place}"
-        clauses.append(f"({column}, i.id) {'<' if descends else '>'} ({value}, ${place + 1})")
+        clauses.append(f"({column}, i.number) {'<' if descends else '>'} ({value}, ${place + 1})")
     way = "DESC" if descends else "ASC"
     rows = await db.fetch(
         f"{SELECT} WHERE {' AND '.join(clauses)} "
-        f"ORDER BY {column} {way}, i.id {way} LIMIT {asked.limit + 1}",
+        f"ORDER BY {column} {way}, i.number {way} LIMIT {asked.limit + 1}",
         *values,
     )
-    found = [item_row(row) for row in rows]
     return pages.page(
-        found,
+        [item_row(row) for row in rows],
         asked.limit,
         counted[0]["total"],
-        lambda last: pages.cursor_behind(name, getattr(last, column.removeprefix("i.")), last.id),
+        lambda last: pages.cursor_behind(
+            name, getattr(last, column.removeprefix("i.")), last.number
+        ),
     )

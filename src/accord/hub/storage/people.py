@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.operations.accounts.names import name_key
 from accord.operations.errors import InvalidError
 from accord.operations.work import Database, is_uuid
 
@@ -29,7 +30,7 @@ async def find_person(
 ) -> Person:
     """Whom a username or id names. Raises InvalidError, which names those that there are."""
     by_id = is_uuid(name)
-    rows = await db.fetch(BY_ID if by_id else BY_NAME, name.lower() if by_id else name.casefold())
+    rows = await db.fetch(BY_ID if by_id else BY_NAME, name.lower() if by_id else name_key(name))
     if rows and (rows[0]["active"] or also_inactive):
         return Person(rows[0]["id"], rows[0]["username"])
     valid = [row["username"] for row in await db.fetch(ACTIVE, MAX_NAMED)]
