@@ -71,6 +71,7 @@ async def test_a_wrong_name_and_a_wrong_password_are_answered_alike(
         {},
     )
     assert signed.trail.told() == [("", "sign_in", "unauthenticated", "wrong_password")]
+    assert signed.trail.records[0].target == (name if name in ("uma", "carl") else "")
 
 
 async def test_whoever_is_not_active_cannot_sign_in(signed: World) -> None:

@@ -183,10 +183,13 @@ class Accounts:
         name = name_key(username)[:64]
         await self._pace(name, address, came)
         try:
-            row = await self._verified(username, password)
-            if row is None:
-                self._failed("sign_in", "wrong_password", None, came, target=name)
+            row = await self._store.read(lambda db: users.find_row(db, username))
+            if not await self._is_right(row, password):
+                # A name that is nobody's is not put on record: it may be a password, mistyped.
+                known = "" if row is None else row["username"]
+                self._failed("sign_in", "wrong_password", None, came, target=known)
                 raise SignInError
+            assert row is not None
             signed_in = await self._begin(row, password, came, previous)
         except StoreUnavailableError as error:
             raise UnavailableError("the database is not available at the moment") from error
@@ -213,7 +216,7 @@ class Accounts:
         loop = asyncio.get_running_loop()
         pace = self._attempts.begin(name, address, loop.time())
         if pace.wait > 0:
-            self._failed("sign_in", "rate_limited", None, came, target=name)
+            self._failed("sign_in", "rate_limited", None, came)
             raise RateLimitedError(pace.wait)
         if pace.delay > 0:
             if self._slowed >= MAX_SLOWED:
@@ -224,12 +227,11 @@ class Accounts:
             finally:
                 self._slowed -= 1
 
-    async def _verified(self, username: str, password: str) -> Row | None:
-        """Whose name and password these are; takes as long where they are nobody's."""
-        row = await self._store.read(lambda db: users.find_row(db, username))
+    async def _is_right(self, row: Row | None, password: str) -> bool:
+        """Whether it is the password of somebody who may sign in; takes as long for nobody's."""
         hashed = "" if row is None or len(password) > MAX_PASSWORD else row["password_hash"]
         right = await self.passwords.verify(password[:MAX_PASSWORD], hashed)
-        return row if right and row is not None and row["active"] else None
+        return right and row is not None and bool(row["active"])
 
     async def _begin(
         self, row: Row, password: str, came: dict[str, Any], previous: Credentials | None
