@@ -10,7 +10,7 @@ SQL is written once for both: parameters are `$1`, `$2`, … . A transaction is 
 
 All transactions are serializable: each sees what those before it left, and nothing of others that
 run at the same time. Those of a lane are so towards each other, and never get in each other's way;
-tables that one lane writes to are written to by no other. The function may be run again when it
+where two lanes write to one table they only add rows to it. The function may be run again when it
 got in another's way, and may wait for nothing but its own statements. With SQLite it runs in the
 thread that writes: it must not touch what belongs to the event loop.
 """
