@@ -38,17 +38,22 @@ def told(value: Any, indent: str = "") -> str:
 
 
 def _member(key: str, value: Any, indent: str) -> str:
+    if value.__class__ is str:
+        return _text_member(key, value, indent)
     if isinstance(value, Mapping):
         return f"{indent}{key}:\n{told(value, indent + '  ')}"
     if isinstance(value, list | tuple):
         if all(not isinstance(each, Mapping | list | tuple) for each in value):
             return f"{indent}{key}: {', '.join(map(_scalar, value))}"
         return f"{indent}{key}:\n{_several(value, indent + '  ')}"
-    text = _scalar(value)
-    if "\n" in text or len(text) > MAX_LINE:
-        lines = "\n".join(f"{indent}  {line}".rstrip() for line in text.split("\n"))
+    return f"{indent}{key}: {_scalar(value)}"
+
+
+def _text_member(key: str, value: str, indent: str) -> str:
+    if len(value) > MAX_LINE or "\n" in value:
+        lines = "\n".join(f"{indent}  {line}".rstrip() for line in value.split("\n"))
         return f"{indent}{key}: |\n{lines}"
-    return f"{indent}{key}: {text}"
+    return f"{indent}{key}: {_scalar(value)}"
 
 
 def _several(values: Sequence[Any], indent: str) -> str:
@@ -79,14 +84,15 @@ def _shown(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         (key, each)
         for key, each in value.items()
-        if each not in (None, "", [], {}) and not _is_named_otherwise(key, value)
+        if (each or each is False or each == 0) and not (key[-2:] == "id" and _is_named(key, value))
     ]
 
 
-def _is_named_otherwise(key: str, among: Mapping[str, Any]) -> bool:
+def _is_named(key: str, among: Mapping[str, Any]) -> bool:
+    """Whether what an id is of has a name beside it."""
     if key == "id":
         return bool(among.get("reference_id"))
-    return key.endswith("_id") and bool(among.get(f"{key.removesuffix('_id')}_reference_id"))
+    return key.endswith("_id") and bool(among.get(f"{key[:-3]}_reference_id"))
 
 
 def _is_flat(row: Mapping[str, Any]) -> bool:
@@ -98,9 +104,10 @@ def _is_flat(row: Mapping[str, Any]) -> bool:
 
 
 def _scalar(value: Any) -> str:
+    if value.__class__ is str:
+        return f"{value[:19]}Z" if len(value) == 27 and _TIME.fullmatch(value) else value
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = str(value)
-    return f"{text[:19]}Z" if len(text) == 27 and _TIME.fullmatch(text) else text
+    return str(value)
