@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.app.settings import SECRETS, Setting, resolve
+from accord.app.settings import NO_FLAG, Setting, resolve
 
 PAGE = Path(__file__).parent.parent / "docs" / "hub" / "settings.md"
 
@@ -23,8 +23,8 @@ directory, or the one that `--config` or `ACCORD_CONFIG` names. Flags come first
 `accord config` shows all of them with their values, and where each was given.
 
 Several values are separated by commas in the environment, are a list in the file, and a flag is
-given several times. Secrets have no flag, as everybody on the machine can see the flags of a
-process.
+given several times. What is marked secret has no flag, as everybody on the machine can see the flags
+of a process.
 
 | setting | what it is for | default | environment |
 |---|---|---|---|
@@ -38,7 +38,7 @@ def render() -> str:
 
 def _row(setting: Setting) -> str:
     default = msgspec.json.encode(setting.default).decode()
-    secret = " (secret)" if setting.name in SECRETS - {"database", "rate_store"} else ""
+    secret = " (secret)" if setting.name in NO_FLAG else ""
     about = f"{setting.about}{secret}"
     return f"| `{setting.name}` | {about} | `{default}` | `{setting.variable}` |\n"
 

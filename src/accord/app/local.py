@@ -97,8 +97,12 @@ def server_key(settings: Settings) -> ServerKey:
     return load_key(data, {})
 
 
-def _head_file(settings: Settings) -> Path | None:
-    return None if settings.is_shared else Path(settings.data) / HEAD_FILE
+def _head_file(settings: Settings) -> Path:
+    """Where the head of the audit trail is kept, out of reach of who can only write to the
+    database."""
+    data = Path(settings.data)
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return data / HEAD_FILE
 
 
 def _who() -> str:

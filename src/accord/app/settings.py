@@ -112,6 +112,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 SECRETS: Final = frozenset({"secret_key", "database", "rate_store"})
 """What is never shown as it is."""
+NO_FLAG: Final = frozenset({"secret_key"})
+"""What has no flag, as everybody on the machine sees the flags of a process."""
 
 
 class Setting(Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from msgspec.structs import fields
 
 from accord.app.settings import (
-    SECRETS,
+    NO_FLAG,
     Resolved,
     Settings,
     SettingsError,
@@ -22,12 +22,11 @@ from accord.cli.parser import Parser
 
 
 def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> None:
-    """Flags for all settings, or for those named; secrets have none, as others see them in the
-    list of processes, but for the database's URL, which may have none in it."""
+    """Flags for all settings that may have one, or for those named."""
     wanted = None if names is None else set(names)
     for each in fields(Settings):
         name = each.name
-        if (wanted is not None and name not in wanted) or name in SECRETS - {"database"}:
+        if (wanted is not None and name not in wanted) or name in NO_FLAG:
             continue
         flag = f"--{name.replace('_', '-')}"
         if is_switch(name):
