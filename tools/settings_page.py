@@ -23,8 +23,8 @@ directory, or the one that `--config` or `ACCORD_CONFIG` names. Flags come first
 `accord config` shows all of them with their values, and where each was given.
 
 Several values are separated by commas in the environment, are a list in the file, and a flag is
-given several times. What is marked secret has no flag, as everybody on the machine can see the flags
-of a process.
+given several times. What is marked secret has no flag, as everybody on the machine can see
+the flags of a process.
 
 | setting | what it is for | default | environment |
 |---|---|---|---|
