@@ -66,8 +66,8 @@ def read(text: str) -> Iterator[Numbered]:
     links: list[Numbered] = []
     try:
         columns = [_column(name) for name in next(reader, [])]
-        if len(set(columns)) < len(columns):
-            raise FormatError("two columns have the same name")
+        if not columns or len(set(columns)) < len(columns):
+            raise FormatError("the first row has the names of the columns, each once")
         for row, cells in enumerate(reader, 2):
             if any(cells):
                 yield from _row(row, columns, cells, links)
@@ -112,6 +112,9 @@ def _column(name: str) -> str:
 
 def _item(cells: dict[str, str]) -> Item:
     kind = _kind(cells)
+    for name, cell in cells.items():
+        if cell and name not in FIELDS[kind] and name != "links":
+            raise FormatError(f"{name}: {KINDS[kind].title} has no such field")
     values: dict[str, Any] = {}
     for name in FIELDS[kind] & cells.keys():
         cell = cells[name]

@@ -34,7 +34,6 @@ LEFT JOIN steering_links steers ON steers.steering_id = i.id AND steers.epic_id 
 WHERE i.id = $1 OR i.parent_id = $1 OR parent.parent_id = $1 OR steers.epic_id = $1
 ORDER BY i.position, i.number
 """
-LINKS: Final = relationships.SELECT + "ORDER BY r.created_at, r.id"
 COMMENTS: Final = comments.SELECT + "ORDER BY c.created_at, c.id"
 LABELS: Final = "SELECT name, colour FROM labels ORDER BY name_key"
 TYPES: Final = "SELECT name, description FROM requirement_types ORDER BY name_key"
@@ -55,9 +54,15 @@ async def gather(db: Database, epic_id: str | None = None) -> Project:
     else:
         found = await items.select(db, OF_EPIC, (await items.find(db, epic_id, "epic")).id)
     described = {str(item.id): item for item in await _described(db, found)}
-    links = [link for row in await db.fetch(LINKS) if (link := _link(row, described))]
+    links = [
+        link for row in await db.fetch(relationships.SELECT) if (link := _link(row, described))
+    ]
     remarks = [each for row in await db.fetch(COMMENTS) if (each := _comment(row, described))]
-    project = Project(items=_in_order(found, described), relationships=links, comments=remarks)
+    project = Project(items=_in_order(found, described), comments=remarks)
+    place = {item.reference_id: place for place, item in enumerate(project.items)}
+    project.relationships = sorted(
+        links, key=lambda link: (place[link.source], link.type, place[link.target])
+    )
     used = {label for item in project.items for label in item.labels or []}
     types = {item.type for item in project.items}
     project.labels = [
