@@ -176,6 +176,8 @@ async def update_pen(
 ) -> Pen:
     """Change a pen."""
     pen = _pen(await _row(work, id))
+    if expected_version is not None and expected_version > pen.version:
+        raise InvalidError("expected_version", f"it has only {pen.version} as yet")
     if expected_version is not None and expected_version != pen.version:
         raise StaleError(
             f"it has the version {pen.version}, not {expected_version}",

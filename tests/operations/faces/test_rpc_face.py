@@ -40,7 +40,8 @@ async def test_writes_take_dry_run_and_a_key(shop: Shop) -> None:
     assert (preview["dry_run"], preview["result"]["id"]) == (True, "p1")
     first = await shop.call("create_pen", id="p1", title="t", idempotency_key="k")
     assert await shop.call("create_pen", id="p1", title="t", idempotency_key="k") == first
-    stale = await shop.call("update_pen", id="p1", title="x", expected_version=9)
+    await shop.call("update_pen", id="p1", title="x", expected_version=1)
+    stale = await shop.call("update_pen", id="p1", title="y", expected_version=1)
     assert (stale["error"]["code"], stale["error"]["data"]["reason"]) == (
         -32028,
         "version_mismatch",

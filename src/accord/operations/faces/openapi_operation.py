@@ -16,7 +16,7 @@ from accord.schema.bundle import Bundle
 from accord.schema.schema import Json
 from accord.schema.types import accepts, returns
 
-_ALWAYS: Final = (401, 403, 422, 429, 500, 503)
+_ALWAYS: Final = (401, 403, 422, 429, 431, 500, 503)
 _DONE: Final = {200: "Done.", 201: "It was created.", 204: "It is gone."}
 _JSON: Final = "application/json"
 

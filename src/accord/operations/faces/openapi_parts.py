@@ -48,6 +48,10 @@ def problem_parts() -> tuple[dict[str, Json], dict[str, Json], dict[str, Json]]:
     """The responses, schemas and headers of problems."""
     kinds: list[Kind] = [*KINDS.values(), TOO_LARGE, WRONG_TYPE]
     responses = {str(kind.status): _response(kind) for kind in kinds}
+    responses["431"] = {
+        "description": "The path, the query and the header fields are too long together",
+        "content": {"text/plain": {"schema": _STRING}},
+    }
     headers = {name: {"description": about, "schema": _STRING} for name, about in _HEADERS.items()}
     return dict(sorted(responses.items())), {"Problem": _problem()}, headers
 

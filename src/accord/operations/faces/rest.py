@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from accord.operations.accounts.accounts import Accounts
-from accord.operations.errors import ServiceError, UnavailableError
+from accord.operations.errors import InvalidError, ServiceError, StaleError, UnavailableError
 from accord.operations.faces.answers import (
     NO_ROUTE,
     PRIVATE,
@@ -41,7 +41,7 @@ from accord.operations.faces.asking import (
 from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.openapi import openapi_document
 from accord.operations.faces.rest_head import Conditions, RestHead, Target, Words
-from accord.operations.faces.rest_route import RestRoute
+from accord.operations.faces.rest_route import EXPECTED_VERSION, RestRoute
 from accord.operations.faces.routes import Routes
 from accord.operations.faces.sessions import SIGN_IN, SIGN_OUT, SignIn, SignOut
 from accord.operations.runner import InternalError, Runner
@@ -55,6 +55,7 @@ ROOT: Final = "/api/v1"
 MAX_IN_FLIGHT: Final = 1_000
 """Most requests that are answered at once; more are answered 503."""
 OPENAPI: Final = "openapi.json"
+VERSION_POINTER: Final = f"/{EXPECTED_VERSION}"
 
 _MEDIA_TYPE: Final = re.compile(
     r'application/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?', re.IGNORECASE
@@ -208,9 +209,19 @@ class OperationTarget:
     async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
         caller = await self._entrance.caller(visit)
         route = self._route
-        outcome = await self._runner.run(
-            route.operation, lambda: route.arguments(head, body), caller
-        )
+        given: dict[str, Any] = {}
+
+        def arguments() -> dict[str, Any]:
+            given.update(route.arguments(head, body))
+            return given
+
+        try:
+            outcome = await self._runner.run(route.operation, arguments, caller)
+        except InvalidError as error:
+            if given and head.conditions.if_match and error.errors[0].pointer == VERSION_POINTER:
+                # RFC 9110, section 13.1.1: 412 for whatever version it is not
+                raise StaleError(error.message, **error.data) from error
+            raise
         return route.answer(outcome, head)
 
 
