@@ -23,12 +23,15 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of an empty store."""
     if request.param == "sqlite":
-        return f"sqlite://{tmp_path}/store.db"
+        yield f"sqlite://{tmp_path}/store.db"
+        return
     found: Cluster = request.getfixturevalue("cluster")
-    return found.database()
+    made = found.database()
+    yield made
+    found.drop(made)
 
 
 @pytest.fixture(scope="session")
@@ -47,15 +50,18 @@ def migrated_database(cluster: Cluster) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def migrated_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The URL of a store with all tables, and nothing in them."""
     given: Callable[[str], object] = request.getfixturevalue
     if request.param == "sqlite":
         shutil.copy(str(given("migrated_file")), tmp_path / "accord.db")
-        return f"sqlite://{tmp_path}/accord.db"
+        yield f"sqlite://{tmp_path}/accord.db"
+        return
     found = given("cluster")
     assert isinstance(found, Cluster)
-    return found.database(template=str(given("migrated_database")))
+    made = found.database(template=str(given("migrated_database")))
+    yield made
+    found.drop(made)
 
 
 async def _migrate(url: str) -> None:
