@@ -1,0 +1,65 @@
+"""What somebody has in the hub, made over REST: something of every kind, by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.hub.system.installation import Answer, Wire
+
+
+def made(answer: Answer) -> Any:
+    assert answer.status in (200, 201), answer
+    return answer.json
+
+
+def things_of(mine: Wire, name: str, prompt: str = "") -> dict[str, Any]:
+    """All that `$names` in arguments stand for, made by a writer."""
+
+    def make(path: str, **arguments: Any) -> Any:
+        return made(mine.rest("POST", path, **arguments))
+
+    epic = make("/epics", title=f"Till of {name}")["reference_id"]
+    story = make("/user-stories", epic_id=epic, title="Pay")["reference_id"]
+    criteria = make("/acceptance-criteria", user_story_id=story, description="Paid.")
+    requirement, second = (
+        make("/requirements", user_story_id=story, title=title, description="It shall charge.")
+        for title in ("Charge", "Refund")
+    )
+    link = make(
+        "/relationships",
+        source_id=requirement["id"],
+        target_id=second["id"],
+        type="blocks",
+    )
+    label = make("/labels", name=f"label of {name}")["name"]
+    make("/items/{id}/labels", id=requirement["id"], label=label)
+    steps = [{"operation": "create_epic", "arguments": {"title": "Till"}}]
+    return {
+        "epic": epic,
+        "story": story,
+        "criteria": criteria["reference_id"],
+        "requirement": requirement["reference_id"],
+        "second": second["reference_id"],
+        "relationship": link["id"],
+        "change": link["change_id"],
+        "label": label,
+        "document": make("/steering-documents", title="Security")["reference_id"],
+        "view": make("/views", name="Mine", filter={})["id"],
+        "baseline": make("/baselines", name=f"First of {name}")["id"],
+        "proposal": make("/proposals", steps=steps, reason="We need it.")["id"],
+        "comment": comment_of(mine, requirement["id"]),
+        "prompt": prompt,
+    }
+
+
+def comment_of(mine: Wire, target: str) -> str:
+    id: str = made(mine.rest("POST", "/comments", target_id=target, text="Why?"))["id"]
+    return id
+
+
+def filled(arguments: dict[str, Any], things: dict[str, Any]) -> dict[str, Any]:
+    """Arguments in which `$name` is what it stands for."""
+    return {
+        name: things[value[1:]] if isinstance(value, str) and value.startswith("$") else value
+        for name, value in arguments.items()
+    }
