@@ -53,6 +53,7 @@ CREATE INDEX items_children ON items (parent_id, kind, position);
 CREATE INDEX items_of_criteria ON items (criteria_id);
 CREATE INDEX items_by_status ON items (kind, status, number);
 CREATE INDEX items_by_assignee ON items (assignee_id, kind);
+CREATE INDEX items_that_said_more ON items (said_version, id) WHERE said_version > 1;
 CREATE INDEX items_by_update ON items (kind, updated_at, number);
 
 CREATE TABLE steering_links (
@@ -93,7 +94,8 @@ CREATE TABLE relationships (
     confirmed_reason text NOT NULL DEFAULT '',
     UNIQUE (source_id, target_id, type)
 );
-CREATE INDEX relationships_to ON relationships (target_id);
+CREATE INDEX relationships_to ON relationships (target_id, type);
+CREATE INDEX relationships_by_age ON relationships (created_at, id);
 
 CREATE TABLE comments (
     id text PRIMARY KEY,
@@ -195,15 +197,14 @@ CREATE TABLE baselines (
 );
 CREATE TABLE baseline_entries (
     baseline_id text NOT NULL REFERENCES baselines (id),
+    place bigint NOT NULL, -- by kind and number
     entity_id text NOT NULL,
     kind text NOT NULL,
     reference_id text NOT NULL,
     version integer NOT NULL,
     content text NOT NULL, -- JSON: what it said
-    PRIMARY KEY (baseline_id, entity_id)
+    PRIMARY KEY (baseline_id, place)
 );
-CREATE INDEX baseline_entries_in_order
-    ON baseline_entries (baseline_id, kind, length(reference_id), reference_id);
 
 CREATE TABLE lint_suppressions (
     item_id text NOT NULL REFERENCES items (id),

@@ -33,8 +33,6 @@ MAX_BASELINES: Final = 1000
 BaselineName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
 
-_FIRST: Final = ("", 0, "")
-
 
 class Baseline(Changed, kw_only=True):
     id: str
@@ -143,8 +141,9 @@ async def get_baseline(
     """Get a baseline, by name or id, and what is in it."""
     row = await baselines.find(work.db, id)
     asked = pages.asked("baseline", row.id)
-    found = await baselines.entries(work.db, row.id, _behind(cursor, asked), limit + 1)
-    page = page_of(found, limit=limit, total=row.entries, key=lambda entry: _key(asked, entry))
+    (behind,) = [0] if cursor is None else pages.place_of(cursor, asked, int)
+    found = await baselines.entries(work.db, row.id, behind, limit + 1)
+    page = page_of(found, limit=limit, total=row.entries, key=lambda entry: (asked, entry.place))
     return BaselineDetail(
         **msgspec.structs.asdict(await _shown(work, row)),
         items=[_entry(entry) for entry in page.items],
@@ -169,32 +168,25 @@ async def compare_baselines(
     one = await baselines.find(work.db, a)
     other = None if fold(b) == CURRENT else await baselines.find(work.db, b)
     asked = pages.asked("comparison", one.id, other.id if other else CURRENT)
-    behind = _behind(cursor, asked)
-    figures = await baselines.compared_figures(work.db, work.engine, one, other)
+    behind = ("", 0, "")
+    if cursor is not None:
+        behind = tuple(pages.place_of(cursor, asked, str, int, str))
     found = await baselines.compared(work.db, work.engine, one, other, behind, limit + 1)
     page = page_of(
-        found, limit=limit, total=sum(figures.values()), key=lambda row: _key(asked, row)
+        found.rows,
+        limit=limit,
+        total=found.added + found.removed + found.changed,
+        key=lambda row: (asked, row.kind, len(row.reference_id), row.reference_id),
     )
     return Comparison(
         items=[_compared(row) for row in page.items],
         next_cursor=page.next_cursor,
         has_more=page.has_more,
         total=page.total,
-        added=figures.get("added", 0),
-        removed=figures.get("removed", 0),
-        changed=figures.get("changed", 0),
+        added=found.added,
+        removed=found.removed,
+        changed=found.changed,
     )
-
-
-def _behind(cursor: str | None, asked: str) -> tuple[str, int, str]:
-    if cursor is None:
-        return _FIRST
-    kind, length, reference_id = pages.place_of(cursor, asked, str, int, str)
-    return kind, length, reference_id
-
-
-def _key(asked: str, row: EntryRow | ComparedRow) -> tuple[str, str, int, str]:
-    return asked, row.kind, len(row.reference_id), row.reference_id
 
 
 def _entry(row: EntryRow) -> BaselineEntry:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from accord.hub.entities import Cursor, Id, Limit, Page
 from accord.hub.presentation import summary
 from accord.hub.storage import coverage, items, matrix, pages
-from accord.hub.storage.coverage import GAPS, Figure, Gap, Lacking
+from accord.hub.storage.coverage import GAPS, Gap, Lacking
 from accord.hub.storage.matrix import TracedLink, TracedRow
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
@@ -60,7 +60,6 @@ class CoverageFigures(Struct, kw_only=True):
     verified_percent: float
     """Of the active requirements; 100 where there are none."""
     suspect_links: int
-    """In all."""
 
 
 class Coverage(Struct, kw_only=True):
@@ -100,12 +99,11 @@ async def coverage_gaps(
         raise InvalidError("cursor", "name the gap that it belongs to")
     epic = None if epic_id is None else await items.find(work.db, epic_id, "epic")
     id = epic.id if epic else None
-    figures = await coverage.figures(work.db, id)
     found = [
         await _found(work, each, id, limit, cursor) for each in (GAPS if gap is None else (gap,))
     ]
     return Coverage(
-        figures=_figures(figures, await coverage.suspect_links(work.db)),
+        figures=await _figures(work, id),
         gaps=[each for each in found if each.total or gap is not None],
     )
 
@@ -143,8 +141,10 @@ async def _found(
     kind, number = "", 0
     if cursor is not None:
         kind, number = pages.place_of(cursor, asked, str, int)
-    found = await coverage.lacking(work.db, gap, epic_id, (kind, number), limit + 1)
     total = await coverage.count(work.db, gap, epic_id)
+    found: list[Lacking] = []
+    if total:
+        found = await coverage.lacking(work.db, gap, epic_id, (kind, number), limit + 1)
     page = page_of(found, limit=limit, total=total, key=lambda row: (asked, row.kind, row.number))
     return GapFound(
         gap=gap,
@@ -163,21 +163,26 @@ def _lacking(row: Lacking) -> LackingItem:
     )
 
 
-def _figures(found: list[Figure], suspect_links: int) -> CoverageFigures:
-    def number(kind: str) -> int:
-        return sum(each.number for each in found if each.kind == kind)
+async def _figures(work: Work, epic_id: str | None) -> CoverageFigures:
+    found = await coverage.figures(work.db, epic_id)
+    unverified = await coverage.count(work.db, "active_requirement_unverified", epic_id)
 
-    active = [each for each in found if each.kind == "requirement" and each.status == "Active"]
-    all_active, verified = sum(e.number for e in active), sum(e.verified for e in active)
+    def number(kind: str, status: str | None = None) -> int:
+        return sum(
+            each.number for each in found if each.kind == kind and status in (None, each.status)
+        )
+
+    active = number("requirement", "Active")
+    verified = active - unverified
     return CoverageFigures(
         epics=number("epic"),
         user_stories=number("user_story"),
         acceptance_criteria=number("acceptance_criteria"),
         requirements=number("requirement"),
-        active_requirements=all_active,
+        active_requirements=active,
         verified_active_requirements=verified,
-        verified_percent=round(100 * verified / all_active, 1) if all_active else 100.0,
-        suspect_links=suspect_links,
+        verified_percent=round(100 * verified / active, 1) if active else 100.0,
+        suspect_links=await coverage.suspect_links(work.db, epic_id),
     )
 
 

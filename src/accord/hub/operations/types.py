@@ -32,8 +32,6 @@ Verb: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,49}$")]
 class RequirementType(Changed, kw_only=True):
     name: str
     description: str
-    used: int
-    """By how many requirements."""
 
 
 class RelationshipType(Changed, kw_only=True):
@@ -69,7 +67,7 @@ async def create_requirement_type(
     taken = [row.name for row in known if row.name_key == fold(name)]
     if taken:
         raise ConflictError(f"there is a requirement type {taken[0]!r} already")
-    row = RequirementTypeRow(" ".join(name.split()), fold(name), description, work.now, 0)
+    row = RequirementTypeRow(" ".join(name.split()), fold(name), description, work.now)
     await rows.insert(work.db, "requirement_types", row.stored())
     work.did(rows.effect("created", "requirement_type", row.stored(), row.name))
     return _requirement_type(row)
@@ -117,8 +115,9 @@ async def update_requirement_type(work: Work, *, name: Name, description: Note) 
 async def delete_requirement_type(work: Work, *, name: Name) -> Deleted:
     """Delete a type of requirements that no requirement has."""
     row = await _find(work, name)
-    if row.used:
-        raise ConflictError(f"{row.used:,} requirements have the type {row.name!r}", used=row.used)
+    used = await types.requirements_of_type(work.db, row.name)
+    if used:
+        raise ConflictError(f"{used:,} requirements have the type {row.name!r}", used=used)
     await rows.delete(work.db, "requirement_types", {"name": row.name})
     work.did(rows.effect("deleted", "requirement_type", row.stored(), row.name))
     return Deleted(deleted=row.name, also_deleted=[])
@@ -208,7 +207,7 @@ def _check_number(known: int) -> None:
 
 
 def _requirement_type(row: RequirementTypeRow) -> RequirementType:
-    return RequirementType(name=row.name, description=row.description, used=row.used)
+    return RequirementType(name=row.name, description=row.description)
 
 
 def _relationship_type(row: TypeRow) -> RelationshipType:

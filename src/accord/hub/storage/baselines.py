@@ -26,34 +26,37 @@ OBJECT: Final[dict[Engine, str]] = {
 
 ALL: Final = "SELECT id FROM items WHERE kind <> 'prompt'"
 OF_EPIC: Final = """
-SELECT id FROM items WHERE id = {epic} OR parent_id = {epic}
+SELECT id FROM items WHERE id = $2 OR parent_id = $2
 UNION
 SELECT child.id FROM items story JOIN items child ON child.parent_id = story.id
-WHERE story.parent_id = {epic}
+WHERE story.parent_id = $2
 UNION
-SELECT steering_id FROM steering_links WHERE epic_id = {epic}
+SELECT steering_id FROM steering_links WHERE epic_id = $2
 """
 
 SAID: Final = """
 WITH inside AS ({scope})
-SELECT i.id AS entity_id, i.kind, i.reference_id, i.version, {item} AS content
+SELECT i.id AS entity_id, i.kind, i.reference_id, i.version, i.number, {item} AS content
 FROM inside JOIN items i ON i.id = inside.id
 LEFT JOIN items parent ON parent.id = i.parent_id
 LEFT JOIN items criteria ON criteria.id = i.criteria_id
 UNION ALL
 SELECT r.id, 'relationship', source.reference_id || ' ' || r.type || ' ' || target.reference_id,
-       1, {link}
+       1, source.number, {link}
 FROM relationships r
 JOIN items source ON source.id = r.source_id
 JOIN items target ON target.id = r.target_id
-WHERE r.source_id IN (SELECT id FROM inside) OR r.target_id IN (SELECT id FROM inside)
+{linked}
 UNION ALL
 SELECT l.steering_id || ':' || l.epic_id, 'steering_link',
-       source.reference_id || ' steers ' || target.reference_id, 1, {steering}
+       source.reference_id || ' steers ' || target.reference_id, 1, source.number, {steering}
 FROM steering_links l
 JOIN items source ON source.id = l.steering_id
 JOIN items target ON target.id = l.epic_id
 WHERE l.epic_id IN (SELECT id FROM inside)
+"""
+LINKED: Final = """
+WHERE r.source_id IN (SELECT id FROM inside) OR r.target_id IN (SELECT id FROM inside)
 """
 ITEM_FIELDS: Final = """
 'title', i.title, 'description', i.description, 'status', i.status, 'priority', i.priority,
@@ -62,25 +65,40 @@ ITEM_FIELDS: Final = """
 LINK_FIELDS: Final = "'source', source.reference_id, 'type', r.type, 'target', target.reference_id"
 STEERING_FIELDS: Final = "'source', source.reference_id, 'target', target.reference_id"
 
+KEEP: Final = """
+INSERT INTO baseline_entries
+    (baseline_id, place, entity_id, kind, reference_id, version, content)
+SELECT $1, ROW_NUMBER() OVER (ORDER BY kind, number, reference_id), entity_id, kind, reference_id,
+       version, content
+FROM ({said}) said
+"""
 KEPT: Final = """
-SELECT entity_id, kind, reference_id, version, content FROM baseline_entries
-WHERE baseline_id = {id}
+SELECT kind, reference_id, content FROM baseline_entries WHERE baseline_id = {id}
 """
 COMPARED: Final = """
-WITH one AS ({one}), other AS ({other}), compared AS (
-    SELECT 'changed' AS change, one.kind, one.reference_id, one.content AS before,
-           other.content AS after
-    FROM one JOIN other ON other.reference_id = one.reference_id
-    WHERE one.content <> other.content
+WITH sides AS (
+    SELECT kind, reference_id, content AS before, NULL AS after FROM ({one}) one
     UNION ALL
-    SELECT 'removed', one.kind, one.reference_id, one.content, NULL
-    FROM one LEFT JOIN other ON other.reference_id = one.reference_id
-    WHERE other.reference_id IS NULL
-    UNION ALL
-    SELECT 'added', other.kind, other.reference_id, NULL, other.content
-    FROM other LEFT JOIN one ON one.reference_id = other.reference_id
-    WHERE one.reference_id IS NULL
+    SELECT kind, reference_id, NULL, content FROM ({other}) other
+), compared AS (
+    SELECT kind, reference_id, MAX(before) AS before, MAX(after) AS after
+    FROM sides GROUP BY kind, reference_id
+    HAVING COALESCE(MAX(before), '') <> COALESCE(MAX(after), '')
 )
+"""
+"""Both sides are read once, whatever the database makes of it; everything is in each side once."""
+PAGE: Final = """
+SELECT figures.total, figures.before_total, figures.after_total,
+       page.kind, page.reference_id, page.before, page.after
+FROM (
+    SELECT COUNT(*) AS total, COUNT(before) AS before_total, COUNT(after) AS after_total
+    FROM compared
+) figures LEFT JOIN (
+    SELECT kind, reference_id, before, after FROM compared
+    WHERE (kind, length(reference_id), reference_id) > ({kind}, {length}, {reference_id})
+    ORDER BY kind, length(reference_id), reference_id LIMIT {limit}
+) page ON 1 = 1
+ORDER BY page.kind, length(page.reference_id), page.reference_id
 """
 
 ADD: Final = """
@@ -102,9 +120,8 @@ OLDER: Final = (
 COUNT: Final = "SELECT COUNT(*) AS total FROM baselines"
 NAMES: Final = "SELECT name FROM baselines ORDER BY created_at DESC LIMIT 30"
 ENTRIES: Final = """
-SELECT kind, reference_id, version, content FROM baseline_entries
-WHERE baseline_id = $1 AND (kind, length(reference_id), reference_id) > ($2, $3, $4)
-ORDER BY kind, length(reference_id), reference_id LIMIT $5
+SELECT place, kind, reference_id, version, content FROM baseline_entries
+WHERE baseline_id = $1 AND place > $2 ORDER BY place LIMIT $3
 """
 
 CURRENT: Final = "current"
@@ -136,6 +153,7 @@ class BaselineRow(Struct, frozen=True):
 class EntryRow(Struct, frozen=True):
     """What one thing said."""
 
+    place: int
     kind: str
     reference_id: str
     version: int
@@ -145,24 +163,32 @@ class EntryRow(Struct, frozen=True):
 class ComparedRow(Struct, frozen=True):
     """What one thing said before and after."""
 
-    change: ChangeOf
     kind: str
     reference_id: str
     before: str | None
     after: str | None
 
+    @property
+    def change(self) -> ChangeOf:
+        if self.before is None:
+            return "added"
+        return "removed" if self.after is None else "changed"
+
+
+class ComparedRows(Struct, frozen=True, kw_only=True):
+    """Some of what differs, and how many things were added, removed and changed in all."""
+
+    rows: list[ComparedRow]
+    added: int
+    removed: int
+    changed: int
+
 
 async def add(db: Transaction, engine: Engine, row: BaselineRow) -> int:
     """Keep what everything says now, or what is in an epic; how many entries that are."""
     await db.execute(ADD, *row.stored().values())
-    said = _said(engine, row.epic_id is not None, "$2")
     values = [row.id] if row.epic_id is None else [row.id, row.epic_id]
-    return await db.execute(
-        "INSERT INTO baseline_entries "
-        "(baseline_id, entity_id, kind, reference_id, version, content) "
-        f"SELECT $1, entity_id, kind, reference_id, version, content FROM ({said}) said",
-        *values,
-    )
+    return await db.execute(KEEP.format(said=_said(engine, row.epic_id is not None)), *values)
 
 
 async def find(db: Database, name_or_id: str) -> BaselineRow:
@@ -194,11 +220,9 @@ async def count(db: Database) -> int:
     return total
 
 
-async def entries(
-    db: Database, id: str, behind: tuple[str, int, str], limit: int
-) -> list[EntryRow]:
-    """What things said, by kind and number, behind one of them."""
-    return [_entry(row) for row in await db.fetch(ENTRIES, id, *behind, limit)]
+async def entries(db: Database, id: str, behind: int, limit: int) -> list[EntryRow]:
+    """What things said, by kind and number, behind a place."""
+    return [_entry(row) for row in await db.fetch(ENTRIES, id, behind, limit)]
 
 
 async def compared(
@@ -208,29 +232,19 @@ async def compared(
     other: BaselineRow | None,
     behind: tuple[str, int, str],
     limit: int,
-) -> list[ComparedRow]:
+) -> ComparedRows:
     """What differs between a baseline and another, or the present, by kind and number."""
     sql, values = _sides(engine, one, other)
-    place = len(values)
-    rows = await db.fetch(
-        f"{sql} SELECT change, kind, reference_id, before, after FROM compared "
-        f"WHERE (kind, length(reference_id), reference_id) > "
-        f"(${place + 1}, ${place + 2}, ${place + 3}) "
-        f"ORDER BY kind, length(reference_id), reference_id LIMIT {limit}",
-        *(*values, *behind),
+    kind, length, reference_id = (f"${len(values) + place}" for place in (1, 2, 3))
+    page = PAGE.format(kind=kind, length=length, reference_id=reference_id, limit=limit)
+    found = await db.fetch(sql + page, *values, *behind)
+    total, before, after = (found[0][place] for place in range(3))
+    return ComparedRows(
+        rows=[_compared(row) for row in found if row["kind"] is not None],
+        added=total - before,
+        removed=total - after,
+        changed=before + after - total,
     )
-    return [_compared(row) for row in rows]
-
-
-async def compared_figures(
-    db: Database, engine: Engine, one: BaselineRow, other: BaselineRow | None
-) -> dict[str, int]:
-    """How many things were added, removed and changed."""
-    sql, values = _sides(engine, one, other)
-    rows = await db.fetch(
-        f"{sql} SELECT change, COUNT(*) AS number FROM compared GROUP BY change", *values
-    )
-    return {row["change"]: row["number"] for row in rows}
 
 
 def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple[str, list[str]]:
@@ -241,15 +255,17 @@ def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple
         values.append(other.id)
         right = KEPT.format(id="$2")
     else:
-        right = _said(engine, one.epic_id is not None, "$2")
+        right = _said(engine, one.epic_id is not None)
         values += [one.epic_id] if one.epic_id is not None else []
     return COMPARED.format(one=KEPT.format(id="$1"), other=right), values
 
 
-def _said(engine: Engine, is_of_epic: bool, epic: str) -> str:
+def _said(engine: Engine, is_of_epic: bool) -> str:
+    """What everything says, or what is in the epic that is the second value."""
     json = OBJECT[engine]
     return SAID.format(
-        scope=OF_EPIC.format(epic=epic) if is_of_epic else ALL,
+        scope=OF_EPIC if is_of_epic else ALL,
+        linked=LINKED if is_of_epic else "",
         item=json.format(ITEM_FIELDS),
         link=json.format(LINK_FIELDS),
         steering=json.format(STEERING_FIELDS),
@@ -265,4 +281,4 @@ def _entry(row: Any) -> EntryRow:
 
 
 def _compared(row: Any) -> ComparedRow:
-    return ComparedRow(*row)
+    return ComparedRow(row["kind"], row["reference_id"], row["before"], row["after"])

@@ -48,7 +48,7 @@ CLAUSES: Final[dict[Gap, str]] = {
         AND EXISTS (SELECT 1 FROM relationships r JOIN items t ON t.id = r.target_id
             WHERE r.source_id = i.id AND r.type IN ('depends_on', 'derives_from', 'refines')
             AND t.status IN ('Obsolete', 'Cancelled'))""",
-    "suspect_links": """i.kind <> 'prompt' AND (
+    "suspect_links": """i.said_version > 1 AND (
         EXISTS (SELECT 1 FROM relationships r
             WHERE r.source_id = i.id AND r.source_version < i.said_version)
         OR EXISTS (SELECT 1 FROM relationships r
@@ -61,18 +61,23 @@ CLAUSES: Final[dict[Gap, str]] = {
 }
 """By gap: when an item has it. Verified is what acceptance criteria or a `verifies` link is for."""
 
-IN_EPIC: Final = """ AND (i.id = $1 OR i.parent_id = $1
-    OR i.parent_id IN (SELECT id FROM items WHERE parent_id = $1))"""
+IN_EPIC: Final = """ AND i.id IN (
+    SELECT id FROM items WHERE id = $1
+    UNION SELECT id FROM items WHERE parent_id = $1
+    UNION SELECT c.id FROM items s JOIN items c ON c.parent_id = s.id WHERE s.parent_id = $1)"""
 
 FIGURES: Final = """
-SELECT i.kind, i.status, COUNT(*) AS number,
-       SUM(CASE WHEN {verified} THEN 1 ELSE 0 END) AS verified
-FROM items i WHERE i.kind <> 'prompt'{scope} GROUP BY i.kind, i.status
+SELECT i.kind, i.status, COUNT(*) AS number FROM items i
+WHERE i.kind <> 'prompt'{scope} GROUP BY i.kind, i.status
 """
 SUSPECT: Final = """
-SELECT COUNT(*) AS number FROM relationships r
-JOIN items s ON s.id = r.source_id JOIN items t ON t.id = r.target_id
-WHERE (r.source_version < s.said_version OR r.target_version < t.said_version)
+SELECT COUNT(*) AS number FROM (
+    SELECT r.id FROM items i JOIN relationships r ON r.source_id = i.id
+    WHERE i.said_version > 1 AND r.source_version < i.said_version{scope}
+    UNION
+    SELECT r.id FROM items i JOIN relationships r ON r.target_id = i.id
+    WHERE i.said_version > 1 AND r.target_version < i.said_version{scope}
+) suspect
 """
 
 
@@ -89,12 +94,11 @@ class Lacking(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """How many items of a kind have a status, and how many of them are verified."""
+    """How many items of a kind have a status."""
 
     kind: str
     status: str
     number: int
-    verified: int
 
 
 async def count(db: Database, gap: Gap, epic_id: str | None) -> int:
@@ -123,13 +127,13 @@ async def lacking(
 async def figures(db: Database, epic_id: str | None) -> list[Figure]:
     """How many items there are, by kind and status."""
     scope, values = ("", []) if epic_id is None else (IN_EPIC, [epic_id])
-    rows = await db.fetch(FIGURES.format(verified=_VERIFIED, scope=scope), *values)
-    return [_figure(row) for row in rows]
+    return [_figure(row) for row in await db.fetch(FIGURES.format(scope=scope), *values)]
 
 
-async def suspect_links(db: Database) -> int:
+async def suspect_links(db: Database, epic_id: str | None) -> int:
     """How many links are suspect."""
-    number: int = (await db.fetch(SUSPECT))[0]["number"]
+    scope, values = ("", []) if epic_id is None else (IN_EPIC, [epic_id])
+    number: int = (await db.fetch(SUSPECT.format(scope=scope), *values))[0]["number"]
     return number
 
 

@@ -10,18 +10,16 @@ from msgspec import Struct
 from accord.hub.storage import rows
 from accord.operations.work import Database
 
-OF_EPIC: Final = " AND epic.id = $1"
-FROM: Final = """
+OF_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
+COUNT: Final = "SELECT COUNT(*) AS total FROM items i WHERE i.kind = 'requirement'"
+SELECT: Final = """
+SELECT i.id, i.number, i.reference_id, i.title, i.status, epic.reference_id AS epic,
+       story.reference_id AS story, criteria.reference_id AS criteria
 FROM items i
 JOIN items story ON story.id = i.parent_id
 JOIN items epic ON epic.id = story.parent_id
 LEFT JOIN items criteria ON criteria.id = i.criteria_id
 WHERE i.kind = 'requirement'
-"""
-SELECT: Final = f"""
-SELECT i.id, i.number, i.reference_id, i.title, i.status, epic.reference_id AS epic,
-       story.reference_id AS story, criteria.reference_id AS criteria
-{FROM}
 """
 LINKS: Final = """
 SELECT r.source_id AS of, r.type AS label, target.reference_id AS other,
@@ -65,8 +63,9 @@ class TracedLink(Struct, frozen=True):
 
 
 async def count(db: Database, epic_id: str | None) -> int:
-    sql, values = (FROM, []) if epic_id is None else (FROM + OF_EPIC, [epic_id])
-    total: int = (await db.fetch(f"SELECT COUNT(*) AS total {sql}", *values))[0]["total"]
+    """How many requirements there are, in all or in an epic."""
+    sql, values = (COUNT, []) if epic_id is None else (COUNT + OF_EPIC, [epic_id])
+    total: int = (await db.fetch(sql, *values))[0]["total"]
     return total
 
 

@@ -41,9 +41,16 @@ SELECT r.id, r.source_id, r.target_id, r.type, r.creator_id, r.created_at, r.sou
 BY_ID: Final = SELECT + "WHERE r.id = $1"
 OF_ITEM: Final = SELECT + "WHERE r.source_id = $1 OR r.target_id = $1 ORDER BY r.created_at, r.id"
 BETWEEN: Final = SELECT + "WHERE r.source_id = $1 AND r.target_id = $2 AND r.type = $3"
-SUSPECT: Final = (
-    "(r.source_version < source.said_version OR r.target_version < target.said_version)"
-)
+COUNT: Final = """
+SELECT COUNT(*) AS total FROM relationships r JOIN relationship_types t ON t.name = r.type
+"""
+SUSPECT: Final = """r.id IN (
+    SELECT l.id FROM items i JOIN relationships l ON l.source_id = i.id
+    WHERE i.said_version > 1 AND l.source_version < i.said_version
+    UNION
+    SELECT l.id FROM items i JOIN relationships l ON l.target_id = i.id
+    WHERE i.said_version > 1 AND l.target_version < i.said_version
+)"""
 
 REACHED: Final = """
 WITH RECURSIVE reached (id) AS (
@@ -169,9 +176,7 @@ async def list_links(
 ) -> Page[LinkRow]:
     """One page, the oldest first. Raises InvalidError for a cursor of another list."""
     clauses, values = _clauses(asked)
-    total = await db.fetch(
-        f"SELECT COUNT(*) AS total {FROM} WHERE {' AND '.join(clauses)}", *values
-    )
+    total = await db.fetch(f"{COUNT} WHERE {' AND '.join(clauses)}", *values)
     name = pages.asked("relationships", asked)
     if cursor is not None:
         values += pages.place_of(cursor, name, str, str)

@@ -9,10 +9,9 @@ from msgspec import Struct
 from accord.operations.work import Database
 
 ALL: Final = """
-SELECT t.name, t.name_key, t.description, t.created_at,
-       (SELECT COUNT(*) FROM items WHERE type = t.name) AS used
-FROM requirement_types t ORDER BY t.name_key
+SELECT name, name_key, description, created_at FROM requirement_types ORDER BY name_key
 """
+REQUIREMENTS: Final = "SELECT COUNT(*) AS used FROM items WHERE type = $1"
 RELATIONSHIPS: Final = "SELECT COUNT(*) AS used FROM relationships WHERE type = $1"
 
 
@@ -23,7 +22,6 @@ class RequirementTypeRow(Struct, frozen=True):
     name_key: str
     description: str
     created_at: str
-    used: int
 
     def stored(self) -> dict[str, Any]:
         """What the table holds of it."""
@@ -38,6 +36,12 @@ class RequirementTypeRow(Struct, frozen=True):
 async def all_types(db: Database) -> list[RequirementTypeRow]:
     """All requirement types, by name."""
     return [_type(row) for row in await db.fetch(ALL)]
+
+
+async def requirements_of_type(db: Database, name: str) -> int:
+    """How many requirements have this type."""
+    used: int = (await db.fetch(REQUIREMENTS, name))[0]["used"]
+    return used
 
 
 async def relationships_of_type(db: Database, name: str) -> int:
