@@ -44,7 +44,7 @@ def things_of(mine: Wire, name: str, prompt: str = "") -> dict[str, Any]:
         "change": link["change_id"],
         "label": label,
         "document": make("/steering-documents", title="Security")["reference_id"],
-        "view": make("/views", name="Mine", filter={})["id"],
+        "view": make("/views", name=f"View of {name}", filter={})["id"],
         "baseline": make("/baselines", name=f"First of {name}")["id"],
         "proposal": make("/proposals", steps=steps, reason="We need it.")["id"],
         "comment": comment_of(mine, requirement["id"]),
