@@ -361,6 +361,14 @@ async def test_answers_say_what_is_left_of_the_calls(local_url: str) -> None:
     assert (stopped.status_code, stopped.headers["retry-after"]) == (429, "3")
 
 
+async def test_what_is_left_is_counted_for_equal_requests_too(local_url: str) -> None:
+    async with shop_at(local_url, limiter=Bucket(9)) as shop:
+        refused = [await shop.get("/found?limit=0&tagz=1") for _ in range(3)]
+    left = [each.headers["ratelimit"] for each in refused]
+    assert left == [f'"calls";r={count};t=60' for count in (8, 7, 6)]
+    assert {each.status_code for each in refused} == {422}
+
+
 async def test_hints_are_told_with_what_was_done(local: Shop) -> None:
     made = await local.pen(price=1000)
     assert made.json()["hints"] == [

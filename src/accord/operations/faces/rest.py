@@ -120,13 +120,13 @@ class RestApp:
         refused = _body_refusal(request, takes_body=target.takes_body)
         if refused is not None:
             return refused.adding(lines)
-        words, problem = _read_words(target, found.values, request.query)
         fields = request.fields
         return RestHead(
             target=target,
             path=request.path,
-            words=words,
-            problem=problem,
+            values=found.values,
+            query=request.query,
+            words=_read_words(target, found.values, request.query),
             conditions=Conditions(
                 fields.get("if-match"), fields.get("if-none-match"), fields.get("idempotency-key")
             ),
@@ -225,13 +225,11 @@ class OperationTarget:
         return route.answer(outcome, head)
 
 
-def _read_words(
-    target: Target, values: tuple[str, ...], query: str
-) -> tuple[Words, ServiceError | None]:
+def _read_words(target: Target, values: tuple[str, ...], query: str) -> Words | None:
     try:
-        return target.read_words(values, query), None
-    except ServiceError as error:
-        return {}, error
+        return target.read_words(values, query)
+    except ServiceError:
+        return None
 
 
 def _body_refusal(request: WebRequest, *, takes_body: bool) -> Reply | None:

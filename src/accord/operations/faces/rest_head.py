@@ -6,7 +6,6 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from accord.operations.errors import ServiceError
 from accord.operations.faces.answers import Answer
 from accord.operations.faces.asking import Asking
 from accord.operations.faces.entrance import Visit
@@ -27,10 +26,12 @@ class RestHead(Struct, frozen=True):
 
     target: Target
     path: str
-    words: Words
-    """What its path and its query say."""
-    problem: ServiceError | None
-    """What is wrong with them; whoever asks is asked who they are before they are told."""
+    values: tuple[str, ...]
+    """What stands in its path for names."""
+    query: str
+    words: Words | None
+    """What both say; None where something is wrong with them, which is told once it is clear who
+    asks."""
     conditions: Conditions
     asking: Asking
     lines: bytes

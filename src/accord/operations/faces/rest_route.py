@@ -60,10 +60,10 @@ class RestRoute:
         """The parameters that may be in the query."""
         self.body = tuple(others) if self.takes_body else ()
         """Those that may be in the body."""
-        self.optional_body = not any(each.required for each in self.body)
         self._aliases = dict(rest.aliases)
         self._query_names = frozenset((*self._aliases, *(each.name for each in query)))
-        self._lists = frozenset(each.name for each in query if takes_list(each.annotation))
+        lists = {each.name for each in query if takes_list(each.annotation)}
+        self._lists = lists | {alias for alias, name in rest.aliases if name in lists}
         words = [*map(parameters.__getitem__, self.names), *query]
         self._words = _part(operation, "Words", [_without_none(each) for each in words])
         self._body = _part(operation, "Body", list(self.body))
@@ -83,9 +83,8 @@ class RestRoute:
 
     def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
         """What the operation is called with. Raises ServiceError."""
-        if head.problem is not None:
-            raise head.problem
-        found = self._words.convert(head.words, from_text=True)
+        words = self.read_words(head.values, head.query) if head.words is None else head.words
+        found = self._words.convert(words, from_text=True)
         if self.takes_body:
             _check_depth(body)
             found = _merged(found, self._body.decode(body or b"{}"))
@@ -122,21 +121,18 @@ class RestRoute:
         return Answer(self.rest.status, JSON + lines, encode(result))
 
     def _in_headers(self, conditions: Conditions) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        if conditions.idempotency_key is not None and self.operation.writes:
-            given[IDEMPOTENCY_KEY] = _key_in(conditions.idempotency_key)
         if not self.operation.writes:
-            return given
+            return {}
         if conditions.if_none_match is not None:
             raise MalformedError("If-None-Match is for reading")
-        if conditions.if_match is not None:
-            version = expected_version(conditions.if_match)
-            if version is not None and not any(
-                each.name == EXPECTED_VERSION for each in self._headers
-            ):
+        given: dict[str, Any] = {}
+        if conditions.idempotency_key is not None:
+            given[IDEMPOTENCY_KEY] = _key_in(conditions.idempotency_key)
+        version = None if conditions.if_match is None else expected_version(conditions.if_match)
+        if version is not None:
+            if not any(each.name == EXPECTED_VERSION for each in self._headers):
                 raise MalformedError(f"{self.operation.name} compares no versions: omit If-Match")
-            if version is not None:
-                given[EXPECTED_VERSION] = version
+            given[EXPECTED_VERSION] = version
         return given
 
 

@@ -55,8 +55,7 @@ class SignIn:
         return read_query(query, known=frozenset(), lists=frozenset())
 
     async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
-        if head.problem is not None:
-            raise head.problem
+        self.read_words(head.values, head.query)
         given = self._part.decode(body or b"{}")
         if head.conditions.idempotency_key is not None:
             raise InvalidError("idempotency_key", "nobody signs in twice by accident")
@@ -88,8 +87,7 @@ class SignOut:
 
     async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
         caller = await self._entrance.caller(visit)
-        if head.problem is not None:
-            raise head.problem
+        self.read_words(head.values, head.query)
         if caller.via != "session":
             raise NotFoundError("you have not signed in: a token is revoked, not signed out")
         await self._accounts.sign_out(visit.credentials, caller)
