@@ -116,6 +116,11 @@ def translation(error: sqlite3.Error) -> StoreError:
         return ConstraintError(str(error))
     if is_busy(error):
         return UnavailableError(str(error))
+    if str(error) == "no such module: fts5":
+        return StoreError(
+            f"SQLite {sqlite3.sqlite_version} of this Python has no full text search (FTS5): use "
+            "another build of Python, or PostgreSQL"
+        )
     return StoreError(str(error))
 
 

@@ -31,6 +31,7 @@ async def found(world: World, query: str, **filters: Any) -> list[str]:
     return [each.reference_id for each in page.items]
 
 
+@pytest.mark.req("H-02", "H-08")
 async def test_the_whole_answer(world: World) -> None:
     [requirement] = await add(
         world, "Show the result", description="When a Ticket is scanned, the scanner shall beep."

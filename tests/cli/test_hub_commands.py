@@ -1,0 +1,99 @@
+"""`accord hub`: import, export, reindex and the sample project, without a server."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from accord.cli import main
+
+TABLE = "kind,reference_id,title,assignee\nepic,EP-001,Boarding,zoe\nepic,EP-002,Booking,zoe\n"
+
+
+@pytest.fixture
+def data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """An installation with one person."""
+    folder = str(tmp_path / "data")
+    assert main(["user", "create", "ada", "--role", "administrator", "--data", folder]) == 0
+    capsys.readouterr()
+    return folder
+
+
+def test_a_file_is_tried_imported_and_exported_again(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "epics.csv"
+    file.write_text(TABLE)
+    note = "row 2 and 1 others: assignee: 'zoe' is not known here\n"
+    assert main(["hub", "import", str(file), "--dry-run", "--data", data]) == 0
+    assert capsys.readouterr() == ("would be: 2 created, 0 updated, 0 unchanged\n", note)
+    assert main(["hub", "import", str(file), "--data", data]) == 0
+    assert capsys.readouterr() == ("2 created, 0 updated, 0 unchanged\n", note)
+    assert main(["hub", "export", "--data", data]) == 0
+    exported = json.loads(capsys.readouterr().out)
+    assert [(item["title"], item["creator"]) for item in exported["items"]] == [
+        *(("Boarding", "ada"), ("Booking", "ada")),
+    ]
+    written = tmp_path / "one.md"
+    assert main(["hub", "export", "--epic", "ep-2", "-o", str(written), "--data", data]) == 0
+    assert capsys.readouterr().err == f"1 items in {written}\n"
+    assert written.read_text().startswith("# Requirements\n\n## EP-002: Booking\n")
+    assert main(["hub", "reindex", "--data", data]) == 0
+    assert capsys.readouterr().out == "2 entries\n"
+
+
+def test_rows_that_cannot_be_imported_are_told(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "epics.csv"
+    file.write_text("kind,title\nepic,One\nepic,\nthing,Two\n")
+    assert main(["hub", "import", str(file), "--data", data]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "row 3: title: is required"
+    assert said[1].startswith("row 4: there is no kind 'thing'; there are: ")
+    assert said[2].startswith("error: content: 2 of 3 rows cannot be imported, so nothing was; ")
+    assert main(["hub", "import", str(file), "--partial", "--data", data]) == 1
+    assert capsys.readouterr().out == "1 created, 0 updated, 0 unchanged, 2 failed\n"
+
+
+def test_stdin_is_imported_as_somebody_else(
+    data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["user", "create", "uma", "--role", "user", "--data", data]) == 0
+    text = io.TextIOWrapper(io.BytesIO(b"## EP: Boarding\n"))
+    monkeypatch.setattr("sys.stdin", text)
+    assert main(["hub", "import", "-", "--format", "markdown", "--as", "uma", "--data", data]) == 0
+    assert main(["hub", "export", "--data", data]) == 0
+    assert '"creator": "uma"' in capsys.readouterr().out
+
+
+def test_the_sample_project_is_loaded_once(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hub", "demo", "--data", data]) == 0
+    assert capsys.readouterr().out == "307 things are in the hub now; begin with EP-001\n"
+    assert main(["hub", "demo", "--data", data]) == 1
+    assert capsys.readouterr().err == "error: the sample project is here already\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "a FILE is missing"),
+        (["notes"], "the name 'notes' tells no format: give --format"),
+        (["missing.csv"], "cannot read missing.csv: No such file or directory"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    arguments: list[str], complaint: str, data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["hub", "import", *arguments, "--data", data]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_without_a_person_nothing_can_belong_to_anybody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["hub", "demo", "--data", str(tmp_path / "new")]) == 2
+    assert "accord user create NAME --role administrator" in capsys.readouterr().err
