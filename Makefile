@@ -7,6 +7,7 @@ STAMP := $(VENV)/.installed
 URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
+JOBS ?= auto
 VERSIONS ?= 3.11 3.12 3.13
 
 # The resolver behind `make lock`; nothing else needs it.
@@ -42,13 +43,13 @@ demo: setup ## Serve a few methods over HTTP to try the library with (URL=… fo
 
 test: setup lint ## Run every check and every test.
 	@tools/install-programs
-	$(BIN)/coverage run -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --cov --cov-report=
 	@$(BIN)/coverage report --format=total | sed 's/$$/% of branches and lines covered/'
 	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
-	  echo "the pure modules of accord.jsonrpc must be covered completely" >&2; exit 1; }
+	  echo "the pure modules must be covered completely" >&2; exit 1; }
 
 suite: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 lint: setup ## Check style, types and the layers.
 	$(BIN)/ruff check .

@@ -8,7 +8,7 @@ which `make compliance` writes its page.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
@@ -53,11 +53,16 @@ def proven_by_benchmarks() -> frozenset[str] | None:
 
 
 class Marks:
-    """Follows one session; `shown` maps node ids to tests, `partial` says why it is no whole."""
+    """Follows one session; `shown` maps node ids to tests, `partial` says why it is no whole.
+
+    Where several processes share the tests (pytest-xdist), each collects all of them and tells
+    with its reports what a test shows; the one that gathers the reports leaves the outcomes.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self.shown: dict[str, Shown] = {}
         self.partial = _selection(config)
+        self._gathers = not hasattr(config, "workerinput")
 
     def ids(self) -> frozenset[str]:
         """Every requirement that a collected test shows."""
@@ -76,15 +81,28 @@ class Marks:
     def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
         self.partial = self.partial or "tests were deselected"
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        test = self.shown.get(item.nodeid)
+        if test is not None:
+            vars(report)["requirements"] = test.requirements  # sent to who gathers, as all of it
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        test = self.shown.get(report.nodeid)
-        if test is None or test.outcome == "failed":
+        ids: list[str] | None = getattr(report, "requirements", None)
+        if ids is None:
+            return
+        test = self.shown.setdefault(report.nodeid, Shown(ids))
+        if test.outcome == "failed":
             return
         if report.when == "call" or report.outcome != "passed":
             test.outcome = report.outcome
 
     def pytest_sessionfinish(self) -> None:
-        if self.partial or not self.shown:
+        if self.partial or not self.shown or not self._gathers:
             return
         RESULTS.parent.mkdir(exist_ok=True)
         run = Run(platform.python_version(), dict(sorted(self.shown.items())))
