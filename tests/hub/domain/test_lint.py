@@ -206,4 +206,4 @@ def test_what_is_masked_keeps_its_place(parts: list[str]) -> None:
 def test_a_text_of_full_length_is_read_whatever_it_repeats(piece: str) -> None:
     # What took more than linear time would take minutes here, and the tests' timeout ends it.
     text = (piece * 50_000)[:50_000]
-    assert all(0 <= each.start <= each.end <= len(text) for each in lint(text))
+    assert all(0 <= each.start <= each.end <= len(text) for each in lint(text).findings)
