@@ -54,6 +54,14 @@ async def test_statuses_types_and_people_are_completed(hub: Hub) -> None:
     assert await completed(hub, REQUIREMENTS, "assignee", "nobody") == []
 
 
+async def test_names_are_completed_wherever_they_are_asked_for(hub: Hub) -> None:
+    await hub.tool("create_prompt", name="be-kind", content="Be kind.")
+    await hub.world.call("create_label", hub.world.admin, name="Risky", colour="#ff0000")
+    assert await completed(hub, REQUIREMENTS, "name", "BE") == ["be-kind"]
+    assert await completed(hub, REQUIREMENTS, "label", "ris") == ["Risky"]
+    assert await completed(hub, REQUIREMENTS, "id", "") == []
+
+
 async def test_there_is_nothing_to_complete_elsewhere(hub: Hub) -> None:
     ref = {"type": "ref/resource", "uri": "elsewhere://{id}"}
     answer = await hub.ask("completion/complete", ref=ref, argument={"name": "id", "value": ""})

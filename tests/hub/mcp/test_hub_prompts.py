@@ -50,6 +50,14 @@ async def test_a_name_that_no_database_takes_is_unknown(hub: Hub) -> None:
     assert (await hub.ask("prompts/get", name="a\0b")).error == (200, -32602, 1)
 
 
+@pytest.mark.req("H-05")
+@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32002), (MODERN, -32603)])
+async def test_who_may_not_read_gets_no_prompt(hub: Hub, way: str, code: int) -> None:
+    await hub.tool("create_prompt", name="be-kind", content="Be kind.")
+    answer = await hub.ask("prompts/get", "uma:comment", way, name="be-kind")
+    assert answer.error == (403, code, 1)
+
+
 @pytest.mark.req("H-10")
 async def test_what_was_renamed_or_deleted_is_gone_at_once(hub: Hub) -> None:
     await hub.tool("create_prompt", name="one", content="1")

@@ -25,7 +25,6 @@ MAX_KEPT: Final = 64
 MAX_CURSOR: Final = 1_000
 
 D = TypeVar("D", bound=Struct)
-D_co = TypeVar("D_co", bound=Struct, covariant=True)
 
 
 class Listed(Struct, Generic[D], frozen=True):
@@ -36,14 +35,14 @@ class Listed(Struct, Generic[D], frozen=True):
     """Where the next one begins; empty behind the last."""
 
 
-class Source(Protocol[D_co]):
+class Source(Protocol[D]):
     """What lists definitions."""
 
     @property
     def version(self) -> int:
         """Grows when a page may have become another."""
 
-    async def page(self, after: str) -> Listed[D_co]:
+    async def page(self, after: str) -> Listed[D]:
         """What stands behind a place, or at the beginning. Raises ValueError for a place that
         no page gave."""
 

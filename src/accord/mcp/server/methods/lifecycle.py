@@ -129,7 +129,7 @@ class _Lifecycle:
 
     def _with_instructions(self, incoming: Incoming, make: Any) -> Any:
         """The result, or a coroutine of it where the instructions take their time."""
-        value = self._server.instructions
+        value: Any = self._server.instructions
         if callable(value):
             value = value(self._core.context(incoming)) if _takes_context(value) else value()
         if isawaitable(value):
