@@ -80,7 +80,7 @@ async def update(
             values.get("parent_id", row.parent_id),
             values.get("criteria_id", row.criteria_id),
         )
-        await _check_requirements(work.db, row, values)
+        await check_requirements_of(work.db, row, values)
     return await write(work, row, values)
 
 
@@ -203,8 +203,8 @@ async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: st
         ) from None
 
 
-async def _check_requirements(db: Database, row: ItemRow, values: Mapping[str, Any]) -> None:
-    """Criteria stay with the story of their requirements."""
+async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str, Any]) -> None:
+    """Raises ConflictError where criteria would leave the story of their requirements."""
     if row.kind != "acceptance_criteria" or "parent_id" not in values:
         return
     of_it = await items.select(db, "WHERE i.criteria_id = $1 ORDER BY i.number LIMIT 20", row.id)

@@ -117,6 +117,7 @@ async def _restore(work: Work, revision: RevisionRow) -> None:
     if revision.kind == "relationship":
         await _check_link(work.db, values)
     await rows.insert(work.db, rows.TABLES[revision.kind].name, values)
+    await _check_criteria(work.db, revision, values)
     work.did(_effect(revision, None, values))
 
 
@@ -134,8 +135,10 @@ async def _reset(work: Work, revision: RevisionRow) -> None:
         await _check_link(work.db, before | values)
     await rows.update(work.db, table.name, key, values)
     after = before | values
-    if revision.kind == "requirement":
-        await lifecycle.check_criteria_of(work.db, after["parent_id"], after["criteria_id"])
+    await _check_criteria(work.db, revision, after)
+    if revision.kind == "acceptance_criteria":
+        row = await items.find(work.db, revision.entity_id)
+        await lifecycle.check_requirements_of(work.db, row, values)
     work.did(_effect(revision, before, after))
 
 
@@ -159,6 +162,12 @@ async def _check_alone(db: Database, revision: RevisionRow) -> None:
     ]
     if added:
         raise ConflictError(f"{row.reference_id} has {', '.join(added)} by now")
+
+
+async def _check_criteria(db: Database, revision: RevisionRow, values: Mapping[str, Any]) -> None:
+    """A requirement and its criteria, which may have been moved since, are of one story."""
+    if revision.kind == "requirement":
+        await lifecycle.check_criteria_of(db, values["parent_id"], values["criteria_id"])
 
 
 async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
