@@ -136,6 +136,12 @@ def page(run: Run, titles: dict[str, str]) -> str:
         "ratio is the median of the ratios of the rounds. Rates and latencies are by the clock on\n"
         "the wall, on all cores, and say as much about the machine as about us. `def` and\n"
         "`async def` say how our handler is declared: one runs inline, the other as a task.\n\n"
+        "The MCP servers of others run *as they come*: an `async def` that returns a text, added\n"
+        "with no option, has an output schema and structured content, and answers over HTTP are\n"
+        "streams of events, on uvicorn with h11 and asyncio's loop. Ours runs without uvloop, and\n"
+        "answers `-> str` by text alone, in JSON. *Tuned*, the others answer in JSON, without\n"
+        "structured content, on httptools and uvloop, in the version in which they are faster.\n"
+        "Why: [decision 12](decisions/0012-what-is-compared.md).\n\n"
         f"{table(run.rows, titles)}"
         f"\nProven: {', '.join(run.proves) or 'nothing'}.\n"
     )
