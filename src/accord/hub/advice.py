@@ -19,6 +19,8 @@ from accord.operations.work import Effect, Hint, Work
 
 MAX_ADVISED: Final = 10
 """Items that one write is advised of: whoever writes many at once asks for coverage afterwards."""
+MAX_CHARACTERS: Final = 10_000
+"""Of a text that the linter looks at while it is written."""
 MAX_FINDINGS: Final = 5
 """Findings of the linter that are told of one item."""
 MAX_NAMED: Final = 10
@@ -50,7 +52,7 @@ async def _lint(work: Work, effect: Effect) -> None:
     kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
     after = effect.after or {}
     put_aside = await suppressions.of_item(work.db, effect.id)
-    texts = {name: str(after.get(name, "")) for name in FIELDS}
+    texts = {name: str(after.get(name, ""))[:MAX_CHARACTERS] for name in FIELDS}
     reports = lint_item(kind, texts, without=frozenset(put_aside))
     found = [(field, each) for field, report in reports.items() for each in report.findings]
     for field, each in found[:MAX_FINDINGS]:

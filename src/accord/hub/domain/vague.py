@@ -78,7 +78,13 @@ WEAK: Final = ("should", "will", "would", "may", "might", "can", "could", "needs
 
 
 def words(phrases: tuple[str, ...] | dict[str, str]) -> re.Pattern[str]:
-    """What finds any of the phrases as whole words, the longest first."""
+    """What finds any of the phrases as whole words, the longest first. They are gathered by their
+    first letter, so that few are tried at each place."""
     ordered = sorted(phrases, key=len, reverse=True)
-    spaced = (re.escape(phrase).replace(r"\ ", r"\s{1,9}") for phrase in ordered)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(spaced)})(?![\w-])", re.IGNORECASE)
+    by_letter: dict[str, list[str]] = {}
+    for phrase in ordered:
+        rest = re.escape(phrase[1:]).replace(r"\ ", r"\s{1,9}")
+        by_letter.setdefault(phrase[0], []).append(rest)
+    letters = "".join(by_letter)
+    some = (f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+    return re.compile(rf"(?<![\w-])(?=[{letters}])(?:{'|'.join(some)})(?![\w-])", re.IGNORECASE)

@@ -67,7 +67,10 @@ class LintResult(Struct, kw_only=True):
 
 
 @operations.read(
-    rest=(Rest("GET", "/items/{id}/lint"), Rest("POST", "/lint")), tag="quality", cost=2
+    rest=(Rest("GET", "/items/{id}/lint"), Rest("POST", "/lint")),
+    tag="quality",
+    cost=2,
+    snapshot=True,
 )
 async def lint_requirement(
     work: Work, *, id: Id | None = None, text: Text | None = None, form: Form = "requirement"
