@@ -80,7 +80,8 @@ def _json(result: ToolResult[Raw]) -> bytes:
 def _show(result: ToolResult[Raw]) -> None:
     if result.is_error:
         print_error_line(f"{paint('error', 'error', sys.stderr)}: the tool failed")
-    structured = bytes(result.structured) if result.has_structured else b""
+    # That of an error is decoded: only what a tool gives has the type that was asked for.
+    structured = msgspec.json.encode(result.structured) if result.has_structured else b""
     if structured and (not result.content or _repeats(result, structured)):
         print_line(pretty(structured, sys.stdout))
         return

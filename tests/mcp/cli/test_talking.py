@@ -108,6 +108,22 @@ def test_a_tool_that_fails_ends_the_command_so(url: str) -> None:
     assert result["isError"] is True
 
 
+def test_a_failure_with_structured_content_is_printed_too(tmp_path: Path) -> None:
+    file = tmp_path / "refusing.py"
+    file.write_text(
+        "from accord.mcp import CallToolResult, Server, TextContent\n"
+        "server = Server('refusing')\n"
+        "@server.tool\n"
+        "def refuse() -> CallToolResult:\n"
+        "    content = [TextContent(text='no')]\n"
+        "    structured = {'code': 'not_found'}\n"
+        "    return CallToolResult(\n"
+        "        content=content, structured_content=structured, is_error=True\n"
+        "    )\n"
+    )
+    assert mcp("call", file, "refuse") == Completed(1, "no\n", "error: the tool failed\n")
+
+
 def test_results_are_json_on_request(weather: Path) -> None:
     shown = mcp("call", weather, "forecast", "city=Oslo", "--json", "--protocol", "2025-11-25")
     assert json.loads(shown.out) == {
