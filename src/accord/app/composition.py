@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accord.hub.advice import advise
 from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
@@ -13,7 +14,7 @@ from accord.operations.audit.operations import operations as audit_operations
 from accord.operations.registry import Registry
 from accord.operations.runner import Recorder
 
-RECORDERS: Final[tuple[Recorder, ...]] = (record, index, announce)
+RECORDERS: Final[tuple[Recorder, ...]] = (record, index, advise, announce)
 
 
 def all_operations() -> Registry:

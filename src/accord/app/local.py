@@ -71,12 +71,13 @@ async def open_local(
         async with AuditTrail(
             store, key.derive(AUDIT_PURPOSE), head_file=_head_file(settings)
         ) as trail:
-            accounts = Accounts(store, key, trail=trail)
+            limits = limiter(store)
+            accounts = Accounts(store, key, trail=trail, limiter=limits)
             runner = Runner(
                 all_operations(),
                 store,
                 trail,
-                limiter=limiter(store),
+                limiter=limits,
                 services=(accounts, trail),
                 recorders=RECORDERS,
                 observe=observe,

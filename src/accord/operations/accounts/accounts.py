@@ -32,6 +32,7 @@ from accord.operations.errors import (
     UnavailableError,
 )
 from accord.operations.identifiers import new_id, utc_now
+from accord.operations.limiter import Limiter
 from accord.operations.runner import LANE
 from accord.store.errors import UnavailableError as StoreUnavailableError
 from accord.store.store import Row, Store, Transaction
@@ -40,6 +41,8 @@ MAX_PASSWORD: Final = 256
 MAX_CLIENT: Final = 200
 MAX_SLOWED: Final = 200
 """How many attempts to sign in may be made to wait at once."""
+FAILED_COST: Final = 10
+"""What a request with a wrong token takes from the bucket of its address."""
 
 
 class SignInError(ServiceError):
@@ -60,6 +63,7 @@ class Accounts:
         key: ServerKey,
         *,
         trail: Trail | None = None,
+        limiter: Limiter | None = None,
         now: Callable[[], str] = utc_now,
         new_id: Callable[[], str] = new_id,
     ) -> None:
@@ -70,6 +74,7 @@ class Accounts:
         self._csrf_key = key.derive("csrf")
         self._store = store
         self._trail = trail
+        self._limiter = limiter
         self._now = now
         self._new_id = new_id
         self._attempts = Attempts()
@@ -101,10 +106,9 @@ class Accounts:
         """Who sends a request with these credentials.
 
         Raises UnauthenticatedError, always the same; ForbiddenError for a page's request without
-        its CSRF token; UnavailableError where the database cannot be asked.
+        its CSRF token; RateLimitedError for an address from which too many wrong ones came;
+        UnavailableError where the database cannot be asked.
         """
-        token = credentials.token
-        kind = kind_of(token)
         came: dict[str, Any] = {
             "face": face,
             "client": client[:MAX_CLIENT],
@@ -112,18 +116,28 @@ class Accounts:
             "correlation_id": correlation_id,
         }
         try:
-            if kind == "pat" and not credentials.by_cookie:
-                return await self._token_caller(token, came)
-            if kind == "ses":
-                return await self._session_caller(credentials, came)
-        except _Unknown as unknown:
-            self._failed("authenticate", unknown.reason, unknown.row, came)
-            raise UnauthenticatedError from None
+            return await self._known(credentials, came)
         except StoreUnavailableError as error:
             raise UnavailableError("the database is not available at the moment") from error
-        if token:  # who presents nothing has not tried
-            self._failed("authenticate", "malformed", None, came)
-        raise UnauthenticatedError
+
+    async def _known(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
+        kind = kind_of(credentials.token)
+        try:
+            if kind == "pat" and not credentials.by_cookie:
+                return await self._token_caller(credentials.token, came)
+            if kind == "ses":
+                return await self._session_caller(credentials, came)
+            raise _Unknown("malformed", None)
+        except _Unknown as unknown:
+            if credentials.token:  # who presents nothing has not tried
+                # What is refused for being too much is not on record: nobody fills the trail.
+                await self._take(came["address"])
+                self._failed("authenticate", unknown.reason, unknown.row, came)
+            raise UnauthenticatedError from None
+
+    async def _take(self, address: str) -> None:
+        if self._limiter is not None and address:
+            await self._limiter.take((f"address:{address}",), FAILED_COST)
 
     async def _token_caller(self, token: str, came: dict[str, Any]) -> Caller:
         row = await self._find(tokens.FIND, tokens.token_hash(token, self.token_key))

@@ -10,13 +10,19 @@ from datetime import datetime
 from typing import Final
 
 from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.codec import encode_failure
+from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.headers import VERSION
+from accord.mcp.protocol.versions import era
+from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.auth.bearer import BearerAuth
+from accord.mcp.server.auth.credentials import Credentials
 from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
 from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import bearer
-from accord.operations.errors import UnauthenticatedError, UnavailableError
+from accord.operations.errors import RateLimitedError, UnauthenticatedError, UnavailableError
 from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
 
@@ -35,6 +41,17 @@ class TokenAuthenticator(BearerAuth):
         self, token: str, request: WebRequest, channel: ChannelInfo | None
     ) -> Awaitable[Principal | None]:
         return self._tokens.identify(token, request.fields, channel)
+
+    async def _later(
+        self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest
+    ) -> Principal | Refusal:
+        try:
+            return await super()._later(principal, found, request)
+        except RateLimitedError as error:
+            spoken = era(request.fields.get(VERSION, ""))
+            told = failure("rate_limited", error.message, era=spoken, retryAfter=error.retry_after)
+            headers = b"retry-after: %d\r\n" % error.retry_after
+            return Refusal(429, headers, encode_failure(None, told))
 
 
 class _Tokens:
