@@ -21,8 +21,8 @@ from typing import Any, Final
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.sse import SseDecoder, SseEvent
 from accord.mcp import Context, Server, TaskSettings
-from accord.mcp.protocol.sse import SseDecoder, SseEvent
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.events import MemoryEvents
 from accord.mcp.server.http.sessions import SessionLimits

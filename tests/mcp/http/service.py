@@ -11,9 +11,9 @@ import httpx
 import msgspec
 from msgspec import Struct
 
+from accord.jsonrpc.sse import SseDecoder, SseEvent
 from accord.mcp import Context, Server
 from accord.mcp.protocol.headers import NAME_MEMBERS
-from accord.mcp.protocol.sse import SseDecoder, SseEvent
 from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
 from accord.transports.options import Options
 from accord.transports.web.asgi import WebAsgi

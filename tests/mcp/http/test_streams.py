@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from accord.jsonrpc.errors import ConnectionLostError
+from accord.jsonrpc.sse import SseEvent
 from accord.mcp import Context, Server
-from accord.mcp.protocol.sse import SseEvent
 from accord.mcp.server.http.events import Event, MemoryEvents
 from accord.mcp.server.http.http_session import HttpSession
 from accord.mcp.server.link import link_of

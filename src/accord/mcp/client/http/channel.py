@@ -18,12 +18,12 @@ from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import ConnectionLostError, RpcError, TransportError
 from accord.jsonrpc.messages import Id, Notification
+from accord.jsonrpc.sse import SseDecoder
 from accord.mcp.client.conversation import SessionGoneError
 from accord.mcp.client.http.endpoint import Endpoint
 from accord.mcp.client.http.replies import EVENTS, JSON, check_coding, is_stream, refusal, reply_to
 from accord.mcp.protocol.headers import SESSION, VERSION, request_headers
 from accord.mcp.protocol.params import CancelledParams
-from accord.mcp.protocol.sse import SseDecoder
 from accord.mcp.protocol.versions import Era, era
 from accord.transports.http.requester import Response
 from accord.transports.urls import host_and_port

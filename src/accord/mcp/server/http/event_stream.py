@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event, encode_priming
+from accord.jsonrpc.sse import KEEP_ALIVE, encode_event, encode_priming
 from accord.mcp.protocol.versions import V2025_11_25
 from accord.mcp.server.http.events import Event
 from accord.transports.web.app import Stream

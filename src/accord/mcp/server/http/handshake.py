@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
-from accord.mcp.protocol.sse import encode_event
+from accord.jsonrpc.sse import encode_event
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
 from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.event_stream import event_id, parse_event_id

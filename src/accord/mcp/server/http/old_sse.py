@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.limits import MIB
 from accord.jsonrpc.peer import Peer
-from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
+from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
 from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE
 from accord.mcp.server.http.refusals import no_such_session, too_many_sessions

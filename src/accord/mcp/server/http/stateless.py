@@ -13,8 +13,8 @@ from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
+from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
 from accord.mcp.protocol.params import RequestId
-from accord.mcp.protocol.sse import KEEP_ALIVE, encode_event
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import OK, notification, restated, status_of
 from accord.mcp.server.http.gate import McpHead

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.jsonrpc.errors import MessageTooLargeError
-from accord.mcp.protocol.sse import (
+from accord.jsonrpc.sse import (
     KEEP_ALIVE,
     SseDecoder,
     SseEvent,
