@@ -6,11 +6,12 @@ import asyncio
 import os
 import sqlite3
 import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
 
-from accord.store import Store, StoreError, Transaction, open_store
+from accord.store import Store, StoreError, Transaction, open_store, sqlite_reader
 from accord.store.errors import UnavailableError
 from accord.store.store import Reading
 from accord.store.wake import WakeFolder
@@ -171,6 +172,26 @@ async def test_a_read_that_is_short_stays_on_the_event_loop(tmp_path: Path) -> N
         for _ in range(2000):  # more steps in all than one may take
             await store.read(read)
     assert threads == {threading.current_thread().name}
+
+
+async def test_what_is_long_now_and_then_only_stays_on_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    seconds = count()
+
+    async def read(db: Reading) -> None:
+        threads.append(threading.current_thread().name)
+        await db.fetch(COUNT_TO, 3)
+
+    async with open_store(url(tmp_path)) as store:
+        for each in range(40):
+            # A clock by which every ninth run takes a second, and the others no time.
+            monkeypatch.setattr(
+                sqlite_reader, "perf_counter", (lambda: 0) if each % 9 else lambda: next(seconds)
+            )
+            await store.read(read)
+    assert set(threads) == {threading.current_thread().name}
 
 
 async def test_a_read_changes_nothing(tmp_path: Path) -> None:

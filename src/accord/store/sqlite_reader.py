@@ -36,10 +36,13 @@ MOST_STEPS: Final = 20
 """How many times so many instructions a statement may take on the event loop: about 2 ms. Not
 counted by a clock, which would blame a statement for what others do on the same machine."""
 LONG_SECONDS: Final = 0.02
-"""What no statement takes by the clock that is quick, whatever else the machine does; a full-text
+"""What a quick statement takes by the clock only where others have the processor; a full-text
 search takes few instructions, and long ones."""
-MOST_LONG: Final = 3
-"""How often a statement may take that long before it goes to a thread."""
+LONG_COUNTS: Final = 8
+"""For how many quick runs a long one counts: on a busy machine any statement is a long one now and
+then."""
+TOO_LONG: Final = 3 * LONG_COUNTS
+"""How much may count against a statement before it goes to a thread."""
 MAX_SLOW: Final = 1000
 """How many statements are remembered to be slow."""
 
@@ -107,12 +110,13 @@ class _Here:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._long: dict[str, int] = {}
-        """How often a statement took long."""
+        """What counts against statements that took long."""
         self._looks = 0
         connection.set_progress_handler(self._is_over, STEPS)
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        if self._long.get(sql, 0) >= MOST_LONG:
+        counts = self._long.get(sql, 0)
+        if counts >= TOO_LONG:
             raise _TooSlow
         self._looks = 0
         begun = perf_counter()
@@ -120,21 +124,23 @@ class _Here:
             rows = self._connection.execute(sql, bound(arguments)).fetchall()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
-                self._remember(sql, MOST_LONG)
+                self._remember(sql, TOO_LONG)
             elif not is_busy(error):
                 raise translation(error) from error
             raise _TooSlow from None
         except sqlite3.Error as error:
             raise translation(error) from error
         if perf_counter() - begun > LONG_SECONDS:
-            self._remember(sql)
+            self._remember(sql, counts + LONG_COUNTS)
+        elif counts:
+            self._remember(sql, counts - 1)
         return rows
 
     def _is_over(self) -> bool:
         self._looks += 1
         return self._looks > MOST_STEPS
 
-    def _remember(self, sql: str, times: int = 1) -> None:
+    def _remember(self, sql: str, counts: int) -> None:
         if len(self._long) >= MAX_SLOW:
             self._long.clear()
-        self._long[sql] = self._long.get(sql, 0) + times
+        self._long[sql] = counts

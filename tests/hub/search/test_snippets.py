@@ -37,3 +37,9 @@ def test_marks_lie_within_the_snippet(text: str, query: str) -> None:
     piece = snippet(text, groups_of(query))
     assert len(piece.text) <= LENGTH + 2
     assert all(0 <= begin < end <= len(piece.text) for begin, end in piece.marks)
+
+
+def test_words_that_stand_behind_other_signs_are_marked() -> None:
+    text = "pre-boarding, old_boarding (Boarding) and a-12, but not onboarding"
+    assert marked(text, "boarding 12") == ["boarding", "boarding", "Boarding", "12"]
+    assert marked("A plan, a b c", "a") == ["A", "a"]

@@ -19,6 +19,7 @@ CREATE VIRTUAL TABLE search_texts USING fts5 (
     prefix = '2 3',
     detail = 'column' -- which words are where does not matter, only in which column
 );
+CREATE VIRTUAL TABLE search_vocabulary USING fts5vocab (search_texts, 'instance');
 CREATE TRIGGER search_texts_added AFTER INSERT ON search_entries BEGIN
     INSERT INTO search_texts (rowid, title, body, facets)
     VALUES (new.sequence, new.title, new.body, new.facets);

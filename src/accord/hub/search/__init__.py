@@ -3,6 +3,7 @@
 words       texts as words: what is the same word, whatever its letter case and accents
 spelling    which words may have been meant by one that is misspelt
 matching    what is asked for, as a query of each database
+asking      how the index is asked for it
 index       keeps the index, in the transaction of every change
 finding     the best of the newest matches, page by page
 snippets    where a text says what was asked for

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.search import spelling
-from accord.hub.search.matching import Asked, Group, match
+from accord.hub.search.asking import Question, question
+from accord.hub.search.matching import Asked, Group
 from accord.hub.storage.rows import places
 from accord.operations.work import Database
 from accord.store.store import Engine, Row
@@ -33,10 +34,11 @@ WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
 }
 BEST: Final = """
 WITH found AS MATERIALIZED (
-    SELECT e.sequence, e.entity_id, e.item_id, {score} AS score
+    SELECT e.sequence, {score} AS score
     FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+    WHERE {facets}
 ), best AS MATERIALIZED (
-    SELECT * FROM found
+    SELECT sequence, score FROM found
     WHERE score < CAST($4 AS bigint) OR (score = CAST($4 AS bigint) AND sequence < $5)
     ORDER BY score DESC, sequence DESC LIMIT $6
 )
@@ -44,7 +46,8 @@ SELECT best.sequence, best.score, i.id, i.kind, i.reference_id, i.title, i.descr
        i.status, c.id AS comment_id, c.text,
        (SELECT COUNT(*) FROM found) AS total,
        (SELECT MAX(sequence) FROM search_entries) AS newest
-FROM best JOIN items i ON i.id = best.item_id LEFT JOIN comments c ON c.id = best.entity_id
+FROM best JOIN search_entries e ON e.sequence = best.sequence
+JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 ORDER BY best.score DESC, best.sequence DESC
 """
 SPELT_ALIKE: Final = """
@@ -111,8 +114,9 @@ async def _tried(db: Database, asked: Asked, attempt: int) -> Asked | None:
 async def _best(
     db: Database, engine: Engine, query: str, asked: Asked, place: Place, most: int
 ) -> list[Row]:
+    asking = await question(db, engine, asked)
     values: list[Any] = [
-        *(match(asked, engine), place.newest, MAX_RANKED),
+        *(asking.match, place.newest, MAX_RANKED),
         *(place.score, place.sequence, most),
     ]
     score = _score(asked, HAS[engine], values)
@@ -123,8 +127,20 @@ async def _best(
             f" + CASE WHEN e.entity_id = (SELECT id FROM items WHERE reference_id = ${len(values)})"
             f" THEN {EXACT} ELSE 0 END"
         )
-    statement = BEST.format(score=score, newest=NEWEST[engine])
+    facets = _facets(asking, HAS[engine], values)
+    statement = BEST.format(score=score, newest=NEWEST[engine], facets=facets)
     return await db.fetch(statement, *values)
+
+
+def _facets(asking: Question, has: str, values: list[Any]) -> str:
+    """The condition for what the index was not asked for; what it needs is added to `values`."""
+    conditions = []
+    for some in asking.facets:
+        first = len(values) + 1
+        values += some
+        each = (f"{has}(e.facets, ${place}) > 0" for place in range(first, first + len(some)))
+        conditions.append(f"({' OR '.join(each)})")
+    return " AND ".join(conditions) or "1 = 1"
 
 
 def _score(asked: Asked, has: str, values: list[Any]) -> str:

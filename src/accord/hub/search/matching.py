@@ -24,11 +24,13 @@ class Group(Struct, frozen=True):
     """One word of a query, or several of which one is enough."""
 
     words: tuple[str, ...]
+    is_whole: bool = False
+    """Whether it is known that there are no longer words."""
 
     @property
     def is_beginning(self) -> bool:
         """Whether longer words count too. A single letter begins too many."""
-        return len(self.words[0]) > 1 and not is_reference(self.words[0])
+        return not self.is_whole and len(self.words[0]) > 1 and not is_reference(self.words[0])
 
 
 class Asked(Struct, frozen=True, kw_only=True):

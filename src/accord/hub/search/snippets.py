@@ -6,19 +6,21 @@ Marks are places, not signs within the text: a text may contain any sign.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
 
 from accord.hub.search.matching import Group
-from accord.hub.search.words import words
+from accord.hub.search.words import is_reference, words
 
 LENGTH: Final = 160
 """Of a snippet, about."""
 BEFORE: Final = 40
 """How much of the text stands before the first mark."""
 MAX_SCANNED: Final = 20_000
-"""In how many characters accents are looked through, which takes its time."""
+"""How many characters of a text with accents are looked through, which takes its time."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:-[0-9]+)?")
 
@@ -33,27 +35,48 @@ class Snippet(Struct, frozen=True):
 
 def snippet(text: str, groups: tuple[Group, ...]) -> Snippet:
     """The piece of `text` around the first of the words; its beginning where it has none."""
-    first = _first(text, groups)
-    begin = _word_edge(text, max(0, first - BEFORE))
+    plain = _plain(groups) if text.isascii() else None
+    begin = _word_edge(text, max(0, _first(text, groups, plain) - BEFORE))
     piece = text[begin : begin + LENGTH]
     shown = ("…" if begin else "") + " ".join(piece.split())
     if begin + LENGTH < len(text):
         shown += "…"
-    return Snippet(
-        shown, [[at.start(), at.end()] for at in _WORD.finditer(shown) if _is(at[0], groups)]
-    )
+    return Snippet(shown, [[begin, end] for begin, end in _found(shown, groups, plain)])
 
 
-def _first(text: str, groups: tuple[Group, ...]) -> int:
+def _first(text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None) -> int:
     """Where the first word stands that was asked for."""
-    asked = [re.escape(word) for group in groups for word in group.words]
-    if not asked:
-        return 0
-    plain = re.search(rf"(?i)\b(?:{'|'.join(asked)})", text)
+    if plain is None and groups:  # perhaps it is written as it was asked for
+        asked = "|".join(re.escape(word) for group in groups for word in group.words)
+        found = re.search(rf"(?i)\b(?:{asked})", text)
+        if found is not None:
+            return found.start()
+    return next((begin for begin, _ in _found(text, groups, plain)), 0)
+
+
+def _found(
+    text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None
+) -> Iterator[tuple[int, int]]:
+    """Where words stand that were asked for."""
     if plain is not None:
-        return plain.start()
+        return (at.span() for at in plain.finditer(text.lower()))
     scanned = _WORD.finditer(text, 0, MAX_SCANNED)
-    return next((at.start() for at in scanned if _is(at[0], groups)), 0)
+    return (at.span() for at in scanned if _is(at[0], groups))
+
+
+@lru_cache(256)
+def _plain(groups: tuple[Group, ...]) -> re.Pattern[str] | None:
+    """The words in a text that has to be folded by letter case only; None where that is not enough
+    to find them, as with reference ids."""
+    asked = [(word, group.is_beginning) for group in groups for word in group.words]
+    if not asked or any(is_reference(word) for word, _ in asked):
+        return None
+    # The word stands first and what may not be before it behind that: so it is found quickly.
+    ends = {True: r"[^\W_]*(?:-[0-9]+)?", False: r"(?![^\W_])"}
+    escaped = [(re.escape(word), is_beginning) for word, is_beginning in asked]
+    return re.compile(
+        "|".join(rf"{word}(?<![^\W_]{word}){ends[is_beginning]}" for word, is_beginning in escaped)
+    )
 
 
 def _is(word: str, groups: tuple[Group, ...]) -> bool:

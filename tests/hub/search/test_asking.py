@@ -1,0 +1,53 @@
+"""The index is asked in several ways, which all find the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.hub.search import asking
+from accord.hub.search.asking import Question, question
+from accord.hub.search.matching import Asked, facet, groups_of
+from tests.hub.world import World
+
+KIND = (facet("kind", "requirement"),)
+HIGH = (facet("priority", "2"),)
+
+
+async def fill(world: World) -> None:
+    epic = await world.call("create_epic", title="Ferries")
+    story = await world.call("create_user_story", epic_id=epic.id, title="Ferry")
+    for title, priority in (("A ferry sails", 2), ("A ferry waits", 3), ("A ferryman rests", 2)):
+        await world.call(
+            "create_requirement", user_story_id=story.id, title=title, priority=priority
+        )
+
+
+@pytest.mark.parametrize("few", [0, 3, 1000])
+async def test_words_and_filters_find_the_same_whether_words_are_common_or_not(
+    world: World, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    await fill(world)
+    monkeypatch.setattr(asking, "FEW", few)
+    for query, filters, expected in (
+        ("ferry", {}, ["REQ-002", "REQ-001", "REQ-003"]),
+        ("ferry", {"priority": 2}, ["REQ-001", "REQ-003"]),
+        ("ferryman", {"priority": 2}, ["REQ-003"]),
+        ("ferryman", {"priority": 3}, []),
+        ("ferr rest", {"priority": 2, "status": "Draft"}, ["REQ-003"]),
+    ):
+        page = await world.call("search_requirements", query=query, **filters)
+        assert [each.reference_id for each in page.items] == expected
+        assert page.total == len(expected)
+
+
+async def test_sqlite_is_asked_for_no_more_than_is_needed(world: World) -> None:
+    if world.store.engine != "sqlite":
+        pytest.skip("PostgreSQL plans by itself")
+    await fill(world)
+
+    async def asked(query: str, *facets: tuple[str, ...]) -> Question:
+        return await question(world.store, "sqlite", Asked(groups=groups_of(query), facets=facets))
+
+    assert await asked("ferry", KIND, HIGH) == Question('{title body} : (("ferry"*))', (KIND, HIGH))
+    assert await asked("ferryman") == Question('{title body} : (("ferryman"))')
+    assert await asked("*", KIND) == Question(f'facets : ("{KIND[0]}")')
