@@ -46,5 +46,13 @@ async def test_a_call_that_is_kept_removes_some_that_are_old(migrated_url: str) 
         for number in range(15):
             await call(store, f"k{number}", "h", after=timedelta(seconds=number))
         await call(store, "new", "h", after=timedelta(hours=30))
-        rows = await store.fetch("SELECT key FROM idempotency ORDER BY created_at")
-        assert [row["key"] for row in rows] == ["k10", "k11", "k12", "k13", "k14", "new"]
+        rows = await store.fetch("SELECT change_id FROM idempotency ORDER BY created_at")
+        kept = ["k10", "k11", "k12", "k13", "k14", "new"]
+        assert [row["change_id"] for row in rows] == [f"change {key}" for key in kept]
+
+
+async def test_of_a_key_only_a_hash_is_kept(migrated_url: str) -> None:
+    async with open_store(migrated_url) as store:
+        await call(store, "secret", "h", after=timedelta())
+        [row] = await store.fetch("SELECT key FROM idempotency")
+        assert len(row["key"]) == 64

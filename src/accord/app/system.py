@@ -40,6 +40,7 @@ from accord.operations.caller import Caller
 from accord.operations.faces.rest import RestApp
 from accord.operations.faces.rpc_app import RpcApp
 from accord.operations.limiter import Limiter
+from accord.operations.logs.redaction import redact
 from accord.operations.operation import Operation
 from accord.operations.rates.memory import MemoryLimiter
 from accord.operations.rates.redis import RedisLimiter
@@ -188,7 +189,7 @@ def _observer(settings: Settings, metrics: Metrics) -> Any:
         raise StartError(f"tracing: {error}") from None
     from accord.telemetry.observers import all_of
 
-    return all_of(metrics, Tracing())
+    return all_of(metrics, Tracing(clean=redact))
 
 
 def _limiter(settings: Settings, store: Store) -> Limiter | None:

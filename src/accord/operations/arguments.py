@@ -18,6 +18,7 @@ from msgspec.structs import asdict
 
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.errors import InvalidError, MalformedError
+from accord.operations.logs.redaction import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
@@ -150,7 +151,7 @@ def _refusal(said: str) -> InvalidError:
     steps = [step for step in _STEP.split(where) if step]
     named = _NAMED.fullmatch(what)
     if named is not None:
-        steps.append(_step(named["name"]))
+        steps.append(_step(masked(named["name"])))
         what = "is required" if "missing" in what else "there is no such field"
     return InvalidError("/".join(steps), what[:1].lower() + what[1:])
 

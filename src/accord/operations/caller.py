@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from accord.operations.errors import ForbiddenError
+from accord.operations.logs.redaction import redact
 from accord.operations.rights import RULES, Right, Role, Scope
 
 Via: TypeAlias = Literal["token", "session", "local", "system"]
@@ -63,6 +65,17 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Administrators may do it to all, others to what is theirs. Raises ForbiddenError."""
         if not self.is_administrator and owner_id != self.user_id:
             raise ForbiddenError(f"{what} belongs to somebody else")
+
+
+MAX_CLIENT: Final = 200
+
+
+@lru_cache(1_024)  # programs say the same in every request
+def client_name(text: str) -> str:
+    """What a program calls itself, as it can be written down: printable, of limited length, and
+    without secrets that should stand elsewhere."""
+    name = redact(text)[:MAX_CLIENT]
+    return name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name)
 
 
 LOCAL: Final = Caller(user_id="", username="local", role="Administrator", via="local", face="cli")

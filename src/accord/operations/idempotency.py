@@ -58,7 +58,7 @@ def request_hash(operation: str, arguments: dict[str, Any]) -> str:
 async def find(work: Work, key: str, hashed: str) -> Before | None:
     """What the earlier call with this key gave. Raises ConflictError where that asked for
     something else."""
-    rows = await work.db.fetch(FIND, work.caller.user_id, key, _oldest(work))
+    rows = await work.db.fetch(FIND, work.caller.user_id, _kept(key), _oldest(work))
     if not rows:
         return None
     if rows[0]["request_hash"] != hashed:
@@ -70,7 +70,14 @@ async def keep(work: Work, key: str, hashed: str, change_id: str, result: Any) -
     """Remember what this call gives."""
     await work.db.execute(SWEEP, _oldest(work), SWEPT)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
-    await work.db.execute(KEEP, work.caller.user_id, key, hashed, change_id, encoded, work.now)
+    await work.db.execute(
+        KEEP, work.caller.user_id, _kept(key), hashed, change_id, encoded, work.now
+    )
+
+
+def _kept(key: str) -> str:
+    """What is kept of a key: callers choose it, and may choose something secret."""
+    return sha256(key.encode()).hexdigest()
 
 
 def _oldest(work: Work) -> str:

@@ -11,6 +11,8 @@ Names and attributes are those of OpenTelemetry's semantic conventions for JSON-
 from __future__ import annotations
 
 import asyncio
+import traceback
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
@@ -57,9 +59,16 @@ def trace_headers() -> dict[str, str]:
 class Tracing:
     """Makes a span of every call that comes in; handlers run with it as the current one."""
 
-    def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
-        """Spans go to `tracer_provider`, or else to the one that is set for the process."""
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        *,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        """Spans go to `tracer_provider`, or else to the one that is set for the process. `clean`
+        takes out of what callers chose, and of what errors say, what must not be written down."""
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
+        self._clean = clean
 
     def called(
         self, method: str, id: Id | UnsetType, *, known: bool, context: MakeContext
@@ -71,13 +80,13 @@ class Tracing:
             context=parent,
             kind=SpanKind.SERVER,
             attributes={
-                **_attributes(method if known else OTHER, id),
-                **({} if known else {"rpc.method_original": method[:MAX_TEXT]}),
+                **_attributes(method if known else OTHER, id, self._clean),
+                **({} if known else {"rpc.method_original": self._clean(method)[:MAX_TEXT]}),
                 **_network(about.channel, "client"),
             },
             links=links,
         )
-        return _ServerSpan(span, parent, answered=id is not UNSET)
+        return _ServerSpan(span, parent, answered=id is not UNSET, clean=self._clean)
 
     def batch_received(self, size: int) -> None:
         """A batch has no span of its own; the calls in it have."""
@@ -89,11 +98,19 @@ class Tracing:
 class _ServerSpan:
     """The span of one call."""
 
-    __slots__ = ("_answered", "_span", "_token")
+    __slots__ = ("_answered", "_clean", "_span", "_token")
 
-    def __init__(self, span: Span, parent: current.Context, *, answered: bool) -> None:
+    def __init__(
+        self,
+        span: Span,
+        parent: current.Context,
+        *,
+        answered: bool,
+        clean: Callable[[str], str],
+    ) -> None:
         self._span = span
         self._answered = answered
+        self._clean = clean
         self._token = current.attach(trace.set_span_in_context(span, parent))
 
     def ended(self, outcome: Outcome, error: BaseException | None) -> None:
@@ -102,13 +119,21 @@ class _ServerSpan:
         elif outcome is not None:
             if self._answered:
                 self._span.set_attribute("rpc.response.status_code", str(outcome))
-            _fail(self._span, str(outcome), error.message if isinstance(error, RpcError) else "")
+            told = self._clean(error.message) if isinstance(error, RpcError) else ""
+            _fail(self._span, str(outcome), told)
             if error is not None and not isinstance(error, RpcError):
-                self._span.record_exception(error)
+                self._record(error)
         self._span.end()
 
     def left(self) -> None:
         current.detach(self._token)
+
+    def _record(self, error: BaseException) -> None:
+        said = {
+            "exception.message": self._clean(str(error)),
+            "exception.stacktrace": self._clean("".join(traceback.format_exception(error))),
+        }
+        self._span.record_exception(error, attributes=said)
 
 
 class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).call(…)`
@@ -165,14 +190,16 @@ def _span_in(context: current.Context) -> SpanContext:
     return trace.get_current_span(context).get_span_context()
 
 
-def _attributes(method: str, id: Id | UnsetType) -> dict[str, str]:
+def _attributes(
+    method: str, id: Id | UnsetType, clean: Callable[[str], str] = str
+) -> dict[str, str]:
     attributes = {
         "rpc.system.name": "jsonrpc",
         "rpc.method": method,
         "jsonrpc.protocol.version": "2.0",
     }
     if id is not UNSET and id is not None:
-        attributes["jsonrpc.request.id"] = str(id)[:MAX_TEXT]
+        attributes["jsonrpc.request.id"] = clean(str(id))[:MAX_TEXT]
     return attributes
 
 

@@ -22,6 +22,7 @@ from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import bearer
+from accord.operations.caller import client_name
 from accord.operations.errors import RateLimitedError, UnauthenticatedError, UnavailableError
 from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
@@ -71,7 +72,7 @@ class _Tokens:
             caller = await self._accounts.caller(
                 bearer(token),
                 face="mcp",
-                client=fields.get("user-agent", ""),
+                client=client_name(fields.get("user-agent", "")),
                 address=self._addresses.client("" if channel is None else channel.address, fields),
                 correlation_id=random_hex(16),
             )

@@ -14,6 +14,7 @@ from accord.operations.errors import (
     ServiceError,
 )
 from accord.operations.faces.mapping import kind_of, members, problem
+from accord.operations.logs.redaction import masked
 from accord.operations.outcome import Allowance
 from accord.transports.http.replies import Reply
 
@@ -58,7 +59,7 @@ def allowance_lines(allowance: Allowance | None) -> bytes:
 
 def instance_of(path: str) -> str:
     """A path as problems name it."""
-    return quote(path, safe="/:@!$&'()*+,;=~")
+    return quote(masked(path), safe="/:@!$&'()*+,;=~")
 
 
 def error_answer(error: Exception, *, path: str, correlation_id: str) -> Answer:

@@ -12,14 +12,14 @@ from typing import Final
 from msgspec import Struct
 
 from accord.operations.accounts.credentials import Credentials, credentials_in
+from accord.operations.caller import client_name
 from accord.operations.identifiers import random_hex
+from accord.operations.logs.redaction import masked
 from accord.transports.http.admission import preflight
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply
 from accord.transports.origins import origin_allowed
 from accord.transports.web.app import WebRequest
-
-MAX_CLIENT: Final = 200
 
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9._:\-]{1,64}")
 # W3C Trace Context, section 3.2: the trace is known by its second part, which is never zero.
@@ -50,21 +50,15 @@ def read_asking(request: WebRequest) -> Asking:
         request.method,
         fields,
         None if by_cookie else credentials_in(request.method, fields),
-        clean_client(fields.get("user-agent", "")),
+        client_name(fields.get("user-agent", "")),
         sent_correlation_id(fields),
     )
-
-
-def clean_client(name: str) -> str:
-    """The name of a program as it can be written down: printable, and of limited length."""
-    name = name[:MAX_CLIENT]
-    return name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name)
 
 
 def sent_correlation_id(fields: Fields) -> str:
     """What a client calls its request, or the trace that it belongs to; else nothing."""
     header = fields.get("x-correlation-id", "")
-    if header and _CORRELATION.fullmatch(header):
+    if header and _CORRELATION.fullmatch(header) and masked(header) == header:
         return header
     trace = fields.get("traceparent", "")
     found = _TRACEPARENT.fullmatch(trace) if trace else None

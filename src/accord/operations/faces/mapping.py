@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from msgspec import to_builtins
-
 from accord.jsonrpc.errors import RpcError, from_wire
 from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.versions import Era
 from accord.operations.errors import KINDS, Kind, ServiceError
+from accord.operations.logs.redaction import masked
 
 TYPE: Final = "urn:accord:problem:"
 """How the types of problems begin; the name of the kind follows."""
@@ -56,7 +55,7 @@ def problem(error: Exception, *, instance: str, correlation_id: str) -> dict[str
         return members(kind, detail, instance=instance, correlation_id=correlation_id)
     found = members(kind, error.message, instance=instance, correlation_id=correlation_id)
     if error.errors:
-        found["errors"] = to_builtins(error.errors)
+        found["errors"] = fields_of(error)
     return {**found, **{name: it for name, it in error.data.items() if name not in found}}
 
 
@@ -66,7 +65,7 @@ def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> d
         "type": TYPE + kind.code,
         "title": kind.title,
         "status": kind.status,
-        "detail": detail,
+        "detail": masked(detail),
         "instance": instance,
         "code": kind.code,
         "correlation_id": correlation_id,
@@ -76,7 +75,7 @@ def members(kind: Kind, detail: str, *, instance: str, correlation_id: str) -> d
 def rpc_error(error: Exception, correlation_id: str) -> RpcError:
     """The error of a JSON-RPC call."""
     kind = kind_of(error)
-    return from_wire(kind.rpc, _message(error), _data(error, kind, correlation_id))
+    return from_wire(kind.rpc, message_of(error), _data(error, kind, correlation_id))
 
 
 def rpc_status(error: Exception) -> int:
@@ -108,17 +107,25 @@ def mcp_error(
     told = {**_data(error, kind, correlation_id), **data}
     case = _MCP_CASES.get(kind.code)
     if case is None:
-        return from_wire(_INTERNAL.rpc, _message(error), told)
+        return from_wire(_INTERNAL.rpc, message_of(error), told)
     plain = era is Era.HANDSHAKE and profile == "standard"
     if case == "insufficient_permissions" and forbidden is not None and plain:
-        return from_wire(forbidden, _message(error), told)
-    found = failure(case, _message(error), era=era, profile=profile)
+        return from_wire(forbidden, message_of(error), told)
+    found = failure(case, message_of(error), era=era, profile=profile)
     found.data = {**told, "reason": case}
     return found
 
 
-def _message(error: Exception) -> str:
-    return error.message if isinstance(error, ServiceError) else _INTERNAL.title
+def message_of(error: Exception) -> str:
+    """What everybody is told in a sentence."""
+    return masked(error.message) if isinstance(error, ServiceError) else _INTERNAL.title
+
+
+def fields_of(error: ServiceError) -> list[dict[str, str]]:
+    """What is wrong with which field."""
+    return [
+        {"pointer": masked(each.pointer), "detail": masked(each.detail)} for each in error.errors
+    ]
 
 
 def _data(error: Exception, kind: Kind, correlation_id: str) -> dict[str, Any]:
@@ -126,5 +133,5 @@ def _data(error: Exception, kind: Kind, correlation_id: str) -> dict[str, Any]:
         return {"reason": kind.code, "correlation_id": correlation_id}
     told = {**error.data, "reason": kind.code, "correlation_id": correlation_id}
     if error.errors:
-        told["errors"] = to_builtins(error.errors)
+        told["errors"] = fields_of(error)
     return told

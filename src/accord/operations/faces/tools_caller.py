@@ -6,12 +6,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.log_line import log_line
 from accord.mcp.protocol.codes import failure
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
-from accord.operations.caller import Caller
+from accord.operations.caller import Caller, client_name
 from accord.operations.identifiers import new_id
 
 CLAIM: Final = "caller"
@@ -45,5 +44,5 @@ def known_caller(principal: Principal | None) -> Caller | None:
 def _client(incoming: Incoming) -> str:
     info = incoming.client_info
     if info is None:
-        return log_line(incoming.context.headers.get("user-agent", ""))
-    return log_line(f"{info.name}/{info.version}")
+        return client_name(incoming.context.headers.get("user-agent", ""))
+    return client_name(f"{info.name}/{info.version}")

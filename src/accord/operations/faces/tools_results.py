@@ -13,6 +13,7 @@ from accord.jsonrpc.codec import encode
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.results import CallToolResult
 from accord.operations.errors import KINDS, ServiceError
+from accord.operations.faces.mapping import fields_of, message_of
 from accord.operations.faces.tools_size import MAX_BYTES, fit
 from accord.operations.faces.tools_text import fenced, told
 from accord.operations.operation import Operation
@@ -58,19 +59,20 @@ class Results:
 
     def of_error(self, error: ServiceError, correlation_id: str) -> CallToolResult:
         """A result that says what was wrong, so that a model can correct it."""
+        message = message_of(error)
         about: dict[str, Any] = {
             **to_builtins(error.data),
             "code": error.kind.code,
-            "message": error.message,
+            "message": message,
             "correlation_id": correlation_id,
         }
         if error.errors:
-            about["errors"] = to_builtins(error.errors)
+            about["errors"] = fields_of(error)
         data = to_builtins(error.data)
 
         def text(value: dict[str, Any]) -> str:
             known = {key: value["error"][key] for key in data if key in value["error"]}
-            return f"{error.message}\n{fenced(told(known))}" if known else error.message
+            return f"{message}\n{fenced(told(known))}" if known else message
 
         return _error(self._sized({"error": about}, text))
 

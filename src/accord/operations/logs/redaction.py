@@ -26,8 +26,14 @@ _FIELDS: Final = (
 )
 _IS_SECRET: Final = re.compile(f"(?:{_FIELDS})", re.IGNORECASE)
 
+_TOKEN: Final = (re.compile(r"(accord_(?:pat|ses)_)[0-9A-Za-z]{6,}"), rf"\1{REDACTED}")
+# postgresql://user:password@host
+_URL: Final = (
+    re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]*):[^\s/@'\"]+@"),
+    rf"\1:{REDACTED}@",
+)
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"(accord_(?:pat|ses)_)[0-9A-Za-z]{6,}"), rf"\1{REDACTED}"),
+    _TOKEN,
     (
         re.compile(r"(?<![0-9A-Za-z_-])eyJ[0-9A-Za-z_-]{6,}(?:\.[0-9A-Za-z_-]*){1,4}"),
         REDACTED,
@@ -46,8 +52,7 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
         rf"\1\2{REDACTED}",
     ),
     (re.compile(r"(?i)\b(bearer|basic|dpop)(\s+)[0-9A-Za-z\-._~+/]{6,}=*"), rf"\1\2{REDACTED}"),
-    # postgresql://user:password@host
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"]*):[^\s/@'\"]+@"), rf"\1:{REDACTED}@"),
+    _URL,
     # Values of fields: in JSON and in reprs they are quoted, in queries and settings they are not.
     (
         re.compile(rf"(?i)(?<!\w)((?:{_FIELDS})\\?['\"]?\s*[:=]\s*\\?)(\"(?:[^\"\\]|\\.)*\"?)"),
@@ -81,6 +86,15 @@ def redact(text: str) -> str:
     if len(read) > MAX_TEXT or len(text) > MAX_READ:
         return f"{read[:MAX_TEXT]}… ({len(text):,} characters)"
     return read
+
+
+def masked(text: str) -> str:
+    """What is told back to whoever said it, who may write it down: without what is secret by what
+    it looks like. Nothing else is touched: people are to read what they said."""
+    if "accord_" in text or "://" in text:
+        for pattern, instead in (_TOKEN, _URL):
+            text = pattern.sub(instead, text)
+    return text
 
 
 def redact_value(value: Any, depth: int = MAX_DEPTH) -> Any:
