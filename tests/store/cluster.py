@@ -28,16 +28,20 @@ class Cluster:
         self._user = user
         self._numbers = count(1)
 
-    def start(self) -> None:
+    def make(self) -> None:
         data, sockets = self._folder / "data", self._folder / "sockets"
         self._run("initdb", "-D", str(data), "-A", "trust", "-U", "postgres", "--no-sync")
         sockets.mkdir()
         shutil.chown(sockets, self._user)
+
+    def start(self) -> None:
+        data, sockets = self._folder / "data", self._folder / "sockets"
         log = self._folder / "data" / "log"
         options = f"{FAST} -k {sockets}"
         self._run("pg_ctl", "-D", str(data), "-l", str(log), "-o", options, "-w", "start")
 
     def stop(self) -> None:
+        """As if it crashed: it writes nothing more."""
         self._run("pg_ctl", "-D", str(self._folder / "data"), "-m", "immediate", "-w", "stop")
 
     def database(self, name: str = "", *, template: str = "template0") -> str:
@@ -85,6 +89,7 @@ def running_cluster() -> Iterator[Cluster]:
     try:
         shutil.chown(folder, user)
         cluster = Cluster(folder, programs, user)
+        cluster.make()
         cluster.start()
         try:
             yield cluster

@@ -19,6 +19,11 @@ FLAGS: Final = ("--rate-limit", "0", "--log-level", "warning")
 PASSWORD: Final = "correct horse battery staple"
 
 
+def faults_in(log: str) -> list[str]:
+    """Lines that tell of faults of our own: the driver of the database logs stacks, too."""
+    return [line for line in log.splitlines() if "Traceback" in line and '"accord' in line]
+
+
 class Racing(Struct, frozen=True):
     """A server that runs, with a token of the administrator and of a session of theirs."""
 
