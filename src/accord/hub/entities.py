@@ -158,7 +158,7 @@ class Difference(Struct, kw_only=True):
     """How one field changed."""
 
     field: str
-    before: Any = UNSET
-    after: Any = UNSET
+    before: Any | UnsetType = UNSET
+    after: Any | UnsetType = UNSET
     diff: str | UnsetType = UNSET
     """Of long texts, instead of both: a unified diff."""
