@@ -8,6 +8,7 @@ URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
 JOBS ?= auto
+EXAMPLES ?= 200
 VERSIONS ?= 3.11 3.12 3.13
 
 # The resolver behind `make lock`; nothing else needs it.
@@ -16,7 +17,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test suite lint format bench fuzz soak docs pictures compliance test-versions lock build clean
+.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +67,9 @@ bench: setup ## Measure against others; writes docs/benchmarks.md.
 
 fuzz: setup ## Fuzz the parsers.
 	$(BIN)/python -m fuzz
+
+fuzz-rest: setup ## Fuzz the whole system by its OpenAPI document (EXAMPLES=… for each operation).
+	ACCORD_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/hub/system/test_document.py
 
 soak: setup ## Run for long, and check that nothing is left behind.
 	$(BIN)/python -m tests.soak
