@@ -17,6 +17,7 @@ LEVELS: Final[dict[Result, int]] = {
     "refused": logging.INFO,
     "denied": logging.WARNING,
     "failed": logging.ERROR,
+    "cancelled": logging.INFO,
     "unauthenticated": logging.WARNING,
 }
 

@@ -14,8 +14,10 @@ run(operation, arguments, caller)
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from time import perf_counter
 from typing import Any, Final, TypeAlias
@@ -119,6 +121,9 @@ class Runner:
         except ServiceError as error:
             result = _result_of(error)
             raise
+        except asyncio.CancelledError:
+            result = "cancelled"
+            raise
         finally:
             self._observe(operation, caller, result, perf_counter() - begun)
 
@@ -147,6 +152,11 @@ class Runner:
             self.trail.later(self._record(operation, caller, "failed", "internal_error"))
             log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
+        except asyncio.CancelledError:
+            # Nobody waits any more. A write that was begun goes on, and is on record by itself.
+            with suppress(UnavailableError):
+                self.trail.later(self._record(operation, caller, "cancelled"))
+            raise
         finally:
             serving.set(outer)
         return outcome if allowance is None else replace(outcome, allowance=allowance)

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from typing import Any, ClassVar, TypeVar
 
 import pytest
-from hypothesis import strategies as st
+from hypothesis import note, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from msgspec import to_builtins
 
@@ -49,10 +49,15 @@ class HubMachine(RuleBasedStateMachine):
         self._ids: dict[str, str] = {}
         self._change_ids: list[str] = []
         self._keys = 0
+        self._has_failed = False
         self._run(self._open())
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run(work)
+        try:
+            return self._loop.run(work)
+        except BaseException:
+            self._has_failed = True
+            raise
 
     async def _open(self) -> None:
         url = type(self).new_url()
@@ -83,7 +88,7 @@ class HubMachine(RuleBasedStateMachine):
             done = await self._world.store.fetch(
                 "SELECT COUNT(*) AS total FROM audit_records WHERE change_id <> ''"
             )
-            assert done[0]["total"] == len(self._model.changes)
+            assert self._has_failed or done[0]["total"] == len(self._model.changes)
         finally:
             await self._stack.aclose()
 
@@ -226,6 +231,7 @@ class HubMachine(RuleBasedStateMachine):
         assert await dump(self._world.store) == before
 
     async def _call(self, command: Command, who: Who, **further: Any) -> Outcome:
+        note(f"{who}: {command.operation} {command.arguments} {further or ''}")
         return await self._world.outcome(
             command.operation, self._caller(who), **self._real(command), **further
         )
@@ -250,9 +256,10 @@ class HubMachine(RuleBasedStateMachine):
 
     def _check_result(self, model: Model, name: str, result: Any) -> None:
         if hasattr(result, "deleted"):
-            touched = [touch for touch in model.changes[-1].touches if touch.after is None]
-            items = [touch.key[1] for touch in touched if touch.key[0] == "item"]
-            assert sorted(result.also_deleted) == sorted(each for each in items if each != name)
+            gone = [touch.key for touch in model.changes[-1].touches if touch.after is None]
+            kind = "comment" if name.startswith("comment") else "item"
+            also = [each for what, each in gone if what == kind and each != name]
+            assert sorted(result.also_deleted) == sorted(map(self._named, also))
         elif ("item", name) in model.rows and hasattr(result, "version"):
             assert (result.reference_id, result.version) == (name, model.item(name)["version"])
 

@@ -6,7 +6,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-Result: TypeAlias = Literal["done", "refused", "denied", "failed", "unauthenticated"]
+Result: TypeAlias = Literal["done", "refused", "denied", "failed", "cancelled", "unauthenticated"]
+"""A write that was cancelled, as its caller left, may be done all the same: then another record
+says so."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
