@@ -34,12 +34,15 @@ async def page_of(
     sort: Sort | None,
     limit: int,
     cursor: str | None,
-    detail: Detail,
+    detail: Detail | None,
     fields: Sequence[str] | None,
     **where: Any,
 ) -> Page[E]:
     """A page of the items that `where` asks for, by arguments as callers name them; None asks for
-    nothing. Raises ServiceError."""
+    nothing. Where nothing is said about it, programs get items in full and models concisely, as
+    what they read costs them. Raises ServiceError."""
+    if detail is None:
+        detail = "concise" if work.caller.face == "mcp" else "full"
     conditions = await _conditions(work.db, kind, where)
     if sort is None:
         sort = "position" if "parent_id" in conditions else "reference_id"

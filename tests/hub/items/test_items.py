@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec import UNSET, to_builtins
+from msgspec.structs import replace
 
 from accord.operations.errors import (
     ConflictError,
@@ -218,6 +219,10 @@ async def test_concise_answers_leave_long_texts_out_and_fields_choose(world: Wor
     concise = to_builtins(await world.call("get_epic", id="EP-001", detail="concise"))
     assert "description" not in concise
     assert concise["title"] == "Checkout"
+    [listed] = (await world.call("list_epics")).items
+    assert listed.description == "x" * 1000
+    [told] = (await world.call("list_epics", replace(world.user, face="mcp"))).items
+    assert told.description is UNSET
     chosen = to_builtins(await world.call("get_epic", id="EP-001", fields=["title"]))
     assert list(chosen) == ["id", "reference_id", "version", "title"]
     with pytest.raises(InvalidError, match="fields: there is no field 'titel'; there are: title"):

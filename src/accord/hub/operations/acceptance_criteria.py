@@ -120,7 +120,7 @@ async def list_acceptance_criteria(
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-    detail: Detail = "concise",
+    detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[AcceptanceCriteria]:
     """List acceptance criteria: all, or those of an epic or a user story."""

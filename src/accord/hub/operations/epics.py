@@ -117,7 +117,7 @@ async def list_epics(
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-    detail: Detail = "concise",
+    detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[Epic]:
     """List epics."""

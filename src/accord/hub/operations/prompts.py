@@ -166,7 +166,7 @@ async def list_prompts(
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-    detail: Detail = "concise",
+    detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[Prompt]:
     """List prompts."""

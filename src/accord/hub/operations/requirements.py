@@ -148,7 +148,7 @@ async def list_requirements(
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-    detail: Detail = "concise",
+    detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[Requirement]:
     """List requirements: all, or those of an epic, a story or acceptance criteria."""

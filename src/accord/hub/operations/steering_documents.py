@@ -110,7 +110,7 @@ async def list_steering_documents(
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-    detail: Detail = "concise",
+    detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[SteeringDocument]:
     """List steering documents: all, or those of an epic."""

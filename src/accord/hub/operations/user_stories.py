@@ -132,7 +132,7 @@ async def list_user_stories(
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-    detail: Detail = "concise",
+    detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[UserStory]:
     """List user stories: all, or those of an epic."""
