@@ -17,7 +17,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak docs pictures compliance test-versions lock build clean
+.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,12 @@ fuzz-rest: setup ## Fuzz the whole system by its OpenAPI document (EXAMPLES=… 
 
 soak: setup ## Run for long, and check that nothing is left behind.
 	$(BIN)/python -m tests.soak
+
+soak-hub: setup ## Use the whole system for minutes on each database; writes into docs/soak.md.
+	$(BIN)/python -m tests.soak.hub
+
+races: setup ## Race 64 writers for 1,000 rounds, kill servers and databases, try any writes.
+	ACCORD_RACES=100 ACCORD_STATEFUL=20 $(BIN)/python -m pytest tests/hub/races tests/hub/stateful
 
 docs: setup compliance ## Regenerate the pages that come from code.
 	$(BIN)/python -m tools.error_page

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from tests.soak.hub.page import HEADING
 from tests.soak.mcp.page import render as render_mcp
 from tests.soak.mcp.run import McpReport
 from tests.soak.page import PAGE, render
@@ -39,7 +40,8 @@ def main() -> int:
     if given.quick or faults:
         sys.stdout.write(page)
     else:
-        PAGE.write_text(page, encoding="utf-8")
+        _, *of_hub = PAGE.read_text(encoding="utf-8").partition(f"\n{HEADING}\n")
+        PAGE.write_text(page + "".join(of_hub), encoding="utf-8")
     return 1 if faults else 0
 
 

@@ -54,14 +54,15 @@ def _found(report: Report) -> list[str]:
         f"{', '.join(rss[-HOLDS:])}.\n\n",
         "| | resident | objects | tasks | open files | threads |\n",
         "|---|---|---|---|---|---|\n",
-        _row("after the warm-up", report.before),
-        _row("at the end", report.after),
-        _row("the child after the warm-up", report.child_before),
-        _row("the child at the end", report.child_after),
+        row("after the warm-up", report.before),
+        row("at the end", report.after),
+        row("the child after the warm-up", report.child_before),
+        row("the child at the end", report.child_after),
     ]
 
 
-def _row(name: str, held: Held) -> str:
+def row(name: str, held: Held) -> str:
+    """A row of a table of what processes held."""
     return (
         f"| {name} | {held.rss / MIB:.1f} MiB | {held.objects:,} | {held.tasks} | {held.files} "
         f"| {held.threads} |\n"

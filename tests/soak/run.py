@@ -84,8 +84,10 @@ class Report(Struct, frozen=True, kw_only=True):
         ]
 
 
-def faults_between(name: str, before: Held, after: Held) -> list[str]:
-    bounds = {"rss": MOST_GROWTH, "objects": MOST_OBJECTS, "tasks": 0, "files": 0, "threads": 0}
+def faults_between(
+    name: str, before: Held, after: Held, *, most_objects: int = MOST_OBJECTS
+) -> list[str]:
+    bounds = {"rss": MOST_GROWTH, "objects": most_objects, "tasks": 0, "files": 0, "threads": 0}
     grown = {field: getattr(after, field) - getattr(before, field) for field in bounds}
     return [
         f"{name}{grown[field]:,} more {field} than before, and {most:,} may be"

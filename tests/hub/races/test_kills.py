@@ -22,7 +22,7 @@ from tests.hub.races.writers import Writers
 from tests.store.cluster import Cluster, running_cluster
 
 TIMES = int(os.environ.get("ACCORD_RACES", "1"))
-ROUNDS = 3 + TIMES // 5
+ROUNDS = 2 + TIMES // 5
 AT_ONCE = 8
 
 BACKENDS = """
@@ -110,7 +110,7 @@ async def test_a_server_survives_its_database(
     async with serving(data, *FLAGS, *flags, env=SECRET) as served:
         async with lines(served.url, served.token, AT_ONCE) as callers:
             tasks = [asyncio.create_task(writers.write(line)) for line in callers]
-            for number in range(ROUNDS):
+            for number in range(1 + ROUNDS):
                 await writers.acknowledgements(chance.randint(20, 100))
                 crash = (kill_backend, end_backends, restart)[number % 3]
                 async with open_store(database) as store:
@@ -125,6 +125,35 @@ async def test_a_server_survives_its_database(
     async with open_store(database) as store:
         await writers.check(store)
     await verified(data, database)
+
+
+@pytest.mark.req("H-02")
+async def test_where_one_of_two_processes_is_killed_the_other_goes_on(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    data, database = tmp_path / "data", cluster.database()
+    flags = ("--database", database, "--workers", "2")
+    writers = Writers()
+    async with serving(data, *FLAGS, *flags, env=SECRET) as served:
+        async with lines(served.url, served.token, AT_ONCE) as callers:
+            tasks = [asyncio.create_task(writers.write(line)) for line in callers]
+            await writers.acknowledgements(100)
+            os.kill(children_of(served.process.pid)[0], signal.SIGKILL)
+            await writers.acknowledgements(100)
+            writers.over = True
+            await asyncio.gather(*tasks)
+        await served.stop()
+        assert "ended with exit code 137, the others go on" in served.log
+        assert faults_in(served.log) == []
+    assert set(writers.statuses) == {200, 201}
+    async with open_store(database) as store:
+        await writers.check(store)
+    await verified(data, database)
+
+
+def children_of(pid: int) -> list[int]:
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in text.split()]
 
 
 async def test_while_the_database_is_away_everything_says_so_and_then_goes_on(

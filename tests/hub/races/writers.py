@@ -37,12 +37,15 @@ class Writers:
         self._waiting: list[tuple[int, asyncio.Event]] = []
 
     async def write(self, line: Line) -> None:
-        """Write until told to stop, or until the server is gone."""
+        """Write until told to stop, or until the server is gone; where only the connection is,
+        another one is made."""
         while not self.over:
             try:
                 await self._write_one(line)
             except GONE:
-                return
+                await line.close()
+                if not await _connects(line):
+                    return
 
     async def acknowledgements(self, further: int) -> None:
         """Until there are so many more."""
@@ -80,6 +83,14 @@ class Writers:
         assert stories == comments == dict.fromkeys(sets, 1)
         on_record = {row["correlation_id"] for row in await store.fetch(ON_RECORD)}
         assert set(self.acknowledged) - on_record == set()
+
+
+async def _connects(line: Line) -> bool:
+    try:
+        await line.connect()
+    except OSError:
+        return False
+    return True
 
 
 def _set(title: str) -> dict[str, Any]:
