@@ -79,7 +79,7 @@ class Wire:
         found = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, found, read)
 
-    def rest(self, verb: str, path: str, **arguments: Any) -> Answer:
+    def rest(self, verb: str, path: str, /, **arguments: Any) -> Answer:
         """A call over REST: `{names}` in its path are filled, the others go where they belong."""
         given = dict(arguments)
         for name in [each[1:-1] for each in path.split("/") if each.startswith("{")]:
@@ -89,15 +89,15 @@ class Wire:
             return self.ask(verb, f"/api/v1{path}{query and '?'}{query}")
         return self.ask(verb, f"/api/v1{path}", given)
 
-    def rpc(self, operation: str, **arguments: Any) -> Answer:
+    def rpc(self, operation: str, /, **arguments: Any) -> Answer:
         message = {"jsonrpc": "2.0", "id": 1, "method": operation, "params": arguments}
         return self.ask("POST", "/rpc", message)
 
-    def mcp(self, method: str, **params: Any) -> Answer:
+    def mcp(self, method: str, /, **params: Any) -> Answer:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return self.ask("POST", "/api/v1/mcp", message)
 
-    def tool(self, operation: str, **arguments: Any) -> Answer:
+    def tool(self, operation: str, /, **arguments: Any) -> Answer:
         return self.mcp("tools/call", name=operation, arguments=arguments)
 
 
@@ -111,7 +111,7 @@ class Installation:
         self._loop = loop
         self._wires: dict[str, Wire] = {}
 
-    def local(self, operation: str, **arguments: Any) -> Any:
+    def local(self, operation: str, /, **arguments: Any) -> Any:
         """The result of an operation, as the operator has it done on the machine itself."""
         return self.do(self.system.local.run(operation, **arguments)).result
 

@@ -19,7 +19,7 @@ from schemathesis.core.result import Ok
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
-from tests.hub.system.installation import Installation, running
+from tests.hub.system.installation import Installation, Wire, running
 from tests.hub.system.things import made, things_of
 
 EXAMPLES = int(os.environ.get("ACCORD_FUZZ_EXAMPLES", "2"))
@@ -140,7 +140,7 @@ def test_the_system_does_what_its_document_says(
 
 @pytest.mark.req("H-13")
 def test_what_is_described_needs_somebody_who_asks(here: Installation) -> None:
-    nobody = here.wire()
+    nobody = Wire(here.url)
     document = nobody.ask("GET", "/api/v1/openapi.json").json
     for path, items in document["paths"].items():
         for verb, item in items.items():
@@ -150,3 +150,4 @@ def test_what_is_described_needs_somebody_who_asks(here: Installation) -> None:
             assert answer.status == 401, (verb, path)
             assert answer.headers["content-type"] == "application/problem+json"
             assert answer.json["code"] == "unauthenticated"
+    nobody.close()
