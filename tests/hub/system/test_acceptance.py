@@ -14,7 +14,7 @@ import pytest
 
 from accord.app import local
 from accord.operations.logs.formats import JsonFormat
-from tests.hub.system.installation import Answer, Installation, Wire, running
+from tests.hub.system.installation import Answer, Installation, Wire, password_of, running
 from tests.hub.system.test_canary import with_failing
 from tests.hub.system.things import made, things_of
 
@@ -292,3 +292,24 @@ def test_failures_are_told_by_their_correlation_id_alone(
         assert line["time"].endswith("Z")
         assert "nothing can be done with dynamite" in line["exception"]
         assert "in explode" in line["exception"]
+
+
+@pytest.mark.req("H-14")
+def test_a_cookie_alone_changes_nothing(here: Installation, uma: Wire) -> None:
+    nobody = here.wire()
+    begun = nobody.rest("POST", "/sessions", username="uma", password=password_of("uma"))
+    cookie = {"Cookie": begun.headers["set-cookie"].partition(";")[0]}
+    with_token = {**cookie, "X-Csrf-Token": begun.json["csrf_token"]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "create_epic", "params": {"title": "Till"}}
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    assert nobody.ask("GET", "/api/v1/epics", headers=cookie).status == 200
+    for path, body in (("/api/v1/epics", {"title": "Till"}), ("/rpc", call)):
+        assert nobody.ask("POST", path, body, headers=cookie).status == 403
+        forged = {**cookie, "X-Csrf-Token": "x" * 43}
+        assert nobody.ask("POST", path, body, headers=forged).status == 403
+        assert nobody.ask("POST", path, body, headers=with_token).status in (200, 201)
+        elsewhere = {**with_token, "Origin": "https://evil.example"}
+        assert nobody.ask("POST", path, body, headers=elsewhere).status == 403
+    assert nobody.ask("POST", "/api/v1/mcp", listing, headers=with_token).status == 401
+    wrong = {**with_token, "Authorization": "Bearer nonsense"}
+    assert nobody.ask("GET", "/api/v1/epics", headers=wrong).status == 401

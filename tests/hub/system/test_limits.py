@@ -59,3 +59,15 @@ def test_calls_say_what_is_left_and_when_to_come_back(tmp_path: Path) -> None:
         assert last.json["retry_after"] == int(last.headers["retry-after"])
         assert is_limited(uma.rpc("list_epics"))
         assert is_limited(uma.tool("list_epics"))
+
+
+@pytest.mark.req("H-16")
+def test_nobody_comes_from_elsewhere_by_saying_so(tmp_path: Path) -> None:
+    with running(tmp_path / "data", rate_limit=1, rate_burst=BURST) as here:
+        wrong = here.wire("accord_pat_wrong")
+        seen = [
+            wrong.ask("GET", "/api/v1/epics", headers={"X-Forwarded-For": f"192.0.2.{number}"})
+            for number in range(BURST // FAILED_COST + 1)
+        ]
+        assert [each.status for each in seen[:-1]] == [401] * (len(seen) - 1)
+        assert is_limited(seen[-1])
