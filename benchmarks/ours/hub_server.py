@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from accord.app.local import Local, open_local
@@ -18,6 +19,11 @@ from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.transports.serve import run_until_stopped
 from benchmarks.hub.corpus import PER_STORY, requirements
+
+
+T = TypeVar("T")
+
+AT_ONCE: Final = 256
 
 
 async def make(settings: Settings) -> str:
@@ -42,25 +48,34 @@ async def fill(local: Local, caller: Caller) -> None:
         operation = local.runner.registry[name]
         return (await local.runner.run(operation, convert(operation, arguments), caller)).result
 
-    await create("create_epic", title="The product")
-    waiting: list[Any] = []
-    story: Any = None
-    for number, title, description in requirements():
-        if number % PER_STORY == 1:
-            await asyncio.gather(*waiting)
-            waiting.clear()
-            story = await create(
-                "create_user_story", epic_id="EP-001", title=f"Story {number // PER_STORY + 1}"
-            )
-        waiting.append(
-            create(
-                "create_requirement",
-                user_story_id=story.reference_id,
-                title=title,
-                description=description,
+    epic = await create("create_epic", title="The product")
+    texts = list(requirements())
+    stories: list[Any] = []
+    for several in _together(range(len(texts) // PER_STORY)):
+        stories += await asyncio.gather(
+            *(
+                create("create_user_story", epic_id=epic.id, title=f"Story {number + 1}")
+                for number in several
             )
         )
-    await asyncio.gather(*waiting)
+    for some in _together(texts):
+        await asyncio.gather(
+            *(
+                create(
+                    "create_requirement",
+                    user_story_id=stories[(number - 1) // PER_STORY].id,
+                    title=title,
+                    description=description,
+                )
+                for number, title, description in some
+            )
+        )
+
+
+def _together(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """What is sent at once, to be committed together and numbered in this order."""
+    for start in range(0, len(values), AT_ONCE):
+        yield values[start : start + AT_ONCE]
 
 
 def main(data: str, database: str = "") -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime
 from uuid import UUID
 
 from accord.operations.identifiers import new_id, random_hex, utc_now
 
 
-def test_ids_are_random_uuids() -> None:
+def test_ids_are_uuids_in_the_order_in_which_they_are_made() -> None:
+    begun = time.time()
     ids = [new_id() for _ in range(5_000)]
-    assert len(set(ids)) == 5_000
+    assert len({each[19:] for each in ids}) == 5_000
+    assert [each[:18] for each in ids] == sorted(each[:18] for each in ids)
     for each in ids:
         assert str(UUID(each)) == each
-        assert (UUID(each).version, UUID(each).variant) == (4, "specified in RFC 4122")
+        assert (UUID(each).version, UUID(each).variant) == (7, "specified in RFC 4122")
+        assert abs((UUID(each).int >> 80) / 1000 - begun) < 60
 
 
 def test_a_forked_process_makes_other_ids() -> None:

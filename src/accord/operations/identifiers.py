@@ -46,10 +46,14 @@ def random_hex(count: int) -> str:
 
 
 def new_id() -> str:
-    """A random UUID (RFC 9562, version 4)."""
-    digits = _randomness.take(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+    """A UUID that begins with the time and ends with 62 random bits (RFC 9562, version 7, method
+    3): what is made together stands together in an index, of which fewer pages are written."""
+    nanoseconds = time.time_ns()
+    milliseconds, rest = divmod(nanoseconds, 1_000_000)
+    made = f"{milliseconds:012x}{rest * 4096 // 1_000_000:03x}"
+    digits = _randomness.take(8).hex()
+    variant = "89ab"[int(digits[0], 16) & 3]
+    return f"{made[:8]}-{made[8:12]}-7{made[12:]}-{variant}{digits[1:4]}-{digits[4:]}"
 
 
 _second: tuple[int, str] = (-1, "")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from accord.hub.search import asking
-from accord.hub.search.asking import Question, question
+from accord.hub.search.asking import many
 from accord.hub.search.matching import Asked, facet, groups_of
 from tests.hub.world import World
 
 KIND = (facet("kind", "requirement"),)
-HIGH = (facet("priority", "2"),)
 
 
 async def fill(world: World) -> None:
@@ -22,7 +21,7 @@ async def fill(world: World) -> None:
         )
 
 
-@pytest.mark.parametrize("few", [0, 3, 1000])
+@pytest.mark.parametrize("few", [0, 1, 3, 1000])
 async def test_words_and_filters_find_the_same_whether_words_are_common_or_not(
     world: World, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
@@ -35,19 +34,21 @@ async def test_words_and_filters_find_the_same_whether_words_are_common_or_not(
         ("ferryman", {"priority": 3}, []),
         ("ferr rest", {"priority": 2, "status": "Draft"}, ["REQ-003"]),
     ):
-        page = await world.call("search_requirements", query=query, **filters)
-        assert [each.reference_id for each in page.items] == expected
-        assert page.total == len(expected)
+        for _ in range(2):  # whether it is known by now that they are
+            page = await world.call("search_requirements", query=query, **filters)
+            assert [each.reference_id for each in page.items] == expected
+            assert page.total == len(expected)
 
 
-async def test_sqlite_is_asked_for_no_more_than_is_needed(world: World) -> None:
+async def test_sqlite_is_asked_for_longer_words_only_where_there_are_any(world: World) -> None:
     if world.store.engine != "sqlite":
         pytest.skip("PostgreSQL plans by itself")
     await fill(world)
 
-    async def asked(query: str, *facets: tuple[str, ...]) -> Question:
-        return await question(world.store, "sqlite", Asked(groups=groups_of(query), facets=facets))
+    async def asked(query: str, *facets: tuple[str, ...]) -> str:
+        asked = Asked(groups=groups_of(query), facets=facets)
+        return (await many(world.store, "sqlite", asked)).match
 
-    assert await asked("ferry", KIND, HIGH) == Question('{title body} : (("ferry"*))', (KIND, HIGH))
-    assert await asked("ferryman") == Question('{title body} : (("ferryman"))')
-    assert await asked("*", KIND) == Question(f'facets : ("{KIND[0]}")')
+    assert await asked("ferry") == '{title body} : (("ferry"*))'
+    assert await asked("ferryman") == '{title body} : (("ferryman"))'
+    assert await asked("*", KIND) == f'facets : ("{KIND[0]}")'

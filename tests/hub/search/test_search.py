@@ -223,7 +223,8 @@ async def test_a_cursor_of_another_query_is_refused(world: World) -> None:
 async def test_totals_say_when_they_are_not_exact(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.hub.search.finding.MAX_RANKED", 3)
+    monkeypatch.setattr("accord.hub.search.asking.FEW", 3)
+    monkeypatch.setattr("accord.hub.search.asking.MAX_RANKED", 3)
     monkeypatch.setattr("accord.hub.operations.search.MAX_RANKED", 3)
     await add(world, "Ferry", "Ferry", "Ferry", "Ferry")
     page = await world.call("search_requirements", query="ferry")

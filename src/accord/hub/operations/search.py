@@ -13,7 +13,8 @@ from accord.hub.domain.kinds import KINDS
 from accord.hub.entities import Id, Priority, RequirementStatus, Username
 from accord.hub.lifecycle import find_type
 from accord.hub.presentation import summary
-from accord.hub.search.finding import MAX_RANKED, Place, find_best
+from accord.hub.search.asking import MAX_RANKED
+from accord.hub.search.finding import Place, find_best
 from accord.hub.search.matching import Asked, facet, groups_of
 from accord.hub.search.snippets import snippet
 from accord.hub.storage import items, pages, people

@@ -1,9 +1,9 @@
 """What the index of a database is asked for, and what is left to be looked up entry by entry.
 
-PostgreSQL plans by itself. SQLite finds all that begins with a word by putting the lists of all
-longer words together, and goes through the whole list of a facet, which may have every entry in
-it. Both are spared where a look at the index says that they can be: where no longer word is known,
-and where few entries have the words at all.
+PostgreSQL plans by itself. SQLite goes through the whole list of a facet, which may have every
+entry in it, and finds all that begins with a word by putting the lists of all longer words
+together. So it is asked for a few entries that have the words, and these are looked at. Only where
+there are more, it is asked for facets too, and for longer words only where there are any.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from accord.store.store import Engine
 
 FEW: Final = 500
 """So many entries are looked at one by one in less time than the list of a common facet takes."""
+MAX_RANKED: Final = 2_000
+"""How many matches are ranked, the newest."""
+MAX_COMMON: Final = 1_000
+"""How many queries are remembered that have more than a few matches."""
 
 LONGER: Final = "SELECT 1 FROM search_vocabulary WHERE term >= $1 AND term < $2 LIMIT 1"
 COUNT: Final = """
@@ -33,19 +37,56 @@ class Question(Struct, frozen=True):
     """For the index."""
 
     match: str
+    most: int
+    """How many entries it gives, the newest."""
     facets: tuple[tuple[str, ...], ...] = ()
-    """Of each of these one is needed, and the index was not asked for it."""
+    """Of each of these one is needed, and the index is not asked for it."""
 
 
-async def question(db: Database, engine: Engine, asked: Asked) -> Question:
-    """The cheapest way to ask."""
-    if engine == "postgresql" or not asked.groups:
-        return Question(match(asked, engine))
-    asked = replace(asked, groups=tuple([await _known(db, each) for each in asked.groups]))
+class _Common:
+    """Queries that had more than a few matches when they were asked last. Forgetting one costs a
+    question more, and nothing else."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, None] = {}
+
+    def __contains__(self, words: str) -> bool:
+        return words in self._known
+
+    def add(self, words: str) -> None:
+        if len(self._known) >= MAX_COMMON:
+            self._known.clear()
+        self._known[words] = None
+
+
+_common: Final = _Common()
+
+
+def few(engine: Engine, asked: Asked) -> Question | None:
+    """What to ask for first; None where there is no use in that."""
+    if engine != "sqlite" or not asked.groups:
+        return None
     words = match(replace(asked, facets=()), engine)
-    if asked.facets and await _are_few(db, words):
-        return Question(words, asked.facets)
-    return Question(match(asked, engine))
+    return None if words in _common else Question(words, FEW, asked.facets)
+
+
+async def are_all(db: Database, question: Question, matched: int | None) -> bool:
+    """Whether the few entries that a question was answered with, so many, are all that match. None
+    where that was not said, as there was none with the right facets."""
+    if matched is None:
+        [row] = await db.fetch(COUNT, question.match, FEW)
+        matched = row["count"]
+    if matched < FEW:
+        return True
+    _common.add(question.match)
+    return False
+
+
+async def many(db: Database, engine: Engine, asked: Asked) -> Question:
+    """What to ask for where many entries match."""
+    if engine == "sqlite":
+        asked = replace(asked, groups=tuple([await _known(db, each) for each in asked.groups]))
+    return Question(match(asked, engine), MAX_RANKED)
 
 
 async def _known(db: Database, group: Group) -> Group:
@@ -56,8 +97,3 @@ async def _known(db: Database, group: Group) -> Group:
         if await db.fetch(LONGER, word + _FIRST, word + _LAST):
             return group
     return replace(group, is_whole=True)
-
-
-async def _are_few(db: Database, words: str) -> bool:
-    [row] = await db.fetch(COUNT, words, FEW)
-    return bool(row["count"] < FEW)

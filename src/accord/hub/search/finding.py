@@ -14,14 +14,12 @@ from msgspec.structs import replace
 
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.search import spelling
-from accord.hub.search.asking import Question, question
+from accord.hub.search.asking import Question, are_all, few, many
 from accord.hub.search.matching import Asked, Group
 from accord.hub.storage.rows import places
 from accord.operations.work import Database
 from accord.store.store import Engine, Row
 
-MAX_RANKED: Final = 2_000
-"""How many matches are ranked, the newest."""
 NO_LIMIT: Final = 2**62
 ATTEMPTS: Final = 3
 
@@ -33,9 +31,9 @@ WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
     "postgresql": "SELECT search_newest($1::text::tsquery, $2, $3) AS sequence",
 }
 BEST: Final = """
-WITH found AS MATERIALIZED (
+WITH newest AS MATERIALIZED ({newest}), found AS MATERIALIZED (
     SELECT e.sequence, {score} AS score
-    FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+    FROM newest JOIN search_entries e ON e.sequence = newest.sequence
     WHERE {facets}
 ), best AS MATERIALIZED (
     SELECT sequence, score FROM found
@@ -44,7 +42,7 @@ WITH found AS MATERIALIZED (
 )
 SELECT best.sequence, best.score, i.id, i.kind, i.reference_id, i.title, i.description, i.content,
        i.status, c.id AS comment_id, c.text,
-       (SELECT COUNT(*) FROM found) AS total,
+       (SELECT COUNT(*) FROM newest) AS matched, (SELECT COUNT(*) FROM found) AS total,
        (SELECT MAX(sequence) FROM search_entries) AS newest
 FROM best JOIN search_entries e ON e.sequence = best.sequence
 JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
@@ -114,9 +112,26 @@ async def _tried(db: Database, asked: Asked, attempt: int) -> Asked | None:
 async def _best(
     db: Database, engine: Engine, query: str, asked: Asked, place: Place, most: int
 ) -> list[Row]:
-    asking = await question(db, engine, asked)
+    first = few(engine, asked)
+    if first is not None:
+        rows = await _answers(db, engine, query, asked, first, place, most)
+        if await are_all(db, first, rows[0]["matched"] if rows else None):
+            return rows
+    question = await many(db, engine, asked)
+    return await _answers(db, engine, query, asked, question, place, most)
+
+
+async def _answers(
+    db: Database,
+    engine: Engine,
+    query: str,
+    asked: Asked,
+    question: Question,
+    place: Place,
+    most: int,
+) -> list[Row]:
     values: list[Any] = [
-        *(asking.match, place.newest, MAX_RANKED),
+        *(question.match, place.newest, question.most),
         *(place.score, place.sequence, most),
     ]
     score = _score(asked, HAS[engine], values)
@@ -127,15 +142,15 @@ async def _best(
             f" + CASE WHEN e.entity_id = (SELECT id FROM items WHERE reference_id = ${len(values)})"
             f" THEN {EXACT} ELSE 0 END"
         )
-    facets = _facets(asking, HAS[engine], values)
+    facets = _facets(question, HAS[engine], values)
     statement = BEST.format(score=score, newest=NEWEST[engine], facets=facets)
     return await db.fetch(statement, *values)
 
 
-def _facets(asking: Question, has: str, values: list[Any]) -> str:
+def _facets(question: Question, has: str, values: list[Any]) -> str:
     """The condition for what the index was not asked for; what it needs is added to `values`."""
     conditions = []
-    for some in asking.facets:
+    for some in question.facets:
         first = len(values) + 1
         values += some
         each = (f"{has}(e.facets, ${place}) > 0" for place in range(first, first + len(some)))

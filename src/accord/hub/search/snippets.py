@@ -41,27 +41,30 @@ def snippet(text: str, groups: tuple[Group, ...]) -> Snippet:
     shown = ("…" if begin else "") + " ".join(piece.split())
     if begin + LENGTH < len(text):
         shown += "…"
-    return Snippet(shown, [[begin, end] for begin, end in _found(shown, groups, plain)])
+    return Snippet(shown, [list(at.span()) for at in _found(shown, groups, plain)])
 
 
 def _first(text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None) -> int:
     """Where the first word stands that was asked for."""
-    if plain is None and groups:  # perhaps it is written as it was asked for
+    if plain is not None:
+        found = plain.search(text.lower())
+        return 0 if found is None else found.start()
+    if groups:  # perhaps it is written as it was asked for
         asked = "|".join(re.escape(word) for group in groups for word in group.words)
         found = re.search(rf"(?i)\b(?:{asked})", text)
         if found is not None:
             return found.start()
-    return next((begin for begin, _ in _found(text, groups, plain)), 0)
+    return next((at.start() for at in _found(text, groups, plain)), 0)
 
 
 def _found(
     text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None
-) -> Iterator[tuple[int, int]]:
-    """Where words stand that were asked for."""
+) -> Iterator[re.Match[str]]:
+    """The words that were asked for."""
     if plain is not None:
-        return (at.span() for at in plain.finditer(text.lower()))
+        return plain.finditer(text.lower())
     scanned = _WORD.finditer(text, 0, MAX_SCANNED)
-    return (at.span() for at in scanned if _is(at[0], groups))
+    return (at for at in scanned if _is(at[0], groups))
 
 
 @lru_cache(256)

@@ -27,14 +27,15 @@ INSERT INTO settings (name, value) VALUES ('audit_head', $1)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 LAST: Final = "SELECT sequence FROM audit_seals ORDER BY sequence DESC LIMIT 1"
+# Begins with what waits, which is little, and not with the order of all records: SQLite keeps to the
+# order of a CROSS JOIN, and PostgreSQL does not look behind MATERIALIZED.
 PENDING: Final = """
-SELECT r.id, r.mac
-FROM audit_pending p
-JOIN audit_records r ON r.id = p.record_id
-LEFT JOIN audit_seals s ON s.record_id = p.record_id
-WHERE s.record_id IS NULL
-ORDER BY r.time, r.id
-LIMIT $1
+WITH waiting AS MATERIALIZED (
+    SELECT r.id, r.mac, r.time
+    FROM audit_pending p CROSS JOIN audit_records r LEFT JOIN audit_seals s ON s.record_id = r.id
+    WHERE r.id = p.record_id AND s.record_id IS NULL
+)
+SELECT id, mac FROM waiting ORDER BY time, id LIMIT $1
 """
 SETTLE: Final = """
 DELETE FROM audit_pending

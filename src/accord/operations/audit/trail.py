@@ -29,7 +29,7 @@ from accord.operations.caller import Face
 from accord.operations.errors import UnavailableError
 from accord.operations.identifiers import new_id, utc_now
 from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
-from accord.store.store import Reading, Store, Transaction
+from accord.store.store import Engine, Reading, Store, Transaction
 
 log = logging.getLogger("accord.audit")
 
@@ -50,11 +50,17 @@ INSERT: Final = f"""
 INSERT INTO audit_records ({", ".join(_COLUMNS)})
 VALUES ({", ".join(f"${place}" for place in range(1, len(_COLUMNS) + 1))})
 """
-INSERT_AGAIN: Final = f"{INSERT} ON CONFLICT (id) DO NOTHING"
-INSERT_MANY: Final = """
+INSERT_MANY: Final[dict[Engine, str]] = {
+    "sqlite": f"""
+INSERT INTO audit_records ({", ".join(_COLUMNS)})
+SELECT {", ".join(f"value ->> '{name}'" for name in _COLUMNS)} FROM json_each($1) WHERE true
+ON CONFLICT (id) DO NOTHING
+""",
+    "postgresql": """
 INSERT INTO audit_records SELECT * FROM json_populate_recordset(NULL::audit_records, $1::json)
 ON CONFLICT (id) DO NOTHING
-"""
+""",
+}
 
 
 class AuditTrail:
@@ -151,13 +157,15 @@ class AuditTrail:
         )
 
     async def flush(self) -> None:
-        """Write all that waits, and seal all that has no seal. Raises StoreError."""
+        """Write all that waits by now, and seal all that has no seal. Raises StoreError."""
         async with self._turn:
+            waiting = len(self._later)  # what comes meanwhile waits for others to come with it
             while True:
-                batch = self._later[:BATCH]
+                batch = self._later[: min(waiting, BATCH)]
                 sealed = await self._store_batch(batch)
                 del self._later[: len(batch)]
-                if len(self._later) == 0 and sealed.count < MAX_SEALED:
+                waiting -= len(batch)
+                if waiting == 0 and sealed.count < MAX_SEALED:
                     break
 
     async def verify(self, db: Reading) -> Report:
@@ -172,13 +180,14 @@ class AuditTrail:
                 await asyncio.wait_for(self._hurry.wait(), FLUSH_SECONDS)
             except TimeoutError:
                 pass
-            self._hurry.clear()
             # A record that was seen being written may be committed after the next look only.
             is_unsealed, self._unsealed = self._unsealed, False
             late = time.monotonic() - self._sealed_at > SEAL_SECONDS
             if self._later or is_unsealed or was_unsealed or late:
                 await self._flush_or_wait()
             was_unsealed = is_unsealed
+            if len(self._later) < BATCH:
+                self._hurry.clear()
 
     async def _flush_or_wait(self) -> None:
         try:
@@ -221,11 +230,9 @@ class AuditTrail:
             {**msgspec.structs.asdict(record), "mac": self._chain.mac(record)}
             for record in map(storable, batch)
         ]
-        if self._store.engine == "postgresql" and rows:
-            await transaction.execute(INSERT_MANY, msgspec.json.encode(rows).decode())
-            return
-        for row in rows:
-            await transaction.execute(INSERT_AGAIN, *row.values())
+        if rows:
+            encoded = msgspec.json.encode(rows).decode()
+            await transaction.execute(INSERT_MANY[self._store.engine], encoded)
 
     def _learn(self, sealed: Sealed) -> None:
         if sealed.problem:

@@ -23,6 +23,8 @@ Members: TypeAlias = dict[str, Any]
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _TIME_LENGTH: Final = 27
+_LISTS: Final = (list, tuple)
+_TEXT: Final = frozenset({str})
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
@@ -39,7 +41,7 @@ def told(value: Any, indent: str = "") -> str:
     """A value of JSON in lines."""
     if isinstance(value, dict):
         return "\n".join([_member(key, each, indent) for key, each in _shown(value)])
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return _several(value, indent)
     return indent + _scalar(value)
 
@@ -49,7 +51,7 @@ def _member(key: str, value: Any, indent: str) -> str:
         return _text_member(key, value, indent)
     if isinstance(value, dict):
         return f"{indent}{key}:\n{told(value, indent + '  ')}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         if _are_scalars(value):
             return f"{indent}{key}: {', '.join(map(_scalar, value))}"
         return f"{indent}{key}:\n{_several(value, indent + '  ')}"
@@ -65,24 +67,47 @@ def _text_member(key: str, value: str, indent: str) -> str:
 
 def _several(values: Sequence[Any], indent: str) -> str:
     if values and all(isinstance(each, dict) for each in values):
-        shown = [dict(_shown(each)) for each in values]
-        if all(map(_is_flat, shown)):
-            return _table(shown, indent)
-        return "\n".join(f"{indent}-\n{told(each, indent + '  ')}" for each in shown)
+        columns = _columns(values)
+        if all(map(_is_flat, columns.values())):
+            return _table(columns, indent)
+        return "\n".join(f"{indent}-\n{told(each, indent + '  ')}" for each in values)
     return "\n".join(f"{indent}- {told(each, indent + '  ').lstrip()}" for each in values)
 
 
-def _table(rows: Sequence[Members], indent: str) -> str:
+def _columns(rows: Sequence[Members]) -> dict[str, list[Any]]:
+    """What rows have, name by name, as `_shown` has it for one."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    for name in names:
+        others = columns.get(_name_of(name))
+        if others is not None:
+            pairs = zip(columns[name], others, strict=True)
+            columns[name] = [None if other else each for each, other in pairs]
+    return {
+        name: column
+        for name, column in columns.items()
+        if any(each or each == 0 for each in column)
+    }
+
+
+def _table(columns: dict[str, list[Any]], indent: str) -> str:
     """Rows with the same fields, whose names are said once."""
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    lines = [" | ".join(names)]
-    lines += [" | ".join([_cell(row.get(name)) for name in names]) for row in rows]
-    return "\n".join([indent + line for line in lines])
+    rows = zip(*map(_cells, columns.values()), strict=True)
+    return "\n".join([indent + " | ".join(row) for row in (columns, *rows)])
+
+
+def _cells(column: list[Any]) -> list[str]:
+    if _TEXT.issuperset(map(type, column)) and "".join(column).isprintable():
+        lengths = set(map(len, column))
+        if max(lengths) <= MAX_CELL and _TIME_LENGTH not in lengths:
+            return column
+    return [_cell(each) for each in column]
 
 
 def _cell(value: Any) -> str:
-    text = ", ".join(map(_scalar, value)) if isinstance(value, list | tuple) else _scalar(value)
-    text = " ".join(text.split())
+    text = ", ".join(map(_scalar, value)) if isinstance(value, _LISTS) else _scalar(value)
+    if not text.isprintable():  # lines and tabs among them
+        text = " ".join(text.split())
     return text if len(text) <= MAX_CELL else f"{text[:MAX_CELL]}…"
 
 
@@ -91,22 +116,21 @@ def _shown(value: Members) -> list[tuple[str, Any]]:
     return [
         (key, each)
         for key, each in value.items()
-        if (each or each == 0) and not (key[-2:] == "id" and _is_named(key, value))
+        if (each or each == 0) and not (key[-2:] == "id" and value.get(_name_of(key)))
     ]
 
 
-def _is_named(key: str, among: Members) -> bool:
-    """Whether what an id is of has a name beside it."""
+def _name_of(key: str) -> str:
+    """The member that names what an id is of, if there is one."""
     if key == "id":
-        return bool(among.get("reference_id"))
-    return key.endswith("_id") and bool(among.get(f"{key[:-3]}_reference_id"))
+        return "reference_id"
+    return f"{key[:-3]}_reference_id" if key.endswith("_id") else ""
 
 
-def _is_flat(row: Members) -> bool:
-    return _are_scalars(row.values()) or not any(
-        isinstance(each, dict)
-        or (isinstance(each, list | tuple) and any(isinstance(it, dict) for it in each))
-        for each in row.values()
+def _is_flat(values: Sequence[Any]) -> bool:
+    return _are_scalars(values) or not any(
+        kind is dict or (kind in _LISTS and dict in map(type, each))
+        for each, kind in zip(values, map(type, values), strict=True)
     )
 
 
