@@ -20,7 +20,6 @@ from accord.operations.caller import Caller
 from accord.transports.serve import run_until_stopped
 from benchmarks.hub.corpus import PER_STORY, requirements
 
-
 T = TypeVar("T")
 
 AT_ONCE: Final = 256

@@ -27,7 +27,7 @@ INSERT INTO settings (name, value) VALUES ('audit_head', $1)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 LAST: Final = "SELECT sequence FROM audit_seals ORDER BY sequence DESC LIMIT 1"
-# Begins with what waits, which is little, and not with the order of all records: SQLite keeps to the
+# Begins with what waits, which is little, not with the order of all records: SQLite keeps to the
 # order of a CROSS JOIN, and PostgreSQL does not look behind MATERIALIZED.
 PENDING: Final = """
 WITH waiting AS MATERIALIZED (
