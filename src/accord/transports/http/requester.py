@@ -11,8 +11,8 @@ import asyncio
 import select
 import ssl
 from collections import deque
-from collections.abc import Mapping
-from typing import Final, cast
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeAlias, cast
 
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError, FramingError, TransportError
 from accord.transports.http.bodies import FixedBody, OpenBody
@@ -36,16 +36,25 @@ MAX_BUFFERED: Final = 256 * 1024
 MAX_IDLE: Final = 16
 """How many connections are kept for later."""
 
+Resolve: TypeAlias = Callable[[WebAddress], Awaitable[Sequence[str]]]
+"""Finds the IP addresses of a host, the best first. Raises TransportError for one that must not
+be asked, and OSError for one that is unknown."""
+
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
 )
 
 
 class Requester:
-    """Sends requests. Belongs to one event loop; `close` ends all that is under way."""
+    """Sends requests. Belongs to one event loop; `close` ends all that is under way.
 
-    def __init__(self, options: Options) -> None:
+    `resolve` looks names up in place of the system: what it found, and nothing else, is
+    connected to.
+    """
+
+    def __init__(self, options: Options, *, resolve: Resolve | None = None) -> None:
         self._options = options
+        self._resolve = resolve
         self._loop = asyncio.get_running_loop()
         self._tls: ssl.SSLContext | None = options.tls
         self._idle: dict[tuple[str, int, bool], list[_Connection]] = {}
@@ -84,14 +93,28 @@ class Requester:
             raise ConnectError("the client is closed", recoverable=False)
         try:
             async with asyncio.timeout(self._options.connect_seconds):
-                _, connection = await self._loop.create_connection(
-                    lambda: _Connection(self, address),
-                    address.host,
-                    address.port,
-                    ssl=self._context() if address.secure else None,
-                )
+                if self._resolve is None:
+                    return await self._connect_to(address.host, address)
+                return await self._connect_to_any(await self._resolve(address), address)
         except (OSError, ValueError) as error:
             raise connect_error(address, error, self._options) from error
+
+    async def _connect_to_any(self, hosts: Sequence[str], address: WebAddress) -> _Connection:
+        for host in hosts[:-1]:
+            try:
+                return await self._connect_to(host, address)
+            except OSError:
+                pass  # the next one may answer
+        return await self._connect_to(hosts[-1], address)
+
+    async def _connect_to(self, host: str, address: WebAddress) -> _Connection:
+        _, connection = await self._loop.create_connection(
+            lambda: _Connection(self, address),
+            host,
+            address.port,
+            ssl=self._context() if address.secure else None,
+            server_hostname=address.host if address.secure else None,
+        )
         return connection
 
     def _context(self) -> ssl.SSLContext:

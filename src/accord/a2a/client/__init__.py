@@ -1,0 +1,1 @@
+"""Calling agents over HTTP, in either wire format."""

@@ -1,0 +1,94 @@
+"""A whole call of an agent: sent, followed until it is done, and told as a result.
+
+For programs that wait for it. What must survive a crash keeps the agent's task id itself, and
+goes on with `Client.get`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from typing import Any, Final
+
+from accord.a2a.client.client import NO_TRACE, Client
+from accord.a2a.client.trace import Trace
+from accord.a2a.protocol.errors import CallError
+from accord.a2a.protocol.outcome import (
+    Done,
+    Failed,
+    TaskResult,
+    Waiting,
+    Working,
+    error,
+    outcome_of,
+    success,
+)
+from accord.a2a.protocol.polling import intervals
+
+log = logging.getLogger("accord.a2a")
+
+WITHIN_SECONDS: Final = 3600.0
+
+
+async def call(
+    client: Client,
+    input: Any,
+    *,
+    task_id: str,
+    message_id: str,
+    within: float = WITHIN_SECONDS,
+    polls: Iterator[float] | None = None,
+    trace: Trace = NO_TRACE,
+) -> TaskResult:
+    """The result of having an agent work on `input`; it tells of failures, and raises none.
+
+    `polls` are the seconds between two questions about a task that takes its time. When time
+    runs out the agent is asked to stop.
+    """
+    known: list[str] = []
+    try:
+        async with asyncio.timeout(within):
+            return await _followed(client, input, task_id, message_id, polls, trace, known)
+    except CallError as failed:
+        return error(task_id, failed)
+    except TimeoutError:
+        await _stop(client, known, trace)
+        return error(task_id, Failed("timeout", f"the agent was not done within {within:g} s"))
+
+
+async def _followed(
+    client: Client,
+    input: Any,
+    task_id: str,
+    message_id: str,
+    polls: Iterator[float] | None,
+    trace: Trace,
+    known: list[str],
+) -> TaskResult:
+    answer = await client.send(
+        input, id=task_id, message_id=message_id, blocking=False, trace=trace
+    )
+    polls = intervals() if polls is None else polls
+    while True:
+        match outcome_of(answer):
+            case Done(extracted):
+                if extracted.warning:
+                    log.warning("task %s: %s", task_id, extracted.warning)
+                return success(task_id, extracted.output)
+            case Failed() as failed:
+                return error(task_id, failed)
+            case Waiting(state=state, question=question):
+                return error(task_id, Failed(state.name.lower(), question))
+            case Working(task_id=remote):
+                known[:] = [remote]
+                await asyncio.sleep(next(polls))
+                answer = await client.get(remote, trace=trace)
+
+
+async def _stop(client: Client, known: list[str], trace: Trace) -> None:
+    for remote in known:
+        try:
+            await client.cancel(remote, trace=trace)
+        except CallError as failed:
+            log.info("the agent did not stop its task: %s", failed)

@@ -1,0 +1,330 @@
+"""`Client`: one agent, called over HTTP in the wire format that it speaks.
+
+    card (once, unless the format is given) ──▶ interface: URL and format
+    send ──▶ Task or Message          get ──▶ Task          cancel ──▶ Task
+    stream, subscribe ──▶ events, while they come
+
+Everything raises `CallError`: `DefiniteError` when the agent did not do it, and
+`UnknownOutcomeError` when it may have, after which the same message id is to be sent again.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.a2a.client.auth import Auth
+from accord.a2a.client.exchange import Exchanger, check_status
+from accord.a2a.client.trace import Trace
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
+from accord.a2a.protocol.errors import (
+    TASK_NOT_FOUND,
+    AgentError,
+    MalformedAnswerError,
+    RefusedError,
+    UnknownOutcomeError,
+)
+from accord.a2a.protocol.formats import FORMATS
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
+from accord.a2a.protocol.push import PushConfig
+from accord.a2a.protocol.requests import (
+    message_of,
+    push_request,
+    send_request,
+    set_push_request,
+    task_request,
+)
+from accord.a2a.protocol.task import Answer, Event, Task, Unrecognized
+from accord.a2a.protocol.versions import VERSION, Verb, Wire
+from accord.jsonrpc.errors import ConnectError
+from accord.jsonrpc.sse import SseDecoder
+from accord.transports.web_address import WebAddress, parse
+
+TIMEOUT_SECONDS: Final = 30.0
+MAX_BYTES: Final = 8 * 1024 * 1024
+EVENTS: Final = "text/event-stream"
+
+_JSON: Final = {"accept": "application/json", "content-type": "application/json"}
+_STREAM: Final = {"accept": EVENTS, "content-type": "application/json"}
+NO_TRACE: Final = Trace()
+
+
+class Reached(Struct, frozen=True):
+    """Where an agent takes requests, and how."""
+
+    address: WebAddress
+    wire: Wire
+    tenant: str = ""
+
+
+class Client:
+    """Calls the agent at `url`, while it is entered: `async with Client(url) as client`.
+
+    With a `wire` the URL is where requests go; without one the agent's card is asked for, and
+    says. `timeout` is for one request, and for the silence between two events of a stream.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        wire: Wire | None = None,
+        auth: Auth | None = None,
+        policy: AddressPolicy = AddressPolicy(),  # noqa: B008 - it is a frozen value
+        timeout: float = TIMEOUT_SECONDS,
+        max_bytes: int = MAX_BYTES,
+        headers: Mapping[str, str] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._address = _parse(url)
+        self._wire = wire
+        self._auth = {} if auth is None else auth.headers
+        self._headers = {} if headers is None else dict(headers)
+        self._settings: dict[str, Any] = {
+            "policy": policy,
+            "tls": tls,
+            "timeout": timeout,
+            "max_bytes": max_bytes,
+        }
+        self._max_bytes = max_bytes
+        self._exchanger: Exchanger
+        self._card: AgentCard | None = None
+        self._reached = None if wire is None else Reached(self._address, wire)
+        self._asked = 0
+
+    async def __aenter__(self) -> Client:
+        self._exchanger = Exchanger(**self._settings)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._exchanger.close()
+
+    # Who the agent is
+
+    async def card(self, *, trace: Trace = NO_TRACE) -> AgentCard:
+        """The agent's card, asked for once."""
+        if self._card is None:
+            self._card = await self._find_card(trace)
+        return self._card
+
+    async def reached(self, *, trace: Trace = NO_TRACE) -> Reached:
+        """Where requests go, by the card unless the format was given."""
+        if self._reached is None:
+            found = (await self.card(trace=trace)).interface()
+            if found is None:
+                raise RefusedError("card", "the agent's card names no interface of JSON-RPC")
+            interface, wire = found
+            self._reached = Reached(_parse(interface.url), wire, interface.tenant)
+        return self._reached
+
+    async def _find_card(self, trace: Trace) -> AgentCard:
+        places = _card_places(self._address)
+        for place in places[:-1]:
+            try:
+                return await self._get_card(place, trace)
+            except RefusedError as error:
+                if error.code != "http_404":
+                    raise
+        return await self._get_card(places[-1], trace)
+
+    async def _get_card(self, place: WebAddress, trace: Trace) -> AgentCard:
+        headers = {**self._headers, **self._auth, **trace.headers, "accept": "application/json"}
+        body = await self._exchanger.ask("GET", place, headers)
+        try:
+            return read_card(body)
+        except ValueError as error:
+            raise MalformedAnswerError(str(error), body=body) from None
+
+    # Messages
+
+    async def send(
+        self,
+        input: Any,
+        *,
+        id: str,
+        message_id: str,
+        blocking: bool = True,
+        context_id: str = "",
+        task_id: str = "",
+        history_length: int | None = None,
+        push: PushConfig | None = None,
+        trace: Trace = NO_TRACE,
+    ) -> Answer | Unrecognized:
+        """Have the agent work on `input`, a value or a `Message`.
+
+        `id` is the request's, `task_id` that of a task of the agent to go on with. Unless
+        `blocking`, the agent is asked to answer at once, with a task to `get` later.
+        """
+        message = _message(input, message_id, context_id, task_id)
+        send = Send(message=message, blocking=blocking, history_length=history_length, push=push)
+        reached = await self.reached(trace=trace)
+        request = send_request(reached.wire, id, _for(reached, send))
+        body = await self._post(reached, request, id, trace)
+        return read_result(body, id, FORMATS[reached.wire].read_answer)
+
+    async def stream(
+        self,
+        input: Any,
+        *,
+        id: str,
+        message_id: str,
+        context_id: str = "",
+        task_id: str = "",
+        trace: Trace = NO_TRACE,
+    ) -> AsyncIterator[Event]:
+        """The same, told while it happens."""
+        message = _message(input, message_id, context_id, task_id)
+        reached = await self.reached(trace=trace)
+        request = send_request(reached.wire, id, _for(reached, Send(message=message)), stream=True)
+        async for event in self._follow(reached, request, id, trace):
+            yield event
+
+    # Tasks
+
+    async def get(
+        self, task_id: str, *, history_length: int | None = None, trace: Trace = NO_TRACE
+    ) -> Task:
+        """A task of the agent. One that it does not know any more is an unknown outcome."""
+        reached = await self.reached(trace=trace)
+        query = TaskQuery(id=task_id, history_length=history_length, tenant=reached.tenant)
+        try:
+            return await self._ask_task(reached, Verb.GET, query, trace)
+        except AgentError as error:
+            if error.code != TASK_NOT_FOUND:
+                raise
+            why = f"the agent does not know its task any more: {error.message}"
+            raise UnknownOutcomeError(error.code, why) from error
+
+    async def cancel(self, task_id: str, *, trace: Trace = NO_TRACE) -> Task:
+        """Have the agent stop; the task as it is then, which may be another end of it."""
+        reached = await self.reached(trace=trace)
+        query = TaskQuery(id=task_id, tenant=reached.tenant)
+        return await self._ask_task(reached, Verb.CANCEL, query, trace)
+
+    async def subscribe(self, task_id: str, *, trace: Trace = NO_TRACE) -> AsyncIterator[Event]:
+        """What happens to a task from now on, beginning with how it is."""
+        reached = await self.reached(trace=trace)
+        id = self._next_id()
+        query = TaskQuery(id=task_id, tenant=reached.tenant)
+        request = task_request(reached.wire, id, Verb.SUBSCRIBE, query)
+        async for event in self._follow(reached, request, id, trace):
+            yield event
+
+    # Webhooks. What arrives there is a hint to `get` the task, and nothing more: agents send it
+    # in either format, late, twice, or not at all, and anybody could.
+
+    async def set_push(
+        self, task_id: str, config: PushConfig, *, trace: Trace = NO_TRACE
+    ) -> PushConfig:
+        """Have the agent tell a webhook what happens to a task."""
+        reached = await self.reached(trace=trace)
+        id = self._next_id()
+        request = set_push_request(reached.wire, id, TaskPush(task_id=task_id, config=config))
+        body = await self._post(reached, request, id, trace)
+        return read_result(body, id, FORMATS[reached.wire].read_push)
+
+    async def delete_push(self, task_id: str, config_id: str, *, trace: Trace = NO_TRACE) -> None:
+        reached = await self.reached(trace=trace)
+        id = self._next_id()
+        query = PushQuery(task_id=task_id, config_id=config_id)
+        request = push_request(reached.wire, id, Verb.DELETE_PUSH, query)
+        body = await self._post(reached, request, id, trace)
+        read_result(body, id, lambda raw: None)
+
+    # Requests
+
+    def _next_id(self) -> str:
+        self._asked += 1
+        return str(self._asked)
+
+    async def _ask_task(self, reached: Reached, verb: Verb, query: TaskQuery, trace: Trace) -> Task:
+        id = self._next_id()
+        request = task_request(reached.wire, id, verb, query)
+        body = await self._post(reached, request, id, trace)
+        return read_result(body, id, FORMATS[reached.wire].read_task)
+
+    async def _post(self, reached: Reached, request: bytes, id: str, trace: Trace) -> bytes:
+        headers = self._sent(reached, trace, _JSON)
+        return await self._exchanger.ask("POST", reached.address, headers, request, id=id)
+
+    async def _follow(
+        self, reached: Reached, request: bytes, id: str, trace: Trace
+    ) -> AsyncIterator[Event]:
+        headers = self._sent(reached, trace, _STREAM)
+        read = FORMATS[reached.wire].read_event
+        async with self._exchanger.open(reached.address, headers, request) as response:
+            if response.status != 200 or response.content_type != EVENTS:
+                body = await self._exchanger.read(response)
+                check_status(response, body, id)
+                yield read_result(body, id, read)  # an error, as a rule
+                return
+            decoder = SseDecoder(self._max_bytes)
+            while chunk := await self._exchanger.receive(response):
+                for event in decoder.feed(chunk):
+                    if event.data:
+                        yield read_result(event.data, id, read)
+
+    def _sent(self, reached: Reached, trace: Trace, headers: Mapping[str, str]) -> dict[str, str]:
+        version = {VERSION: reached.wire.value} if reached.wire is not Wire.V03 else {}
+        sent = {**self._headers, **trace.headers, **headers, **version}
+        if not self._auth:
+            return sent
+        if _origin(reached.address) != _origin(self._address):
+            raise RefusedError(
+                "card",
+                f"the agent's card sends requests to {reached.address}, elsewhere than where "
+                "its credentials are for: register that URL",
+            )
+        return {**sent, **self._auth}
+
+
+def _for(reached: Reached, send: Send) -> Send:
+    if not reached.tenant:
+        return send
+    return Send(
+        message=send.message,
+        blocking=send.blocking,
+        history_length=send.history_length,
+        push=send.push,
+        tenant=reached.tenant,
+    )
+
+
+def _message(input: Any, message_id: str, context_id: str, task_id: str) -> Message:
+    if isinstance(input, Message):
+        return input
+    return message_of(input, message_id=message_id, context_id=context_id, task_id=task_id)
+
+
+def _parse(url: str) -> WebAddress:
+    try:
+        address = parse(url)
+    except ConnectError as error:
+        raise RefusedError("url", error.message) from error
+    if address.scheme not in ("http", "https"):
+        raise RefusedError("url", f"agents are reached by http or https, not {address.scheme}")
+    return address
+
+
+def _card_places(address: WebAddress) -> list[WebAddress]:
+    """Where the card of an agent may be: the URL itself, below it, at the root."""
+    if address.path.endswith(".json"):
+        return [address]
+    paths = dict.fromkeys((address.path.rstrip("/") + WELL_KNOWN, WELL_KNOWN))
+    return [WebAddress(address.scheme, address.host, address.port, path) for path in paths]
+
+
+def _origin(address: WebAddress) -> tuple[str, str, int]:
+    return address.scheme, address.host, address.port

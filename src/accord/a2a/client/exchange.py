@@ -1,0 +1,158 @@
+"""One request to an agent over HTTP, and the errors that come of it, told apart.
+
+What the bodies say is known to others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+from accord.a2a.client.guard import AddressRefusedError, Guard
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.answers import MAX_KEPT, is_answer
+from accord.a2a.protocol.errors import (
+    CallError,
+    MalformedAnswerError,
+    RefusedError,
+    UnknownOutcomeError,
+    http_error,
+)
+from accord.jsonrpc.errors import (
+    ConnectError,
+    FramingError,
+    MessageTooLargeError,
+    RpcError,
+    TransportError,
+)
+from accord.transports.http.requester import Requester, Response
+from accord.transports.options import Options
+from accord.transports.web_address import WebAddress
+
+MAX_RETRY_AFTER: Final = 86_400.0
+CONNECT_SECONDS: Final = 10.0
+POOL: Final = 16
+
+
+class Exchanger:
+    """Sends requests, and says what became of them. Belongs to one event loop."""
+
+    def __init__(
+        self, *, policy: AddressPolicy, tls: ssl.SSLContext | None, timeout: float, max_bytes: int
+    ) -> None:
+        options = Options(tls=tls, connect_seconds=min(timeout, CONNECT_SECONDS), pool_size=POOL)
+        self._requester = Requester(options, resolve=Guard(policy).resolve)
+        self._timeout = timeout
+        self._max_bytes = max_bytes
+
+    async def ask(
+        self,
+        method: str,
+        address: WebAddress,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        *,
+        id: str = "",
+    ) -> bytes:
+        """The body of an answer. A JSON-RPC error for the request `id` is one, whatever the
+        status. Raises CallError."""
+        async with self._opened(method, address, headers, body) as response:
+            answer = await self.read(response)
+        check_status(response, answer, id)
+        return answer
+
+    @asynccontextmanager
+    async def open(
+        self, address: WebAddress, headers: Mapping[str, str], body: bytes
+    ) -> AsyncIterator[Response]:
+        """A response that is read piece by piece. Raises CallError, also for what is raised
+        while it is read."""
+        async with self._opened("POST", address, headers, body) as response:
+            yield response
+
+    async def receive(self, response: Response) -> bytes:
+        """The next piece of a response, nothing at its end. Raises CallError."""
+        async with self._in_time():
+            return await response.receive()
+
+    async def read(self, response: Response) -> bytes:
+        """All of a response. Raises CallError."""
+        async with self._in_time():
+            return await response.read(self._max_bytes)
+
+    def close(self) -> None:
+        self._requester.close()
+
+    @asynccontextmanager
+    async def _opened(
+        self, method: str, address: WebAddress, headers: Mapping[str, str], body: bytes | None
+    ) -> AsyncIterator[Response]:
+        async with _translated():
+            async with self._in_time():
+                response = await self._requester.request(method, address, headers, body)
+            try:
+                _check_coding(response)
+                yield response
+            finally:
+                response.close()
+
+    @asynccontextmanager
+    async def _in_time(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._timeout):
+                yield
+        except TimeoutError:
+            why = f"the agent did not answer within {self._timeout:g} s"
+            raise UnknownOutcomeError("timeout", why) from None
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    """What transports raise becomes a CallError: the one boundary."""
+    try:
+        yield
+    except RpcError as error:
+        raise _call_error(error) from error
+
+
+def _call_error(error: RpcError) -> CallError:
+    match error:
+        case AddressRefusedError():
+            return RefusedError("address_refused", error.message)
+        case ConnectError(recoverable=False):
+            return RefusedError("unreachable", error.message)
+        case ConnectError():
+            return UnknownOutcomeError("unreachable", error.message)
+        case FramingError() | MessageTooLargeError():
+            return MalformedAnswerError(error.message)
+        case TransportError(recoverable=False):  # over the limit, or headers that cannot be sent
+            return MalformedAnswerError(error.message)
+        case _:
+            return UnknownOutcomeError("connection_lost", error.message)
+
+
+def check_status(response: Response, body: bytes, id: str) -> None:
+    """Raises CallError unless the body is worth reading."""
+    status = response.status
+    if 200 <= status < 300 or (id and is_answer(body, id)):
+        return
+    if 300 <= status < 400:
+        why = f"the agent redirects (HTTP {status}), which is not followed: register where it is"
+    else:
+        why = f"the agent answered HTTP {status}"
+    after = _retry_after(response.headers.get("retry-after", ""))
+    raise http_error(status, why, body=body[:MAX_KEPT], retry_after=after)
+
+
+def _retry_after(text: str) -> float | None:
+    """RFC 9110, section 10.2.3, seconds only: a date would need the agent's clock."""
+    return min(float(text), MAX_RETRY_AFTER) if text.isascii() and text.isdigit() else None
+
+
+def _check_coding(response: Response) -> None:
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding != "identity":
+        raise MalformedAnswerError(f"the agent's answer is compressed ({coding[:40]}), unasked")

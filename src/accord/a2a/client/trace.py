@@ -1,0 +1,16 @@
+"""What goes along with a request so that its traces and logs can be found again."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Trace(Struct, frozen=True, kw_only=True):
+    correlation_id: str = ""
+    traceparent: str = ""
+    """W3C Trace Context."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        headers = {"x-correlation-id": self.correlation_id, "traceparent": self.traceparent}
+        return {name: value for name, value in headers.items() if value}

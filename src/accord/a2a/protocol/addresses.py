@@ -1,0 +1,72 @@
+"""Which addresses agents may have: a guard against being made to ask one's own network.
+
+Strings in, a decision out. Whoever connects asks about the very address that is connected to,
+after the name was resolved, or the answer is worth nothing.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+Address: TypeAlias = IPv4Address | IPv6Address
+
+_METADATA: Final = frozenset((ip_address("fd00:ec2::254"), ip_address("fd20:ce::254")))
+"""Where clouds keep secrets for their machines, apart from the link-local 169.254.169.254."""
+_NAT64: Final = ip_network("64:ff9b::/96")
+
+
+class AddressPolicy(Struct, frozen=True, kw_only=True):
+    """What may be connected to.
+
+    Public addresses always; private and loopback ones by `hosts` (names as they stand in the
+    URL) or `networks`, or all of them by `allow_private`; link-local ones, those of cloud
+    metadata among them, never.
+    """
+
+    allow_private: bool = False
+    hosts: frozenset[str] = frozenset()
+    networks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a network that is none."""
+        for network in self.networks:
+            ip_network(network)
+
+    def refusal(self, host: str, address: str) -> str:
+        """Why `address`, which `host` resolved to, is not connected to; empty if it is."""
+        try:
+            ip = _embedded(ip_address(address.partition("%")[0]))
+        except ValueError:
+            return f"{address!r} is not an address"
+        if ip.is_link_local or ip in _METADATA:
+            return f"{ip} is link-local, where clouds keep secrets: agents are never there"
+        if ip.is_multicast or ip.is_unspecified or _reserved(ip):
+            return f"{ip} is not the address of a machine"
+        if ip.is_global or self._allows(host, ip):
+            return ""
+        return f"{ip} is private: allow the host or its network to connect to it"
+
+    def _allows(self, host: str, ip: Address) -> bool:
+        if self.allow_private or host.lower().rstrip(".") in self.hosts:
+            return True
+        return any(ip in ip_network(network) for network in self.networks)
+
+
+def _embedded(ip: Address) -> Address:
+    """The address of IPv4 that one of IPv6 stands for, where it does."""
+    if isinstance(ip, IPv4Address):
+        return ip
+    if ip in _NAT64:
+        return IPv4Address(int(ip) & 0xFFFFFFFF)
+    teredo = None if ip.teredo is None else ip.teredo[1]
+    return ip.ipv4_mapped or ip.sixtofour or teredo or ip
+
+
+def _reserved(ip: Address) -> bool:
+    # ::1 is in a range that is called reserved, and is loopback all the same
+    if ip.is_loopback:
+        return False
+    return ip.is_reserved or (isinstance(ip, IPv4Address) and ip in ip_network("0.0.0.0/8"))

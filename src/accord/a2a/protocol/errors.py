@@ -1,0 +1,130 @@
+"""Every exception of A2A, the codes that agents answer with, and what each means for a retry.
+
+    CallError                       a call of an agent gave no result; has `code` and `message`
+    ├── DefiniteError               it failed: only a new attempt, with a new message id, can help
+    │   ├── AgentError              the agent answered an error
+    │   ├── MalformedAnswerError    it answered something that is none; `body` is what it was
+    │   └── RefusedError            nothing was done: HTTP said so, or we did not even ask
+    └── UnknownOutcomeError         it may have run or not: ask again, with the same message id
+
+What a server raises is an `RpcError` of `failure`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from accord.jsonrpc.errors import AccordError, RpcError, from_wire
+
+DOMAIN: Final = "a2a-protocol.org"
+ERROR_INFO: Final = "type.googleapis.com/google.rpc.ErrorInfo"
+
+
+class Fault(Struct, frozen=True):
+    """One error of the protocol."""
+
+    code: int
+    reason: str
+    message: str
+
+
+FAULTS: Final = {
+    fault.reason: fault
+    for fault in (
+        Fault(-32001, "TASK_NOT_FOUND", "There is no such task"),
+        Fault(-32002, "TASK_NOT_CANCELABLE", "The task cannot be cancelled"),
+        Fault(-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "Push notifications are not sent here"),
+        Fault(-32004, "UNSUPPORTED_OPERATION", "This cannot be done here"),
+        Fault(-32005, "CONTENT_TYPE_NOT_SUPPORTED", "This type of content is not understood"),
+        Fault(-32006, "INVALID_AGENT_RESPONSE", "The agent's answer is invalid"),
+        Fault(-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", "There is no extended agent card"),
+        Fault(-32008, "EXTENSION_SUPPORT_REQUIRED", "An extension has to be supported"),
+        Fault(-32009, "VERSION_NOT_SUPPORTED", "This version of the protocol is not spoken here"),
+    )
+}
+TASK_NOT_FOUND: Final = FAULTS["TASK_NOT_FOUND"].code
+INTERNAL: Final = -32603
+
+AGAIN_STATUSES: Final = frozenset((408, 429))
+"""HTTP statuses below 500 after which the same may be asked again."""
+
+Code: TypeAlias = int | str
+"""A JSON-RPC code where the agent gave one, else a name such as `timeout` or `http_503`."""
+
+
+def failure(reason: str, message: str = "", **metadata: str) -> RpcError:
+    """The error that a server answers with."""
+    fault = FAULTS[reason]
+    # 1.0, section 9.5: details are a list of objects that say their type.
+    info = {"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN}
+    data = [{**info, "metadata": metadata} if metadata else info]
+    return from_wire_unmapped(fault.code, message or fault.message, data)
+
+
+def from_wire_unmapped(code: int, message: str, data: Any = None) -> RpcError:
+    """An error of A2A: -32009 is no timeout here, and the like."""
+    if -32099 <= code <= -32000:
+        return RpcError(message, code=code, data=data)
+    return from_wire(code, message, data)
+
+
+class CallError(AccordError):
+    """A call of an agent gave no result."""
+
+    def __init__(
+        self, code: Code, message: str, *, body: bytes = b"", retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.body = body
+        """What the agent answered, for the log; the beginning of it."""
+        self.retry_after = retry_after
+        """How many seconds the agent wants to be left alone."""
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+
+class DefiniteError(CallError):
+    """It failed for good."""
+
+
+class AgentError(DefiniteError):
+    """The agent answered an error."""
+
+    def __init__(self, code: int, message: str, *, data: Any = None) -> None:
+        super().__init__(code, message)
+        self.data = data
+
+
+class MalformedAnswerError(DefiniteError):
+    """The agent answered something that is no valid answer."""
+
+    def __init__(self, message: str, *, body: bytes = b"") -> None:
+        super().__init__("malformed_answer", message, body=body)
+
+
+class RefusedError(DefiniteError):
+    """The agent's server, or this end, did not even begin."""
+
+
+class UnknownOutcomeError(CallError):
+    """Whether the agent did it is not known."""
+
+
+def answered_error(code: int, message: str, data: Any = None) -> CallError:
+    """What an error object that an agent answered means."""
+    if code == INTERNAL:
+        return UnknownOutcomeError(code, message)
+    return AgentError(code, message, data=data)
+
+
+def http_error(
+    status: int, message: str, *, body: bytes = b"", retry_after: float | None = None
+) -> CallError:
+    """What an HTTP status without an answer of JSON-RPC means."""
+    kind = UnknownOutcomeError if status >= 500 or status in AGAIN_STATUSES else RefusedError
+    return kind(f"http_{status}", message, body=body, retry_after=retry_after)

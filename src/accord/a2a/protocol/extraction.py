@@ -1,0 +1,71 @@
+"""The output in what an agent answered.
+
+Text is looked for in this order, and the first place that has any is the output: the
+artifacts; the message of the status; the agent's latest message in the history; the parts of
+a direct message. Where there is no text anywhere, the whole result is the output, with a
+warning. Data and files are kept beside it, wherever they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from accord.a2a.protocol import wire10
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart
+from accord.a2a.protocol.task import Answer, Artifact, Task, Unrecognized
+
+NO_TEXT: Final = "the agent's answer has no text: the whole of it is the output"
+NOTHING_KNOWN: Final = "the agent answered neither a task nor a message: all of it is the output"
+
+
+class Extracted(Struct, frozen=True, kw_only=True):
+    """What came out of an answer."""
+
+    output: Any
+    data: tuple[Any, ...] = ()
+    """The values of data parts."""
+    files: tuple[FilePart, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    warning: str = ""
+
+
+def extract(answer: Answer | Unrecognized) -> Extracted:
+    """The output of an answer, and what is beside it."""
+    if isinstance(answer, Unrecognized):
+        return Extracted(output=answer.value, warning=NOTHING_KNOWN)
+    places = _places(answer)
+    parts = [part for place in places for part in place]
+    text = next((found for found in map(_text, places) if found is not None), None)
+    return Extracted(
+        output=_whole(answer) if text is None else text,
+        data=tuple(part.data for part in parts if isinstance(part, DataPart)),
+        files=tuple(part for part in parts if isinstance(part, FilePart)),
+        artifacts=answer.artifacts if isinstance(answer, Task) else (),
+        warning=NO_TEXT if text is None else "",
+    )
+
+
+def _places(answer: Answer) -> list[tuple[Part, ...]]:
+    """Where the output may be, best first."""
+    if isinstance(answer, Message):
+        return [answer.parts]
+    made = tuple(part for artifact in answer.artifacts for part in artifact.parts)
+    status = answer.status.message
+    said = next((each for each in reversed(answer.history) if each.role == "agent"), None)
+    return [made, *(each.parts for each in (status, said) if each is not None)]
+
+
+def _text(parts: Iterable[Part]) -> str | None:
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    return "\n".join(texts) if texts else None
+
+
+def _whole(answer: Answer) -> Any:
+    """The answer as 1.0 writes it, whichever format it came in."""
+    written = wire10.task(answer) if isinstance(answer, Task) else wire10.message(answer)
+    return msgspec.to_builtins(written)

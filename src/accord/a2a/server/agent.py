@@ -1,0 +1,199 @@
+"""`Agent`: an agent in a few lines.
+
+    agent = Agent("shouter", description="Says things louder.")
+
+    @agent.skill
+    async def shout(text: str) -> str:
+        "Says it in capitals."
+        return text.upper()
+
+    agent.run("http://127.0.0.1:9000/")
+
+It is served in both wire formats at one URL, with its card at /.well-known/agent-card.json.
+Tasks are kept in memory, and end with the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.card import (
+    JSON,
+    TEXT,
+    AgentCard,
+    Interface,
+    Provider,
+    bearer_scheme,
+)
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.versions import Wire
+from accord.a2a.server.app import AgentApp
+from accord.a2a.server.board import MAX_TASKS
+from accord.a2a.server.gate import Authenticate, by_token
+from accord.a2a.server.skill import Skill, make_skill
+from accord.a2a.server.workshop import Workshop
+from accord.jsonrpc.errors import RegistrationError
+
+if TYPE_CHECKING:
+    from accord.a2a.server.serving import Serving, serve
+    from accord.transports.web.asgi import WebAsgi
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Agent:
+    """Skills under one name.
+
+    `choose` gives the id of the skill that a message is for; without it, or where it gives None,
+    that is `metadata.skill` of the message, else the first skill. `once` answers a message that
+    comes again with the task that it began. `wires` are the formats that are spoken, the one to
+    be preferred first. `token` lets in only those who have it. `webhooks` says which addresses
+    are told of tasks, if any; without it no webhooks are taken.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        version: str = "1.0.0",
+        provider: Provider | None = None,
+        documentation_url: str = "",
+        input_modes: Sequence[str] = (TEXT, JSON),
+        output_modes: Sequence[str] = (TEXT, JSON),
+        choose: Callable[[Message], str | None] | None = None,
+        once: bool = True,
+        wires: Sequence[Wire] = (Wire.V10, Wire.V03),
+        token: str = "",
+        webhooks: AddressPolicy | None = None,
+        max_tasks: int = MAX_TASKS,
+    ) -> None:
+        self.name = name
+        self._description = description or name
+        self._version = version
+        self._provider = provider
+        self._documentation_url = documentation_url
+        self._input_modes = tuple(input_modes)
+        self._output_modes = tuple(output_modes)
+        self._choose = choose
+        self._once = once
+        self._wires = tuple(wires)
+        self._token = token
+        self._webhooks = webhooks
+        self._max_tasks = max_tasks
+        self._skills: dict[str, Skill] = {}
+
+    # Skills
+
+    @overload
+    def skill(self, function: F, /) -> F: ...
+
+    @overload
+    def skill(
+        self,
+        *,
+        id: str = "",
+        name: str = "",
+        description: str = "",
+        tags: Sequence[str] = (),
+        examples: Sequence[str] = (),
+        direct: bool = False,
+    ) -> Callable[[F], F]: ...
+
+    def skill(
+        self,
+        function: Any = None,
+        *,
+        id: str = "",
+        name: str = "",
+        description: str = "",
+        tags: Sequence[str] = (),
+        examples: Sequence[str] = (),
+        direct: bool = False,
+    ) -> Any:
+        """Have a function do what the agent is asked for.
+
+        A parameter that is a `str` gets the text of the message, a `Message` all of it, a
+        `TaskContext` the task; any other type gets the message's data. What is returned
+        becomes an artifact, and what a generator yields an artifact piece by piece; with
+        `direct` it is the answer, without a task.
+        """
+
+        def add(function: F) -> F:
+            made = make_skill(
+                function,
+                id=id,
+                name=name,
+                direct=direct,
+                description=description,
+                tags=tuple(tags),
+                examples=tuple(examples),
+            )
+            if made.card.id in self._skills:
+                raise RegistrationError(f"there is a skill {made.card.id} already")
+            self._skills[made.card.id] = made
+            return function
+
+        return add if function is None else add(function)
+
+    def card(self, url: str) -> AgentCard:
+        """The card of the agent, where it is served at `url`."""
+        return AgentCard(
+            name=self.name,
+            description=self._description,
+            version=self._version,
+            interfaces=tuple(Interface(url=url, version=wire.value) for wire in self._wires),
+            skills=tuple(skill.card for skill in self._skills.values()),
+            streaming=True,
+            push_notifications=self._webhooks is not None,
+            input_modes=self._input_modes,
+            output_modes=self._output_modes,
+            provider=self._provider,
+            documentation_url=self._documentation_url,
+            security_schemes={"bearer": bearer_scheme()} if self._token else {},
+        )
+
+    # Serving
+
+    def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp:
+        """The agent as a web application: at `url`, or at `path` of whatever host clients know."""
+        if not self._skills:
+            raise RegistrationError(f"the agent {self.name} has no skill")
+        authenticate: Authenticate | None = by_token(self._token) if self._token else None
+        return AgentApp(
+            Workshop(
+                self._skills,
+                choose=self._choose,
+                once=self._once,
+                input_modes=self._input_modes,
+                webhooks=self._webhooks,
+                max_tasks=self._max_tasks,
+            ),
+            lambda host: self.card(url or f"{scheme}://{host}{path}"),
+            wires=self._wires,
+            authenticate=authenticate,
+        )
+
+    def asgi(self, path: str = "/", *, url: str = "") -> WebAsgi:
+        """An ASGI application, to be mounted anywhere or served by itself; `url` is where
+        clients find it, for the card."""
+        from accord.a2a.server.serving import LIMITS
+        from accord.transports.web.asgi import WebAsgi
+
+        return WebAsgi(self.app(url=url, path=path), path=path, limits=LIMITS)
+
+    def serve(self, url: str, **options: Any) -> serve:
+        """Serve the agent while this is entered: `async with agent.serve(url) as serving`."""
+        from accord.a2a.server.serving import serve
+
+        return serve(self, url, **options)
+
+    def run(
+        self, url: str, *, on_listen: Callable[[Serving], None] | None = None, **options: Any
+    ) -> None:
+        """Serve until a signal."""
+        from accord.a2a.server.serving import run
+
+        run(self, url, on_listen=on_listen, **options)

@@ -1,0 +1,325 @@
+"""`AgentApp`: an agent as a web application, in both wire formats at one URL.
+
+    head ──▶ gate ──▶ body: a request of JSON-RPC ──▶ the format of its version
+      ├─ one answer                    send, get, cancel, webhooks
+      └─ a stream of events            stream, subscribe
+
+It knows what is asked for and how that is written, and nothing of how it is done: that is its
+backend's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any, Final
+from uuid import uuid4
+
+from msgspec import UNSET
+
+from accord.a2a.protocol import wire10
+from accord.a2a.protocol.errors import DOMAIN, ERROR_INFO, failure
+from accord.a2a.protocol.formats import FORMATS, UNREADABLE, Format
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.params import PushQuery
+from accord.a2a.protocol.states import RESTING, TERMINAL
+from accord.a2a.protocol.task import Answer, Event, Task
+from accord.a2a.protocol.versions import METHODS, VERBS, VERSION, Verb, Wire, wire_asked
+from accord.a2a.server.backend import Backend
+from accord.a2a.server.gate import Authenticate, Cards, Entered, Gate
+from accord.jsonrpc.codec import decode, encode
+from accord.jsonrpc.errors import (
+    InternalError,
+    InvalidParamsError,
+    InvalidRequestError,
+    MethodNotFoundError,
+    RpcError,
+    own_error,
+)
+from accord.jsonrpc.messages import (
+    ErrorObject,
+    Failure,
+    Id,
+    Invalid,
+    Notification,
+    Request,
+    Success,
+)
+from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.transports.http.replies import Reply, failure_reply
+from accord.transports.web.app import JSON, Exchange, Stream, WebRequest
+
+log = logging.getLogger("accord.a2a")
+
+MAX_UNDER_WAY: Final = 1_000
+"""Most requests being answered at once."""
+KEEP_ALIVE_SECONDS: Final = 15.0
+_EVENTS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
+_BUSY: Final = failure_reply(503, own_error("busy", "too many requests are being answered"))
+_STREAMS: Final = frozenset((Verb.STREAM, Verb.SUBSCRIBE))
+_PUSHES: Final = frozenset((Verb.SET_PUSH, Verb.GET_PUSH, Verb.LIST_PUSH, Verb.DELETE_PUSH))
+_OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
+
+
+class AgentApp:
+    """Serves a backend; implements `LivingApp`."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        cards: Cards,
+        *,
+        wires: Sequence[Wire] = tuple(Wire),
+        authenticate: Authenticate | None = None,
+    ) -> None:
+        self._backend = backend
+        self._wires = wires
+        self._gate = Gate(cards, authenticate)
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    # What carries this application asks: see `LivingApp`
+
+    def judge(self, request: WebRequest) -> Reply | Entered:
+        return self._gate.judge(request)
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        why = f"the message is over the limit of {most:,} bytes"
+        return failure_reply(413, InvalidRequestError(why))
+
+    def handle(self, judged: Entered, body: bytes, exchange: Exchange) -> None:
+        message = decode(body)
+        visit = Visit(self._backend, self._wires, judged, exchange)
+        match message:
+            case Request() | Notification():
+                if len(self._under_way) >= MAX_UNDER_WAY:
+                    exchange.reply(_BUSY.body, status=503, headers=JSON + b"retry-after: 1\r\n")
+                    return
+                task = asyncio.get_running_loop().create_task(visit.serve(message))
+                self._keep(task, exchange)
+            case Invalid(error=error, id=id, response=False):
+                visit.fail(id, error)
+            case list():
+                visit.fail(None, InvalidRequestError("batches are not taken here"))
+            case _:
+                visit.fail(None, InvalidRequestError("a response is not asked for here"))
+
+    def _keep(self, task: asyncio.Task[None], exchange: Exchange) -> None:
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+        def gone() -> None:
+            task.cancel()
+
+        exchange.on_gone = gone
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """End what is under way: tasks first, with which streams end too."""
+        await self._backend.close(drain)
+        if self._under_way:
+            _, late = await asyncio.wait(self._under_way, timeout=1.0)
+            for task in late:
+                task.cancel()
+
+
+class Visit:
+    """One request, from its body to the end of its answer."""
+
+    def __init__(
+        self, backend: Backend, wires: Sequence[Wire], entered: Entered, exchange: Exchange
+    ) -> None:
+        self._backend = backend
+        self._wires = wires
+        self._caller = entered.caller
+        self._version = entered.version
+        self._exchange = exchange
+        self._correlation_id = _safe(entered.correlation_id) or str(uuid4())
+
+    async def serve(self, request: Request | Notification) -> None:
+        # There are no notifications in A2A: what has no id is answered as if it were null.
+        id = request.id if isinstance(request, Request) else None
+        try:
+            wire, verb = self._meant(request.method)
+            params = b"{}" if request.params is UNSET else bytes(request.params)
+            if verb in _STREAMS:
+                await self._stream(id, wire, verb, params)
+            else:
+                result = await self._result(wire, verb, params)
+                self._reply(encode(Success(id, result)))
+        except UNREADABLE as error:
+            self.fail(id, InvalidParamsError(f"Invalid params: {error}"))
+        except Exception as error:
+            self.fail(id, error)
+
+    def _meant(self, method: str) -> tuple[Wire, Verb]:
+        """Raises RpcError for what is not spoken here."""
+        wire = wire_asked(self._version)
+        if wire is None or wire not in self._wires:
+            raise failure(
+                "VERSION_NOT_SUPPORTED",
+                f"{VERSION} must be one of: {', '.join(self._wires)}",
+                requested=self._version[:40],
+            )
+        verb = VERBS[wire].get(method)
+        if verb is not None:
+            return wire, verb
+        if wire is Wire.V03 and Wire.V10 in self._wires and method in VERBS[Wire.V10]:
+            raise failure(
+                "VERSION_NOT_SUPPORTED", f"{method} needs the header {VERSION}: {Wire.V10.value}"
+            )
+        names = ", ".join(METHODS[wire].values())
+        raise MethodNotFoundError(f"Method not found: {method[:100]!r}; there are: {names}")
+
+    # One answer
+
+    async def _result(self, wire: Wire, verb: Verb, params: bytes) -> Any:
+        form, backend, caller = FORMATS[wire], self._backend, self._caller
+        if verb in _PUSHES and not backend.takes_webhooks:
+            raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
+        match verb:
+            case Verb.SEND:
+                return await self._send(form, params)
+            case Verb.GET:
+                query = form.read_task_query(params)
+                task = await backend.get(query.id, caller)
+                return form.task(task.with_history(query.history_length))
+            case Verb.CANCEL:
+                return form.task(await backend.cancel(form.read_task_query(params).id, caller))
+            case Verb.LIST:
+                return await self._list(params)
+            case Verb.SET_PUSH:
+                push = form.read_push_params(params)
+                return form.push(await backend.set_push(push, caller))
+            case Verb.GET_PUSH:
+                return await self._get_push(form, form.read_push_query(params))
+            case Verb.LIST_PUSH:
+                return form.pushes(await backend.list_push(form.read_push_query(params), caller))
+            case Verb.DELETE_PUSH:
+                await backend.delete_push(form.read_push_query(params), caller)
+                return form.nothing()
+            case _:
+                raise _no_extended_card(wire)
+
+    async def _send(self, form: Format, params: bytes) -> Any:
+        send = form.read_send(params)
+        answer = await self._backend.send(send, self._caller)
+        if isinstance(answer, Message):
+            return form.answer(answer)
+        if send.blocking:
+            answer = await self._rested(answer)
+        return form.answer(answer.with_history(send.history_length))
+
+    async def _rested(self, task: Task) -> Task:
+        async with aclosing(self._backend.follow(task.id, self._caller, RESTING)) as events:
+            async for _ in events:
+                pass
+        return await self._backend.get(task.id, self._caller)
+
+    async def _list(self, params: bytes) -> Any:
+        query = wire10.read_list_query(params)
+        page = await self._backend.list(query, self._caller)
+        return wire10.tasks(
+            page.tasks, next_page=page.next_page, size=len(page.tasks), total=page.total
+        )
+
+    async def _get_push(self, form: Format, query: PushQuery) -> Any:
+        for push in await self._backend.list_push(query, self._caller):
+            return form.push(push)
+        raise failure("TASK_NOT_FOUND", "The task has no such webhook")
+
+    # A stream of events
+
+    async def _stream(self, id: Id, wire: Wire, verb: Verb, params: bytes) -> None:
+        form = FORMATS[wire]
+        async with aclosing(await self._events(wire, verb, form, params)) as events:
+            first = await anext(events)  # what is wrong shows here, while there is no stream yet
+            stream = self._exchange.stream(headers=_EVENTS + self._lines())
+            alive = _Alive(stream)
+            try:
+                stream.write(encode_event(encode(Success(id, form.event(first)))))
+                async for event in events:
+                    stream.write(encode_event(encode(Success(id, form.event(event)))))
+            finally:
+                alive.stop()
+                stream.close()
+
+    async def _events(
+        self, wire: Wire, verb: Verb, form: Format, params: bytes
+    ) -> AsyncGenerator[Event, None]:
+        if verb is Verb.STREAM:
+            answer = await self._backend.send(form.read_send(params), self._caller)
+            if isinstance(answer, Message):
+                return _only(answer)
+            return self._backend.follow(answer.id, self._caller, RESTING)
+        task = await self._backend.get(form.read_task_query(params).id, self._caller)
+        if task.status.state in TERMINAL:
+            # 1.0, section 3.1.6: a task that is over cannot be subscribed to.
+            raise failure("UNSUPPORTED_OPERATION", "The task is over", taskId=task.id)
+        # In 0.3 a stream's last event is final, and a task that waits is final there.
+        until = RESTING if wire is Wire.V03 else TERMINAL
+        return self._backend.follow(task.id, self._caller, until)
+
+    # Answers
+
+    def fail(self, id: Id, error: Exception) -> None:
+        told = self._told(error)
+        data = told.data if isinstance(told.data, list) else UNSET
+        self._reply(encode(Failure(id, ErrorObject(told.code, told.message, data))))
+
+    def _told(self, error: Exception) -> RpcError:
+        """What a client is told of an error. Accord's own codes mean other things here."""
+        if isinstance(error, RpcError):
+            if error.code in _OWN_CODES or isinstance(error.data, list):
+                return error
+            return InternalError(error.message, data=self._details("INTERNAL"))
+        log.error(
+            "a request could not be served",
+            exc_info=error,
+            extra={"correlation_id": self._correlation_id},
+        )
+        return InternalError(data=self._details("INTERNAL"))
+
+    def _details(self, reason: str) -> list[dict[str, Any]]:
+        metadata = {"correlationId": self._correlation_id}
+        return [{"@type": ERROR_INFO, "reason": reason, "domain": DOMAIN, "metadata": metadata}]
+
+    def _reply(self, body: bytes) -> None:
+        self._exchange.reply(body, headers=JSON + self._lines())
+
+    def _lines(self) -> bytes:
+        return b"x-correlation-id: %b\r\n" % self._correlation_id.encode("ascii")
+
+
+class _Alive:
+    """Shows, by a comment now and then, that a silent stream is alive."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(KEEP_ALIVE_SECONDS, self._beat)
+
+    def _beat(self) -> None:
+        self._stream.write(KEEP_ALIVE)
+        self._timer = self._loop.call_later(KEEP_ALIVE_SECONDS, self._beat)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+
+async def _only(answer: Answer) -> AsyncGenerator[Event, None]:
+    yield answer
+
+
+def _no_extended_card(wire: Wire) -> RpcError:
+    # 1.0, section 3.3.4: an agent that does not declare one cannot do this; 0.3 has a code for it.
+    if wire is Wire.V03:
+        return failure("EXTENDED_AGENT_CARD_NOT_CONFIGURED")
+    return failure("UNSUPPORTED_OPERATION", "There is no extended agent card")
+
+
+def _safe(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else ""

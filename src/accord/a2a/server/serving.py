@@ -1,0 +1,103 @@
+"""An agent at an address: listening, and ending in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
+
+from accord.a2a.server.app import AgentApp
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.peer import DEFAULT_DRAIN
+from accord.transports.listener import Listener
+from accord.transports.options import Options
+from accord.transports.serve import LAST_WORDS_SECONDS, run_until_stopped
+from accord.transports.web.server import listen_web
+from accord.transports.web_address import parse_served
+
+if TYPE_CHECKING:
+    from accord.a2a.server.agent import Agent
+
+LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
+"""Files come inside of messages."""
+
+
+class Serving:
+    """An agent being served."""
+
+    def __init__(self, app: AgentApp, listener: Listener, drain: float) -> None:
+        self._app = app
+        self._listener = listener
+        self._drain = drain
+        self._closed = asyncio.Event()
+
+    @property
+    def url(self) -> str:
+        """Where the agent is: the real port stands in it, also when 0 was asked for."""
+        return self._listener.url
+
+    async def close(self) -> None:
+        """Stop listening, let tasks come to their end for a while, end all."""
+        closing = asyncio.ensure_future(self._listener.close())
+        try:
+            await self._app.close(self._drain)
+            _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
+            if late:
+                closing.cancel()
+                await asyncio.wait([closing])
+        finally:
+            self._closed.set()
+
+    async def wait_closed(self) -> None:
+        await self._closed.wait()
+
+
+class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, url)`
+    """Serve `agent` at `url`: use it as `async with serve(…) as serving`, or await it.
+
+    `public_url` is where clients find it, for the card; else that is wherever they ask.
+    `options` are those of the listener. Raises ConnectError when it cannot listen.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        url: str,
+        *,
+        public_url: str = "",
+        drain: float = DEFAULT_DRAIN,
+        **options: Any,
+    ) -> None:
+        address = parse_served(url)
+        self._url = url
+        self._app = agent.app(url=public_url, scheme=address.scheme, path=address.path)
+        self._drain = drain
+        self._options = Options(**{"limits": LIMITS, **options})
+        self._serving: Serving
+
+    def __await__(self) -> Generator[Any, None, Serving]:
+        return self._serve().__await__()
+
+    async def _serve(self) -> Serving:
+        listener = await listen_web(self._url, self._app, self._options)
+        return Serving(self._app, listener, self._drain)
+
+    async def __aenter__(self) -> Serving:
+        self._serving = await self._serve()
+        return self._serving
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._serving.close()
+
+
+def run(
+    agent: Agent, url: str, *, on_listen: Callable[[Serving], None] | None, **options: Any
+) -> None:
+    """Serve until SIGINT or SIGTERM. Uses uvloop if installed."""
+    run_until_stopped(lambda: serve(agent, url, **options), on_listen)

@@ -1,0 +1,118 @@
+"""Tells webhooks what happens to tasks: in order for each task, a few times, and never for long.
+
+Where they are is a client's word, so that every address is judged before it is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Final
+
+from accord.a2a.client.exchange import Exchanger
+from accord.a2a.client.guard import AddressRefusedError, Guard
+from accord.a2a.protocol import wire10
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.errors import CallError
+from accord.a2a.protocol.push import PushConfig
+from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import ConnectError, InvalidParamsError
+from accord.transports.web_address import WebAddress, parse
+
+log = logging.getLogger("accord.a2a")
+
+TIMEOUT_SECONDS: Final = 10.0
+DELAYS: Final = (0.0, 1.0, 5.0)
+"""How long to wait before each try."""
+MAX_QUEUED: Final = 1_000
+MAX_ANSWER: Final = 64 * 1024
+TOKEN: Final = "X-A2A-Notification-Token"
+
+
+class Webhooks:
+    """Delivers events. Belongs to one event loop."""
+
+    def __init__(self, policy: AddressPolicy) -> None:
+        self._policy = policy
+        self._exchanger: Exchanger | None = None
+        self._queues: dict[str, deque[tuple[PushConfig, bytes]]] = {}
+        self._queued = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def check(self, config: PushConfig) -> None:
+        """Raises InvalidParamsError for a URL that will not be asked."""
+        try:
+            await Guard(self._policy).resolve(_parse(config.url))
+        except (AddressRefusedError, ConnectError) as error:
+            raise InvalidParamsError(error.message) from error
+        except OSError:
+            log.info("the host of the webhook %s is unknown, so far", _parse(config.url))
+        if "\r" in config.token + config.credentials or "\n" in config.token + config.credentials:
+            raise InvalidParamsError("a token has no line breaks")
+
+    def tell(self, task_id: str, config: PushConfig, event: StatusUpdate | ArtifactUpdate) -> None:
+        """Deliver an event, later."""
+        if self._queued >= MAX_QUEUED:
+            log.warning("too many webhooks wait to be told: %s is not", config.url)
+            return
+        self._queued += 1
+        # 1.0, section 4.3.3: as a stream tells it, whichever format asked for it
+        payload = encode(wire10.event(event))
+        queue = self._queues.get(task_id)
+        if queue is not None:
+            queue.append((config, payload))
+            return
+        self._queues[task_id] = deque([(config, payload)])
+        task = asyncio.get_running_loop().create_task(self._deliver(task_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self, drain: float) -> None:
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=drain)
+            for task in late:
+                task.cancel()
+        if self._exchanger is not None:
+            self._exchanger.close()
+
+    async def _deliver(self, task_id: str) -> None:
+        queue = self._queues[task_id]
+        try:
+            while queue:
+                config, payload = queue.popleft()
+                self._queued -= 1
+                await self._post(config, payload)
+        finally:
+            self._queued -= len(queue)
+            del self._queues[task_id]
+
+    async def _post(self, config: PushConfig, payload: bytes) -> None:
+        headers = {"content-type": "application/a2a+json"}
+        if config.token:
+            headers[TOKEN] = config.token
+        if config.scheme:
+            headers["authorization"] = f"{config.scheme} {config.credentials}"
+        for delay in DELAYS:
+            await asyncio.sleep(delay)
+            try:
+                await self._sender().ask("POST", _parse(config.url), headers, payload)
+            except CallError as error:
+                log.info("the webhook %s was not told: %s", _parse(config.url), error)
+            else:
+                return
+
+    def _sender(self) -> Exchanger:
+        if self._exchanger is None:
+            self._exchanger = Exchanger(
+                policy=self._policy, tls=None, timeout=TIMEOUT_SECONDS, max_bytes=MAX_ANSWER
+            )
+        return self._exchanger
+
+
+def _parse(url: str) -> WebAddress:
+    address = parse(url)
+    if address.scheme not in ("http", "https"):
+        raise ConnectError(f"webhooks are reached by http or https, not {address.scheme}")
+    return address

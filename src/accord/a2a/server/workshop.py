@@ -1,0 +1,268 @@
+"""Where the skills of an agent are at work: a `Backend` in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from accord.a2a.protocol import wire10
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.errors import failure
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
+from accord.a2a.protocol.push import PushConfig
+from accord.a2a.protocol.states import TaskState
+from accord.a2a.protocol.task import Answer, ArtifactUpdate, Event, StatusUpdate, Task
+from accord.a2a.server.backend import TaskPage
+from accord.a2a.server.board import MAX_PUSHES, MAX_TASKS, Board, Entry
+from accord.a2a.server.context import (
+    FailedError,
+    RejectedError,
+    TaskContext,
+    agent_message,
+)
+from accord.a2a.server.skill import Skill
+from accord.a2a.server.webhooks import Webhooks
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.errors import InvalidParamsError
+
+log = logging.getLogger("accord.a2a")
+
+SKILL: Final = "skill"
+"""The member of a message's metadata that chooses a skill; else the first one is meant."""
+MAX_KNOWN: Final = 10_000
+"""How many messages are remembered, so that one that comes again is not worked on again."""
+
+
+class Workshop:
+    """Runs skills. Belongs to one event loop; `close` ends what is under way."""
+
+    def __init__(
+        self,
+        skills: Mapping[str, Skill],
+        *,
+        choose: Callable[[Message], str | None] | None = None,
+        once: bool = True,
+        input_modes: Sequence[str],
+        webhooks: AddressPolicy | None,
+        max_tasks: int = MAX_TASKS,
+    ) -> None:
+        self._skills = skills
+        self._chosen = choose
+        self._once = once
+        self._input_modes = frozenset(input_modes)
+        self._webhooks = None if webhooks is None else Webhooks(webhooks)
+        self._board = Board(max_tasks=max_tasks, on_event=self._tell)
+        self._contexts: dict[str, TaskContext] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._known: OrderedDict[tuple[str, bytes], str] = OrderedDict()
+        """Messages of callers, and the tasks that they began."""
+
+    # Messages
+
+    async def send(self, send: Send, caller: str) -> Answer:
+        message = send.message
+        self._check(message)
+        if send.push is not None:
+            await self._check_push(send.push)
+        if message.task_id:
+            return self._go_on(message, caller)
+        skill = self._choose(message)
+        if skill.direct:
+            return await self._answer(skill, message)
+        known = self._known.get(_key(caller, message)) if self._once else None
+        if known is not None and self._board.knows(known):
+            return self._board.find(known, caller).task
+        return self._begin(skill, send, caller)
+
+    def _check(self, message: Message) -> None:
+        if not message.message_id:
+            raise InvalidParamsError("message.messageId must not be empty")
+        if not message.parts:
+            raise InvalidParamsError("message.parts must not be empty")
+        for part in message.parts:
+            if part.media_type and not self._understands(part.media_type):
+                raise failure("CONTENT_TYPE_NOT_SUPPORTED", mediaType=part.media_type[:100])
+
+    def _understands(self, media_type: str) -> bool:
+        media_type = media_type.partition(";")[0].strip().lower()
+        kind = media_type.partition("/")[0]
+        return bool(self._input_modes & {media_type, f"{kind}/*", "*/*"})
+
+    def _choose(self, message: Message) -> Skill:
+        wanted: Any = None if self._chosen is None else self._chosen(message)
+        if wanted is None:
+            wanted = message.metadata.get(SKILL)
+        if wanted is None:
+            return next(iter(self._skills.values()))
+        skill = self._skills.get(wanted) if isinstance(wanted, str) else None
+        if skill is None:
+            names = ", ".join(self._skills)
+            raise InvalidParamsError(f"message.metadata.{SKILL} must be one of: {names}")
+        return skill
+
+    async def _answer(self, skill: Skill, message: Message) -> Message:
+        context_id = message.context_id or str(uuid4())
+        try:
+            given = await skill.call(message, None)
+        except RejectedError as error:
+            raise InvalidParamsError(str(error)) from error
+        return agent_message(given, context_id)
+
+    def _begin(self, skill: Skill, send: Send, caller: str) -> Task:
+        entry = self._board.begin(send.message, caller)
+        task_id = entry.task.id
+        self._remember(caller, send.message, task_id)
+        if send.push is not None:
+            _add_push(entry, send.push)
+        context = self._contexts[task_id] = TaskContext(self._board, entry, entry.task.history[0])
+        running = asyncio.get_running_loop().create_task(self._run(skill, context))
+        self._running[task_id] = running
+        running.add_done_callback(lambda _: self._ended(task_id))
+        return entry.task
+
+    def _remember(self, caller: str, message: Message, task_id: str) -> None:
+        self._known[_key(caller, message)] = task_id
+        if len(self._known) > MAX_KNOWN:
+            self._known.popitem(last=False)
+
+    def _go_on(self, message: Message, caller: str) -> Task:
+        entry = self._board.find(message.task_id, caller)
+        if message.context_id not in ("", entry.task.context_id):
+            # 1.0, section 3.4.3: mismatching ids are rejected.
+            raise InvalidParamsError("message.contextId is not that of the task")
+        context = self._contexts.get(message.task_id)
+        if context is None or not context.is_asking:
+            if message.message_id in (each.message_id for each in entry.task.history):
+                return entry.task  # it came before
+            raise failure(
+                "UNSUPPORTED_OPERATION",
+                "The task does not wait for a message",
+                taskId=entry.task.id,
+            )
+        context.hear(message)
+        return entry.task
+
+    # Work
+
+    async def _run(self, skill: Skill, context: TaskContext) -> None:
+        try:
+            context.set_state(TaskState.WORKING)
+            given = await skill.call(context.message, context)
+            if hasattr(given, "__aiter__"):
+                await _pour(given, skill, context)
+            elif given is not None:
+                context.add(given, name=skill.card.name, last=True)
+            context.set_state(TaskState.COMPLETED)
+        except RejectedError as error:
+            context.set_state(TaskState.REJECTED, str(error))
+        except FailedError as error:
+            context.set_state(TaskState.FAILED, str(error))
+        except asyncio.CancelledError:
+            context.set_state(TaskState.CANCELED)
+            raise
+        except Exception:
+            log.exception("the skill %s failed on task %s", skill.card.id, context.task.id)
+            context.set_state(TaskState.FAILED, "the agent failed; its log says why")
+
+    def _ended(self, task_id: str) -> None:
+        del self._running[task_id]
+        del self._contexts[task_id]
+
+    # Tasks
+
+    async def get(self, task_id: str, caller: str) -> Task:
+        return self._board.find(task_id, caller).task
+
+    async def cancel(self, task_id: str, caller: str) -> Task:
+        entry = self._board.find(task_id, caller)
+        running = self._running.get(task_id)
+        if entry.is_over or running is None:
+            raise failure("TASK_NOT_CANCELABLE", "The task is over", taskId=task_id)
+        context = self._contexts[task_id]
+        running.cancel()
+        await asyncio.wait([running])
+        context.set_state(TaskState.CANCELED)  # where it had not even begun
+        return entry.task
+
+    async def list(self, query: ListQuery, caller: str) -> TaskPage:
+        return self._board.page(query, caller)
+
+    async def follow(
+        self, task_id: str, caller: str, until: frozenset[TaskState]
+    ) -> AsyncGenerator[Event, None]:
+        async for event in self._board.follow(self._board.find(task_id, caller), until):
+            yield event
+
+    # Webhooks
+
+    async def set_push(self, push: TaskPush, caller: str) -> TaskPush:
+        await self._check_push(push.config)
+        entry = self._board.find(push.task_id, caller)
+        return TaskPush(task_id=push.task_id, config=_add_push(entry, push.config))
+
+    async def list_push(self, query: PushQuery, caller: str) -> Sequence[TaskPush]:
+        entry = self._board.find(query.task_id, caller)
+        return [
+            TaskPush(task_id=query.task_id, config=config)
+            for config in entry.pushes.values()
+            if query.config_id in ("", config.id)
+        ]
+
+    async def delete_push(self, query: PushQuery, caller: str) -> None:
+        self._board.find(query.task_id, caller).pushes.pop(query.config_id, None)
+
+    @property
+    def takes_webhooks(self) -> bool:
+        return self._webhooks is not None
+
+    async def _check_push(self, config: PushConfig) -> None:
+        if self._webhooks is None:
+            raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
+        await self._webhooks.check(config)
+
+    def _tell(self, entry: Entry, event: StatusUpdate | ArtifactUpdate) -> None:
+        if self._webhooks is not None:
+            for config in entry.pushes.values():
+                self._webhooks.tell(entry.task.id, config, event)
+
+    async def close(self, drain: float) -> None:
+        if self._running:
+            _, late = await asyncio.wait(self._running.values(), timeout=drain)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+        if self._webhooks is not None:
+            await self._webhooks.close(drain)
+
+
+async def _pour(given: Any, skill: Skill, context: TaskContext) -> None:
+    """Add what a generator yields to one artifact, piece by piece."""
+    artifact_id = str(uuid4())
+    first = True
+    async for piece in given:
+        context.add(
+            piece, artifact_id=artifact_id, name=skill.card.name if first else "", append=not first
+        )
+        first = False
+
+
+def _add_push(entry: Entry, config: PushConfig) -> PushConfig:
+    config = replace(config, id=config.id or str(uuid4()))
+    if config.id not in entry.pushes and len(entry.pushes) >= MAX_PUSHES:
+        raise InvalidParamsError(f"a task has {MAX_PUSHES} webhooks at most")
+    entry.pushes[config.id] = config
+    return config
+
+
+def _key(caller: str, message: Message) -> tuple[str, bytes]:
+    """The same for the same message only: ids are not unique where clients are careless."""
+    return caller, sha256(encode(wire10.message(message))).digest()

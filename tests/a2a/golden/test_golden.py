@@ -1,0 +1,97 @@
+"""Requests as they are sent, and answers as they are understood, in both formats."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.errors import CallError, DefiniteError
+from accord.a2a.protocol.formats import FORMATS
+from accord.a2a.protocol.outcome import Done, Failed, Waiting, Working, error, outcome_of, success
+from accord.a2a.protocol.params import Send
+from accord.a2a.protocol.requests import message_of, send_request
+from accord.a2a.protocol.versions import Wire
+from tests.a2a.golden.transcript import Scene, scenes
+
+SCENES = [scene for wire in Wire for scene in scenes(wire)]
+
+
+def named(scene: Scene) -> str:
+    return f"{scene.wire.value} {scene.title}"
+
+
+@pytest.mark.parametrize("scene", [each for each in SCENES if "sent" in each.parts], ids=named)
+def test_input_becomes_a_request(scene: Scene) -> None:
+    message = message_of(scene.parts["input"], message_id="m-1")
+    sent = send_request(scene.wire, "t-1", Send(message=message))
+    assert json.loads(sent) == scene.parts["sent"]
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=named)
+def test_an_answer_is_understood(scene: Scene) -> None:
+    body = json.dumps(scene.parts["answer"]).encode()
+    assert meaning(body, scene.wire) == scene.parts["meant"]
+
+
+def meaning(body: bytes, wire: Wire) -> dict[str, Any]:
+    """What an answer means, as the transcripts write it."""
+    try:
+        outcome = outcome_of(read_result(body, "t-1", FORMATS[wire].read_answer))
+    except CallError as failed:
+        definite = isinstance(failed, DefiniteError)
+        return {"error": failed.code, "message": failed.message, "definite": definite}
+    match outcome:
+        case Done(it):
+            meant = {
+                "done": it.output,
+                "data": list(it.data),
+                "files": [file.url or file.content for file in it.files],
+                "warning": it.warning,
+            }
+            return {name: each for name, each in meant.items() if each or name == "done"}
+        case Failed(code, message):
+            return {"failed": code, "message": message}
+        case Working(task_id):
+            return {"working": task_id}
+        case Waiting(task_id, context_id, state, question):
+            return {
+                "waiting": task_id,
+                "context": context_id,
+                "state": state.value,
+                "question": question,
+            }
+
+
+def test_results_have_one_form() -> None:
+    failed = Failed("task_failed", "no model")
+    assert [
+        json.loads(json.dumps(each))
+        for each in map(plain, (success("t", {"a": 1}), error("t", failed)))
+    ] == [
+        {"task_id": "t", "status": "success", "output": {"a": 1}, "error": None},
+        {
+            "task_id": "t",
+            "status": "error",
+            "output": None,
+            "error": {"code": "task_failed", "message": "no model"},
+        },
+    ]
+
+
+def plain(result: Any) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(result)
+
+
+def test_a_malformed_answer_keeps_its_body_for_the_log() -> None:
+    body = b"<html>" + b"x" * 100_000
+    with pytest.raises(CallError) as caught:
+        read_result(body, "t-1", FORMATS[Wire.V03].read_answer)
+    assert (len(caught.value.body), str(caught.value)[:60]) == (
+        64 * 1024,
+        "the agent's answer is not valid: Parse error: JSON is malfor",
+    )
