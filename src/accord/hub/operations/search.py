@@ -14,7 +14,7 @@ from accord.hub.entities import Id, Priority, RequirementStatus, Username
 from accord.hub.lifecycle import find_type
 from accord.hub.presentation import summary
 from accord.hub.search.asking import MAX_RANKED
-from accord.hub.search.finding import Place, find_best
+from accord.hub.search.finding import Hit, Place, find_best
 from accord.hub.search.matching import Asked, facet, groups_of
 from accord.hub.search.snippets import snippet
 from accord.hub.storage import items, pages, people
@@ -23,7 +23,6 @@ from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page
 from accord.operations.registry import Registry
 from accord.operations.work import Database, Work
-from accord.store.store import Row
 
 operations: Final = Registry()
 
@@ -158,18 +157,18 @@ async def _search(
     if not asked.groups and query.strip() not in ("", EVERYTHING):
         return _page([], None, 0, None)  # there are no words in it, such as in "?!"
     best = await find_best(work.db, work.engine, query, asked, place, limit + 1)
-    rows = best.rows
-    if rows and place is None:
-        total = rows[0]["total"]
+    hits = best.matches.hits
+    if place is None:
+        total = best.matches.total
     following = None
-    if len(rows) > limit:
-        last = rows[limit - 1]
-        newest = place.newest if place else rows[0]["newest"]
+    if len(hits) > limit:
+        last = hits[limit - 1]
+        newest = place.newest if place else best.matches.newest
         following = pages.cursor_behind(
-            name, last["score"], last["sequence"], newest, best.attempt, total
+            name, last.score, last.sequence, newest, best.attempt, total
         )
-    found = [_found(row, best.asked) for row in rows[:limit]]
-    return _page(found, following, total, _corrected(asked, best.asked) if rows else None)
+    found = [_found(hit, best.asked) for hit in hits[:limit]]
+    return _page(found, following, total, _corrected(asked, best.asked) if hits else None)
 
 
 def _page(
@@ -185,7 +184,8 @@ def _page(
     )
 
 
-def _found(row: Row, asked: Asked) -> Found:
+def _found(hit: Hit, asked: Asked) -> Found:
+    row = hit.row
     is_comment = row["comment_id"] is not None
     text = row["text"] if is_comment else row["description"] or row["content"]
     piece = snippet(text, asked.groups)
@@ -197,7 +197,7 @@ def _found(row: Row, asked: Asked) -> Found:
         status=row["status"],
         snippet=piece.text,
         marks=piece.marks,
-        score=row["score"],
+        score=hit.score,
     )
 
 

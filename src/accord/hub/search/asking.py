@@ -25,9 +25,6 @@ MAX_COMMON: Final = 1_000
 """How many queries are remembered that have more than a few matches."""
 
 LONGER: Final = "SELECT 1 FROM search_vocabulary WHERE term >= $1 AND term < $2 LIMIT 1"
-COUNT: Final = """
-SELECT COUNT(*) AS count FROM (SELECT 1 FROM search_texts WHERE search_texts MATCH $1 LIMIT $2)
-"""
 _FIRST: Final = "0"
 """The first of all signs that words have; see `words`."""
 _LAST: Final = "\U0010ffff"
@@ -70,16 +67,9 @@ def few(engine: Engine, asked: Asked) -> Question | None:
     return None if words in _common else Question(words, FEW, asked.facets)
 
 
-async def are_all(db: Database, question: Question, matched: int | None) -> bool:
-    """Whether the few entries that a question was answered with, so many, are all that match. None
-    where that was not said, as there was none with the right facets."""
-    if matched is None:
-        [row] = await db.fetch(COUNT, question.match, FEW)
-        matched = row["count"]
-    if matched < FEW:
-        return True
+def remember(question: Question) -> None:
+    """A question for a few was answered with as many as it may be: there are more."""
     _common.add(question.match)
-    return False
 
 
 async def many(db: Database, engine: Engine, asked: Asked) -> Question:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.search import spelling
-from accord.hub.search.asking import Question, are_all, few, many
+from accord.hub.search.asking import Question, few, many, remember
 from accord.hub.search.matching import Asked, Group
 from accord.hub.storage.rows import places
 from accord.operations.work import Database
@@ -30,23 +30,32 @@ WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
 """,
     "postgresql": "SELECT search_newest($1::text::tsquery, $2, $3) AS sequence",
 }
+DETAILS: Final = """
+e.sequence, i.id, i.kind, i.reference_id, i.title, i.description, i.content, i.status,
+c.id AS comment_id, c.text
+"""
 BEST: Final = """
-WITH newest AS MATERIALIZED ({newest}), found AS MATERIALIZED (
+WITH found AS MATERIALIZED (
     SELECT e.sequence, {score} AS score
-    FROM newest JOIN search_entries e ON e.sequence = newest.sequence
-    WHERE {facets}
+    FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
 ), best AS MATERIALIZED (
     SELECT sequence, score FROM found
     WHERE score < CAST($4 AS bigint) OR (score = CAST($4 AS bigint) AND sequence < $5)
     ORDER BY score DESC, sequence DESC LIMIT $6
 )
-SELECT best.sequence, best.score, i.id, i.kind, i.reference_id, i.title, i.description, i.content,
-       i.status, c.id AS comment_id, c.text,
-       (SELECT COUNT(*) FROM newest) AS matched, (SELECT COUNT(*) FROM found) AS total,
+SELECT {details}, best.score, (SELECT COUNT(*) FROM found) AS total,
        (SELECT MAX(sequence) FROM search_entries) AS newest
 FROM best JOIN search_entries e ON e.sequence = best.sequence
 JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
-ORDER BY best.score DESC, best.sequence DESC
+"""
+SCORED: Final = """
+SELECT e.sequence, {score} AS score, {facets} AS fits
+FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+"""
+DETAILED: Final = """
+SELECT {details} FROM search_entries e
+JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
+WHERE e.sequence IN ({places})
 """
 SPELT_ALIKE: Final = """
 SELECT DISTINCT word FROM search_spellings WHERE key IN ({places}) ORDER BY word LIMIT 1000
@@ -74,10 +83,28 @@ class Place(Struct, frozen=True):
     """Which attempt found the first page."""
 
 
-class Best(Struct, frozen=True):
-    """Rows of `BEST`, and what they were found by."""
+class Hit(Struct, frozen=True):
+    """One that was found."""
 
-    rows: list[Row]
+    score: int
+    sequence: int
+    row: Row
+    """What `DETAILS` names."""
+
+
+class Matches(Struct, frozen=True):
+    """What was found of a page, the best first."""
+
+    hits: list[Hit] = []
+    total: int = 0
+    newest: int = 0
+    """The newest entry that there was to see."""
+
+
+class Best(Struct, frozen=True):
+    """What was found, and by what."""
+
+    matches: Matches
     asked: Asked
     attempt: int
 
@@ -93,10 +120,10 @@ async def find_best(
         tried = await _tried(db, asked, attempt)
         if tried is None:
             continue
-        rows = await _best(db, engine, query, tried, place or Place(), most)
-        if rows or not asked.groups:
-            return Best(rows, tried, attempt)
-    return Best([], asked, 0)
+        matches = await _best(db, engine, query, tried, place or Place(), most)
+        if matches.hits or not asked.groups:
+            return Best(matches, tried, attempt)
+    return Best(Matches(), asked, 0)
 
 
 async def _tried(db: Database, asked: Asked, attempt: int) -> Asked | None:
@@ -111,17 +138,29 @@ async def _tried(db: Database, asked: Asked, attempt: int) -> Asked | None:
 
 async def _best(
     db: Database, engine: Engine, query: str, asked: Asked, place: Place, most: int
-) -> list[Row]:
+) -> Matches:
     first = few(engine, asked)
     if first is not None:
-        rows = await _answers(db, engine, query, asked, first, place, most)
-        if await are_all(db, first, rows[0]["matched"] if rows else None):
-            return rows
+        matches = await _best_of_few(db, engine, query, asked, first, place, most)
+        if matches is not None:
+            return matches
+        remember(first)
     question = await many(db, engine, asked)
-    return await _answers(db, engine, query, asked, question, place, most)
+    values: list[Any] = [
+        *(question.match, place.newest, question.most),
+        *(place.score, place.sequence, most),
+    ]
+    score = _score(query, asked, HAS[engine], values)
+    statement = BEST.format(score=score, newest=NEWEST[engine], details=DETAILS)
+    rows = await db.fetch(statement, *values)
+    if not rows:
+        return Matches()
+    hits = [Hit(row["score"], row["sequence"], row) for row in rows]
+    hits.sort(key=_rank, reverse=True)
+    return Matches(hits, rows[0]["total"], rows[0]["newest"])
 
 
-async def _answers(
+async def _best_of_few(
     db: Database,
     engine: Engine,
     query: str,
@@ -129,22 +168,31 @@ async def _answers(
     question: Question,
     place: Place,
     most: int,
-) -> list[Row]:
-    values: list[Any] = [
-        *(question.match, place.newest, question.most),
-        *(place.score, place.sequence, most),
-    ]
-    score = _score(asked, HAS[engine], values)
-    reference = parse_reference(query)
-    if reference is not None:
-        values.append(str(reference))
-        score += (
-            f" + CASE WHEN e.entity_id = (SELECT id FROM items WHERE reference_id = ${len(values)})"
-            f" THEN {EXACT} ELSE 0 END"
-        )
+) -> Matches | None:
+    """The same where few entries have the words, without the tables that a database sorts in; None
+    where they are not few."""
+    values: list[Any] = [question.match, place.newest, question.most]
+    score = _score(query, asked, HAS[engine], values)
     facets = _facets(question, HAS[engine], values)
-    statement = BEST.format(score=score, newest=NEWEST[engine], facets=facets)
-    return await db.fetch(statement, *values)
+    statement = SCORED.format(score=score, newest=NEWEST[engine], facets=facets)
+    rows = await db.fetch(statement, *values)
+    if len(rows) >= question.most:
+        return None
+    found = [(row["score"], row["sequence"]) for row in rows if row["fits"]]
+    behind = sorted((each for each in found if each < (place.score, place.sequence)), reverse=True)
+    page = behind[:most]
+    if not page:
+        return Matches()
+    statement = DETAILED.format(details=DETAILS, places=places(len(page)))
+    detailed = await db.fetch(statement, *(sequence for _, sequence in page))
+    by_sequence = {row["sequence"]: row for row in detailed}
+    # One that was changed just now has another place by now.
+    hits = [Hit(*each, by_sequence[each[1]]) for each in page if each[1] in by_sequence]
+    return Matches(hits, len(found), rows[0]["sequence"])
+
+
+def _rank(hit: Hit) -> tuple[int, int]:
+    return hit.score, hit.sequence
 
 
 def _facets(question: Question, has: str, values: list[Any]) -> str:
@@ -158,7 +206,7 @@ def _facets(question: Question, has: str, values: list[Any]) -> str:
     return " AND ".join(conditions) or "1 = 1"
 
 
-def _score(asked: Asked, has: str, values: list[Any]) -> str:
+def _score(query: str, asked: Asked, has: str, values: list[Any]) -> str:
     """The expression; what it compares with is added to `values`."""
 
     def value(text: str) -> str:
@@ -184,6 +232,10 @@ def _score(asked: Asked, has: str, values: list[Any]) -> str:
             f"CASE WHEN e.title = {value(f' {phrase} ')} THEN {WHOLE_TITLE} "
             f"WHEN {has}(e.title, {value(f' {phrase} ')}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
         )
+    reference = parse_reference(query)
+    if reference is not None:
+        named = f"(SELECT id FROM items WHERE reference_id = {value(str(reference))})"
+        parts.append(f"CASE WHEN e.entity_id = {named} THEN {EXACT} ELSE 0 END")
     return " + ".join(parts)
 
 
