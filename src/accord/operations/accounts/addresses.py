@@ -7,6 +7,7 @@ its end, up to the first address that is not one of theirs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 
@@ -55,6 +56,11 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         text = text.partition(":")[0]
+    return _address(text)
+
+
+@lru_cache(1024)
+def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
         address = ip_address(text)
     except ValueError:
