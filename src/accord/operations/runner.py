@@ -133,7 +133,7 @@ class Runner:
         serving.set((caller, operation.name))
         try:
             caller.require(operation.right, operation.name)
-            allowance = await self._take(operation, caller)
+            allowance = await self.take(caller, operation.cost)
             given = arguments() if callable(arguments) else arguments
             if operation.writes:
                 outcome = await self._write(operation, dict(given), caller)
@@ -173,7 +173,8 @@ class Runner:
             prepared=prepared,
         )
 
-    async def _take(self, operation: Operation, caller: Caller) -> Allowance | None:
+    async def take(self, caller: Caller, cost: int) -> Allowance | None:
+        """Take what a call costs from the buckets of its caller. Raises RateLimitedError."""
         if self._limiter is None or caller.via in ("local", "system"):
             return None
         keys = tuple(
@@ -185,7 +186,7 @@ class Runner:
             )
             if value
         )
-        return await self._limiter.take(keys, operation.cost)
+        return await self._limiter.take(keys, cost)
 
     async def _read(
         self, operation: Operation, arguments: Mapping[str, Any], caller: Caller

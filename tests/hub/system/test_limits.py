@@ -59,6 +59,9 @@ def test_calls_say_what_is_left_and_when_to_come_back(tmp_path: Path) -> None:
         assert last.json["retry_after"] == int(last.headers["retry-after"])
         assert is_limited(uma.rpc("list_epics"))
         assert is_limited(uma.tool("list_epics"))
+        for method in ("tools/list", "resources/list", "prompts/list"):
+            assert is_limited(uma.mcp(method)), method
+        assert is_limited(uma.mcp("resources/read", uri="epic://EP-001"))
 
 
 @pytest.mark.req("H-16")

@@ -268,3 +268,28 @@ def test_everything_that_is_kept_can_be_exported_and_imported(office: Office, fo
     again = office.ada.rest("POST", "/import", format=format, content=content, dry_run=True)
     assert again.status == 200, again.body[:2_000]
     assert again.json["result"]["failed"] == 0
+
+
+def test_no_name_or_uri_breaks_what_mcp_serves_beside_tools(office: Office) -> None:
+    texts = [*(msgspec.json.encode(each) for each in TEXTS.values()), *UNKEEPABLE.values()]
+    for text in texts:
+        for method, params in (
+            ("prompts/get", b'{"name": %b}' % text),
+            ("prompts/list", b'{"cursor": %b}' % text),
+            ("resources/list", b'{"cursor": %b}' % text),
+            ("resources/read", b'{"uri": %b}' % text),
+            ("resources/read", b'{"uri": "epic://%b}' % text[1:]),
+            ("resources/subscribe", b'{"uri": "epic://%b}' % text[1:]),
+            (
+                "completion/complete",
+                b'{"ref": {"type": "ref/resource", "uri": "epic://{id}"}, '
+                b'"argument": {"name": "id", "value": %b}}' % text,
+            ),
+        ):
+            raw = b'{"jsonrpc": "2.0", "id": 1, "method": "%b", "params": %b}' % (
+                method.encode(),
+                params,
+            )
+            answer = office.ada.ask("POST", "/api/v1/mcp", raw=raw)
+            assert answer.status in (200, 400), (method, text, answer)
+            assert b"-32603" not in answer.body, (method, text, answer)

@@ -1,14 +1,16 @@
 """Every request is somebody's, and is on record: those that no operation serves are written down
-here, and need the right to read where they tell what is stored."""
+here, cost something, and need the right to read where they tell what is stored."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
 
+from accord.jsonrpc.errors import RpcError
 from accord.mcp.server.incoming import Incoming
 from accord.operations.audit.record import Record, Result
 from accord.operations.caller import Caller
-from accord.operations.errors import ForbiddenError
+from accord.operations.errors import ForbiddenError, RateLimitedError, ServiceError
 from accord.operations.faces.mapping import mcp_error
 from accord.operations.faces.tools import told_to_programs
 from accord.operations.faces.tools_caller import caller_in
@@ -17,6 +19,8 @@ from accord.operations.runner import Runner
 BY_OPERATIONS: Final = frozenset(("tools/call", "resources/read", "prompts/get"))
 """What operations serve, which are recorded by whoever runs them."""
 UNRECORDED: Final = frozenset(("ping",))
+COST: Final = 1
+"""What such a request takes from the buckets of its caller."""
 READING: Final = frozenset(
     (
         "resources/list",
@@ -35,23 +39,30 @@ class Guard:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
-    def __call__(self, incoming: Incoming) -> None:
+    def __call__(self, incoming: Incoming) -> Awaitable[None] | None:
         """Raises RpcError for nobody in particular, and for who may not read."""
         method = incoming.method
         if method in BY_OPERATIONS:
-            return  # who calls is asked for there
+            return None  # who calls is asked for there
         caller = caller_in(incoming)
         if method in UNRECORDED:
-            return
+            return None
         try:
             if method in READING:
                 caller.require("read", method)
         except ForbiddenError as error:
             self._record(caller, method, "denied", error.kind.code)
-            raise mcp_error(
-                error, caller.correlation_id, era=incoming.era, **told_to_programs(error)
-            ) from None
-        self._record(caller, method)
+            raise _told(error, caller, incoming) from None
+        return self._charge(caller, incoming)
+
+    async def _charge(self, caller: Caller, incoming: Incoming) -> None:
+        """Raises RpcError for who calls too often."""
+        try:
+            await self._runner.take(caller, COST)
+        except RateLimitedError as error:
+            self._record(caller, incoming.method, "refused", error.kind.code)
+            raise _told(error, caller, incoming) from None
+        self._record(caller, incoming.method)
 
     def _record(
         self, caller: Caller, method: str, outcome: Result = "done", error: str = ""
@@ -73,3 +84,7 @@ class Guard:
                 correlation_id=caller.correlation_id,
             )
         )
+
+
+def _told(error: ServiceError, caller: Caller, incoming: Incoming) -> RpcError:
+    return mcp_error(error, caller.correlation_id, era=incoming.era, **told_to_programs(error))

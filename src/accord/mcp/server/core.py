@@ -136,13 +136,25 @@ class Core:
             incoming = admit(found.meta, context)
             if eras is not BOTH:
                 check_era(incoming, eras)
-            for guard in guards:
-                guard(incoming)
+            waiting = [wait for guard in guards if (wait := guard(incoming)) is not None]
+            if waiting:
+                return self._serve_after(waiting, row, found, incoming)
             if has_middleware:
                 return self._serve_through(row, found, incoming)
             return serve(found, incoming)
 
         return plan
+
+    async def _serve_after(
+        self, waiting: list[Awaitable[None]], row: Row, params: Params, incoming: Incoming
+    ) -> Any:
+        """Serve a request once its guards let it pass."""
+        for wait in waiting:
+            await wait
+        if self.server.middlewares:
+            return await self._serve_through(row, params, incoming)
+        result = row.serve(params, incoming)
+        return await result if isawaitable(result) else result
 
     async def _serve_through(self, row: Row, params: Params, incoming: Incoming) -> Any:
         """Serve a request through the middleware of the server."""

@@ -77,8 +77,9 @@ M = TypeVar("M", bound=Middleware)
 Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[Context], str | Awaitable[str]]
 )
-Guard: TypeAlias = Callable[[Incoming], None]
-"""Looks at a request before it is served, and may raise RpcError."""
+Guard: TypeAlias = Callable[[Incoming], Awaitable[None] | None]
+"""Looks at a request before it is served, and may raise RpcError. What it has to wait for is
+awaited before anything is served."""
 
 
 class ServerOptions(TypedDict, total=False):
