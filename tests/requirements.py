@@ -172,6 +172,13 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
     ),
+    ("accord.a2a.client.client", "tests"): (
+        ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),
+        ("W-02", "Input becomes a text part: a text, `text`, `query`, or the value as JSON."),
+        ("W-03", "Answers are validated; output is looked for in order; working tasks followed."),
+        ("W-04", "Results have one form: task id, status, output, error."),
+        ("W-12", "Agents are called in both wire formats, chosen by their card."),
+    ),
     ("accord.jsonrpc", "benchmarks"): (
         ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),
         ("F-22", "More than 10,000 messages a second on one connection; workers share the load."),

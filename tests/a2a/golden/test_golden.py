@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from accord.a2a.protocol.answers import read_result
@@ -23,6 +24,7 @@ def named(scene: Scene) -> str:
     return f"{scene.wire.value} {scene.title}"
 
 
+@pytest.mark.req("W-01", "W-02")
 @pytest.mark.parametrize("scene", [each for each in SCENES if "sent" in each.parts], ids=named)
 def test_input_becomes_a_request(scene: Scene) -> None:
     message = message_of(scene.parts["input"], message_id="m-1")
@@ -30,6 +32,7 @@ def test_input_becomes_a_request(scene: Scene) -> None:
     assert json.loads(sent) == scene.parts["sent"]
 
 
+@pytest.mark.req("W-03")
 @pytest.mark.parametrize("scene", SCENES, ids=named)
 def test_an_answer_is_understood(scene: Scene) -> None:
     body = json.dumps(scene.parts["answer"]).encode()
@@ -65,12 +68,10 @@ def meaning(body: bytes, wire: Wire) -> dict[str, Any]:
             }
 
 
+@pytest.mark.req("W-04")
 def test_results_have_one_form() -> None:
     failed = Failed("task_failed", "no model")
-    assert [
-        json.loads(json.dumps(each))
-        for each in map(plain, (success("t", {"a": 1}), error("t", failed)))
-    ] == [
+    assert [msgspec.to_builtins(each) for each in (success("t", {"a": 1}), error("t", failed))] == [
         {"task_id": "t", "status": "success", "output": {"a": 1}, "error": None},
         {
             "task_id": "t",
@@ -79,12 +80,6 @@ def test_results_have_one_form() -> None:
             "error": {"code": "task_failed", "message": "no model"},
         },
     ]
-
-
-def plain(result: Any) -> Any:
-    import msgspec
-
-    return msgspec.to_builtins(result)
 
 
 def test_a_malformed_answer_keeps_its_body_for_the_log() -> None:

@@ -93,6 +93,7 @@ def test_errors_of_servers_say_their_reason() -> None:
     [
         (b'{"jsonrpc": "2.0", "id": "t", "error": {"code": -32602, "message": "x"}}', True),
         (b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "x"}}', True),
+        (b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32603, "message": "x"}}', False),
         (b'{"jsonrpc": "2.0", "id": "u", "error": {"code": -32602, "message": "x"}}', False),
         (b'{"jsonrpc": "2.0", "id": "t", "result": 1}', False),
         (b"<html>", False),

@@ -34,9 +34,7 @@ def read_result(body: bytes, id: str, read: Callable[[bytes], T]) -> T:
                 return read(bytes(message.result))
             except UNREADABLE as error:
                 raise _malformed(f"the agent's result is not valid: {error}", body) from None
-        case Failure(id=came, error=error) if came == id or (
-            came is None and error.code in _UNREAD
-        ):
+        case Failure(error=error) if _answers(message, id):
             data = None if error.data is UNSET else msgspec.json.decode(error.data)
             raise answered_error(error.code, error.message, data)
         case Success(id=came) | Failure(id=came):
@@ -50,7 +48,11 @@ def read_result(body: bytes, id: str, read: Callable[[bytes], T]) -> T:
 def is_answer(body: bytes, id: str) -> bool:
     """Whether this is a JSON-RPC error that answers the request `id`, whatever HTTP says."""
     message = decode(body)
-    return isinstance(message, Failure) and message.id in (id, None)
+    return isinstance(message, Failure) and _answers(message, id)
+
+
+def _answers(failure: Failure, id: str) -> bool:
+    return failure.id == id or (failure.id is None and failure.error.code in _UNREAD)
 
 
 def _malformed(why: str, body: bytes) -> MalformedAnswerError:

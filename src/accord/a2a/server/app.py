@@ -36,7 +36,6 @@ from accord.jsonrpc.errors import (
     InvalidRequestError,
     MethodNotFoundError,
     RpcError,
-    own_error,
 )
 from accord.jsonrpc.messages import (
     ErrorObject,
@@ -48,7 +47,7 @@ from accord.jsonrpc.messages import (
     Success,
 )
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
-from accord.transports.http.replies import Reply, failure_reply
+from accord.transports.http.replies import Reply, failure_reply, text_reply
 from accord.transports.web.app import JSON, Exchange, Stream, WebRequest
 
 log = logging.getLogger("accord.a2a")
@@ -57,7 +56,7 @@ MAX_UNDER_WAY: Final = 1_000
 """Most requests being answered at once."""
 KEEP_ALIVE_SECONDS: Final = 15.0
 _EVENTS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
-_BUSY: Final = failure_reply(503, own_error("busy", "too many requests are being answered"))
+_BUSY: Final = text_reply(503, "too many requests are being answered", b"retry-after: 1\r\n")
 _STREAMS: Final = frozenset((Verb.STREAM, Verb.SUBSCRIBE))
 _PUSHES: Final = frozenset((Verb.SET_PUSH, Verb.GET_PUSH, Verb.LIST_PUSH, Verb.DELETE_PUSH))
 _OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
@@ -94,7 +93,7 @@ class AgentApp:
         match message:
             case Request() | Notification():
                 if len(self._under_way) >= MAX_UNDER_WAY:
-                    exchange.reply(_BUSY.body, status=503, headers=JSON + b"retry-after: 1\r\n")
+                    exchange.reply(_BUSY.body, status=_BUSY.status, headers=_BUSY.headers)
                     return
                 task = asyncio.get_running_loop().create_task(visit.serve(message))
                 self._keep(task, exchange)

@@ -87,9 +87,9 @@ class TaskContext:
     def hear(self, message: Message) -> None:
         """The client answered."""
         assert self._heard is not None
+        self.set_state(TaskState.WORKING)  # which puts the question before the answer
         self._board.hear(self._entry, message)
         self._heard.set_result(message)
-        self.set_state(TaskState.WORKING)
 
     def set_state(self, state: TaskState, text: str = "") -> None:
         task = self._entry.task

@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, encode_card
 from accord.a2a.protocol.versions import VERSION
-from accord.jsonrpc.errors import own_error
-from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
+from accord.transports.http.replies import Reply, page_reply, text_reply
 from accord.transports.origins import origin_allowed
 from accord.transports.pages import Page, etag_of
 from accord.transports.web.app import WebRequest
@@ -79,8 +78,7 @@ class Gate:
             return text_reply(415, "the body of a request is application/json")
         caller = "" if self._authenticate is None else self._authenticate(request.fields)
         if caller is None:
-            refused = own_error("authentication_failed", "credentials are missing or wrong")
-            return failure_reply(401, refused, _CHALLENGE)
+            return text_reply(401, "credentials are missing or wrong", _CHALLENGE)
         return Entered(
             version=_version(request),
             caller=caller,
