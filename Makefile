@@ -65,6 +65,9 @@ format: setup ## Format the code, and fix what can be fixed.
 bench: setup ## Measure against others; writes docs/benchmarks.md.
 	$(BIN)/python -m benchmarks
 
+bench-hub: setup ## Measure the hub with 50,000 requirements; takes some ten minutes.
+	$(BIN)/python -m benchmarks --keep --only hub_calls --only hub_figures
+
 fuzz: setup ## Fuzz the parsers.
 	$(BIN)/python -m fuzz
 

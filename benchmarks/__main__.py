@@ -16,6 +16,8 @@ from benchmarks import (
     dispatch,
     exposure,
     http,
+    hub_calls,
+    hub_figures,
     imports,
     latency,
     mcp_http,
@@ -51,6 +53,8 @@ MODULES: tuple[ModuleType, ...] = (
     latency,
     memory,
     imports,
+    hub_calls,
+    hub_figures,
 )
 GROUPS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 

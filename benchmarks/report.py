@@ -21,7 +21,7 @@ from benchmarks.environments import ROOT, version_of
 PAGE = ROOT / "docs" / "benchmarks.md"
 FILE = ROOT / "docs" / "benchmarks.json"
 
-Unit = Literal["µs", "ms", "s", "/s", "bytes", "KB", "MB", "%", "writes", "blocks"]
+Unit = Literal["µs", "ms", "s", "/s", "bytes", "KB", "MB", "%", "writes", "blocks", "characters"]
 
 
 class Bound(Struct, frozen=True):

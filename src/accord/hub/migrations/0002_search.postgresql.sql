@@ -15,13 +15,15 @@ CREATE INDEX search_entries_of ON search_entries (item_id);
 CREATE INDEX search_entries_terms ON search_entries USING gin (terms) WITH (fastupdate = off);
 
 -- Planned anew for each query: whether a word is common decides whether to read the newest entries
--- until there are enough, or to ask the index for the few there are.
+-- until there are enough, or to ask the index for the few there are. It gives what is needed to rank
+-- them, so that nobody joins them with all entries.
 CREATE FUNCTION search_newest(query tsquery, newest bigint, most integer)
-RETURNS SETOF bigint LANGUAGE plpgsql STABLE ROWS 2000 AS $$
+RETURNS TABLE (sequence bigint, entity_id text, title text, body text)
+LANGUAGE plpgsql STABLE ROWS 2000 AS $$
 BEGIN
     RETURN QUERY EXECUTE
-        'SELECT sequence FROM search_entries WHERE terms @@ $1 AND sequence <= $2
-         ORDER BY sequence DESC LIMIT $3'
+        'SELECT sequence, entity_id, title, body FROM search_entries
+         WHERE terms @@ $1 AND sequence <= $2 ORDER BY sequence DESC LIMIT $3'
         USING query, newest, most;
 END
 $$;

@@ -25,10 +25,12 @@ ATTEMPTS: Final = 3
 
 NEWEST: Final[dict[Engine, str]] = {
     "sqlite": """
-SELECT rowid AS sequence FROM search_texts
-WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
+SELECT e.* FROM (
+    SELECT rowid AS sequence FROM search_texts
+    WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
+) AS newest JOIN search_entries e ON e.sequence = newest.sequence
 """,
-    "postgresql": "SELECT search_newest($1::text::tsquery, $2, $3) AS sequence",
+    "postgresql": "SELECT * FROM search_newest($1::text::tsquery, $2, $3)",
 }
 DETAILS: Final = """
 e.sequence, i.id, i.kind, i.reference_id, i.title, i.description, i.content, i.status,
@@ -36,8 +38,7 @@ c.id AS comment_id, c.text
 """
 BEST: Final = """
 WITH found AS MATERIALIZED (
-    SELECT e.sequence, {score} AS score
-    FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+    SELECT e.sequence, {score} AS score FROM ({newest}) AS e
 ), best AS MATERIALIZED (
     SELECT sequence, score FROM found
     WHERE score < CAST($4 AS bigint) OR (score = CAST($4 AS bigint) AND sequence < $5)
@@ -49,8 +50,7 @@ FROM best JOIN search_entries e ON e.sequence = best.sequence
 JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 """
 SCORED: Final = """
-SELECT e.sequence, {score} AS score, {facets} AS fits
-FROM ({newest}) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+SELECT e.sequence, {score} AS score, {facets} AS fits FROM ({newest}) AS e
 """
 DETAILED: Final = """
 SELECT {details} FROM search_entries e
@@ -188,7 +188,7 @@ async def _best_of_few(
     by_sequence = {row["sequence"]: row for row in detailed}
     # One that was changed just now has another place by now.
     hits = [Hit(*each, by_sequence[each[1]]) for each in page if each[1] in by_sequence]
-    return Matches(hits, len(found), rows[0]["sequence"])
+    return Matches(hits, len(found), max(row["sequence"] for row in rows))
 
 
 def _rank(hit: Hit) -> tuple[int, int]:
