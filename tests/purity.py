@@ -1,5 +1,5 @@
 """Which modules are pure: all of `accord.jsonrpc` beside those that drive it, all of
-`accord.a2a.protocol`, `accord.mcp.protocol`, and all of `accord.hub.domain`.
+`accord.a2a.protocol`, `accord.mcp.protocol`, `accord.hub.domain` and `accord.workflows.core`.
 
 Run as a program it prints their files, for coverage's `--include`.
 """
@@ -10,7 +10,13 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("accord/jsonrpc", "accord/a2a/protocol", "accord/mcp/protocol", "accord/hub/domain")
+PACKAGES = (
+    "accord/jsonrpc",
+    "accord/a2a/protocol",
+    "accord/mcp/protocol",
+    "accord/hub/domain",
+    "accord/workflows/core",
+)
 
 
 def driving_modules() -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""Workflows of agents. `core` decides, purely; whatever acts stands beside it."""

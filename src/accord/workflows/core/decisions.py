@@ -1,0 +1,330 @@
+"""What happens next in a run, and what is to be done for it. Every decision is an event, is applied
+at once, and follows from the state and the time alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.workflows.core.budget import Budget
+from accord.workflows.core.commands import (
+    CancelChild,
+    CancelTask,
+    Command,
+    ContinueTask,
+    RequestApproval,
+)
+from accord.workflows.core.definition import (
+    AgentStep,
+    CallStep,
+    ConditionStep,
+    LoopStep,
+    WaitStep,
+    WorkflowStep,
+)
+from accord.workflows.core.errors import EvaluationError
+from accord.workflows.core.events import (
+    Decided,
+    RoundStarted,
+    RunFinished,
+    StepFailed,
+    StepSettled,
+    StepStarted,
+    TaskContinued,
+    TimerFired,
+)
+from accord.workflows.core.joins import failure_of
+from accord.workflows.core.limits import (
+    MAX_CHILD_DEPTH,
+    MAX_DECISION_EVENTS,
+    MAX_RUN_BYTES,
+    MAX_SECONDS,
+    MAX_STEP_RUNS,
+)
+from accord.workflows.core.outputs import composed, frame_output
+from accord.workflows.core.program import MAIN, Plan, Program, case_label
+from accord.workflows.core.run_scope import RunScope, WhileScope
+from accord.workflows.core.sizes import size_problem
+from accord.workflows.core.state import Failure, Frame, State, StepRun, frame_id, step_key
+from accord.workflows.core.tasks import command_for
+from accord.workflows.core.templates import render, render_truth
+from accord.workflows.core.times import read_time
+from accord.workflows.core.transitions import CANCELLED, apply
+from accord.workflows.core.tree import block_of, frames_in, root_frames, tasks_in
+from accord.workflows.core.values import as_text, is_number, type_name
+
+_Decided: TypeAlias = tuple[Decided, list[Command]]
+
+
+class Decision(Struct, frozen=True):
+    """What was decided: events to record and commands to send, both in one transaction. With `more`
+    there is more to decide at once."""
+
+    events: tuple[Decided, ...]
+    commands: tuple[Command, ...]
+    more: bool = False
+
+
+def decide(program: Program, state: State, now: float) -> Decision:
+    """Decides everything that can be decided now, and applies it to `state`."""
+    events: list[Decided] = []
+    commands: list[Command] = []
+    while (decided := _next(program, state, now)) is not None:
+        if len(events) == MAX_DECISION_EVENTS:
+            return Decision((*events,), (*commands,), more=True)
+        event, to_do = decided
+        apply(program, state, event)
+        events.append(event)
+        commands.extend(to_do)
+    return Decision((*events,), (*commands,))
+
+
+def _next(program: Program, state: State, now: float) -> _Decided | None:
+    if state.phase != "running":
+        return None
+    deciding = _Deciding(program, state, now)
+    if state.ending is not None:
+        return deciding.stop(state.ending)
+    if state.bytes > MAX_RUN_BYTES:
+        message = f"the outputs of the run are over the limit of {MAX_RUN_BYTES:,} bytes"
+        return deciding.stop(Failure("run_too_large", message))
+    if state.paused:
+        return None
+    if state.agenda:
+        todo, id = state.agenda[0]
+        match todo:
+            case "start":
+                return deciding.start(state.frames[id])
+            case "settle":
+                return deciding.settle(state.steps[id])
+            case "round":
+                return deciding.round(state.steps[id])
+            case "continue":
+                return deciding.carry_on(state.steps[id])
+            case _:
+                return deciding.end()
+    return deciding.fire()
+
+
+class _Refused(Exception):  # noqa: N818
+    """A step cannot do what it says."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.failure = Failure(code, message)
+
+
+class _Deciding:
+    """One decision being made."""
+
+    __slots__ = ("now", "program", "state")
+
+    def __init__(self, program: Program, state: State, now: float) -> None:
+        self.program = program
+        self.state = state
+        self.now = now
+
+    # The run
+
+    def stop(self, failure: Failure) -> _Decided:
+        """Ends the run, whatever runs in it."""
+        commands = self._cancelling(root_frames(self.state))
+        if failure.code == CANCELLED:
+            return RunFinished(at=self.now, status="cancelled", error=failure), commands
+        return RunFinished(at=self.now, status="failed", error=failure), commands
+
+    def end(self) -> _Decided:
+        """The steps are over, with what came of them."""
+        if self.state.error is not None:
+            return RunFinished(at=self.now, status="failed", error=self.state.error), []
+        main = self.state.frames[frame_id("", MAIN)]
+        try:
+            if self.program.output is None:
+                output = frame_output(self.program, self.state, main)
+            else:
+                scope = RunScope(self.program, self.state, None, ())
+                output = render(self.program.output, scope, Budget())
+            self._check_size("output", output)
+        except EvaluationError as error:
+            return self.stop(Failure("expression_failed", f"output: {error}"))
+        except _Refused as refused:
+            return self.stop(refused.failure)
+        return RunFinished(at=self.now, status="completed", output=output), []
+
+    def fire(self) -> _Decided | None:
+        """The first timer that is due."""
+        state = self.state
+        due = min(
+            (
+                *((at, key, "wake") for key, at in state.wakes.items() if at <= self.now),
+                *((at, key, "deadline") for key, at in state.deadlines.items() if at <= self.now),
+            ),
+            default=None,
+        )
+        if due is None:
+            return None
+        _, key, kind = due
+        commands = self._cancelling_step(state.steps[key]) if kind == "deadline" else []
+        return TimerFired(at=self.now, key=key, kind=kind), commands  # type: ignore[arg-type]
+
+    # Steps
+
+    def start(self, frame: Frame) -> _Decided:
+        """The current step of a frame starts, or fails to."""
+        if len(self.state.steps) >= MAX_STEP_RUNS:
+            message = f"the run started more than {MAX_STEP_RUNS:,} steps"
+            return self.stop(Failure("too_many_steps", message))
+        plan = block_of(self.program, self.state, frame).plans[frame.at]
+        key = step_key(plan.step.name, frame.rounds)
+        try:
+            return self._started(plan, key, frame)
+        except EvaluationError as error:
+            failure = Failure("expression_failed", str(error), key)
+        except _Refused as refused:
+            failure = Failure(refused.failure.code, refused.failure.message, key)
+        return StepFailed(at=self.now, key=key, frame=frame.id, error=failure), []
+
+    def _started(self, plan: Plan, key: str, frame: Frame) -> _Decided:
+        deadline = None if plan.timeout is None else self.now + plan.timeout
+        event = StepStarted(at=self.now, key=key, frame=frame.id, deadline=deadline)
+        value = self._value(plan, frame)
+        match plan.step:
+            case AgentStep() | CallStep() | WorkflowStep():
+                self._check_size("input", value)
+                event = replace(event, input=value)
+                return event, [self._command(plan.step, event)]
+            case ConditionStep():
+                return replace(event, choice=_choice(plan.step, value)), []
+            case LoopStep(while_=None):
+                items = _items(plan.step, value)
+                self._check_size("input", items)
+                return replace(event, items=items), []
+            case WaitStep():
+                event = replace(event, wake=self._wake(plan.step, value))
+                return event, self._requests(plan.step, event)
+            case _:
+                return event, []
+
+    def _value(self, plan: Plan, frame: Frame) -> Any:
+        """What the expression of a step gives when it starts; `while` is asked later."""
+        if plan.template is None or (isinstance(plan.step, LoopStep) and plan.step.while_):
+            return None
+        scope = RunScope(self.program, self.state, frame, plan.loops)
+        return render(plan.template, scope, Budget())
+
+    def _command(self, step: AgentStep | CallStep | WorkflowStep, event: StepStarted) -> Command:
+        depth = self.state.depth + 1
+        if isinstance(step, WorkflowStep) and depth > MAX_CHILD_DEPTH:
+            message = f"runs that start runs are over the limit of {MAX_CHILD_DEPTH}"
+            raise _Refused("too_deep", message)
+        return command_for(step, event, self._task_name(event.key), depth)
+
+    def _wake(self, step: WaitStep, value: Any) -> float | None:
+        if step.for_ is not None:
+            if not is_number(value) or not 0 <= value <= MAX_SECONDS:
+                raise _Refused(
+                    "bad_duration", f"for is {as_text(value)[:80]}, no number of seconds"
+                )
+            return self.now + float(value)
+        if step.until is None:
+            return None
+        time = read_time(value) if isinstance(value, str) else None
+        if time is None:
+            raise _Refused("bad_time", f"until is {as_text(value)[:80]}, no time")
+        return time
+
+    def _requests(self, step: WaitStep, event: StepStarted) -> list[Command]:
+        if step.approval is None:
+            return []
+        task, by = self._task_name(event.key), step.approval.by
+        return [RequestApproval(task=task, step=event.key, by=by, deadline=event.deadline)]
+
+    def _task_name(self, key: str) -> str:
+        return StepRun(key, "", "", "running", self.now, self.state.round).task
+
+    def _check_size(self, what: str, value: Any) -> None:
+        _, problem = size_problem(what, value)
+        if problem is not None:
+            raise _Refused(problem.code, problem.message)
+
+    # Parallel steps, loops, questions
+
+    def settle(self, step: StepRun) -> _Decided:
+        """A parallel step or a loop is over."""
+        failure = failure_of(self.program, self.state, step)
+        commands = self._cancelling(frames_in(self.program, self.state, step))
+        if failure is None:
+            failure = self._output_problem(step)
+        return StepSettled(at=self.now, key=step.key, error=failure), commands
+
+    def _output_problem(self, step: StepRun) -> Failure | None:
+        return size_problem("output", composed(self.program, self.state, step))[1]
+
+    def round(self, step: StepRun) -> _Decided:
+        """A loop with `while` goes on, or is over."""
+        plan = self.program.plans[step.name]
+        assert isinstance(plan.step, LoopStep), f"{step.key} has rounds"
+        assert plan.template is not None, f"{step.key} has a condition"
+        frame = self.state.frames[step.frame]
+        scope = WhileScope(self.program, self.state, frame, step)
+        try:
+            goes_on = render_truth(plan.template, scope, Budget())
+        except EvaluationError as error:
+            failure = Failure("expression_failed", f"while: {error}", step.key)
+            return StepFailed(at=self.now, key=step.key, frame=step.frame, error=failure), []
+        if not goes_on:
+            problem = self._output_problem(step)
+            return StepSettled(at=self.now, key=step.key, error=problem), []
+        if step.opened >= plan.step.max_iterations:
+            message = f"another round is over max_iterations, which is {plan.step.max_iterations:,}"
+            failure = Failure("too_many_iterations", message, step.key)
+            return StepFailed(at=self.now, key=step.key, frame=step.frame, error=failure), []
+        return RoundStarted(at=self.now, key=step.key), []
+
+    def carry_on(self, step: StepRun) -> _Decided:
+        """An agent gets what it asked for."""
+        payload = self.state.signals[step.key][0]
+        command = ContinueTask(task=step.task, payload=payload)
+        return TaskContinued(at=self.now, key=step.key), [command]
+
+    # Cancelling
+
+    def _cancelling(self, frames: Iterator[Frame]) -> list[Command]:
+        tasks = tasks_in(self.program, self.state, frames)
+        return [self._cancelling_task(step) for step in tasks]
+
+    def _cancelling_step(self, step: StepRun) -> list[Command]:
+        inside = self._cancelling(frames_in(self.program, self.state, step))
+        is_leaf = isinstance(
+            self.program.plans[step.name].step, AgentStep | CallStep | WorkflowStep
+        )
+        return [self._cancelling_task(step)] if is_leaf else inside
+
+    def _cancelling_task(self, step: StepRun) -> Command:
+        if isinstance(self.program.plans[step.name].step, WorkflowStep):
+            return CancelChild(task=step.task)
+        return CancelTask(task=step.task)
+
+
+def _choice(step: ConditionStep, value: Any) -> str | None:
+    """The label of the list that runs; None for none."""
+    if step.switch is None:
+        if not isinstance(value, bool):
+            raise EvaluationError(f"if is {as_text(value)[:80]}, not true or false")
+        label = "then" if value else "else"
+        return label if value or step.else_ is not None else None
+    text = as_text(value)
+    if text in (step.cases or {}):
+        return case_label(text)
+    return "default" if step.default is not None else None
+
+
+def _items(step: LoopStep, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise _Refused("not_a_list", f"over is {type_name(value)}, no list")
+    if len(value) > step.max_iterations:
+        message = f"{len(value):,} rounds are over max_iterations, which is {step.max_iterations:,}"
+        raise _Refused("too_many_iterations", message)
+    return value

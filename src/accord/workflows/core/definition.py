@@ -1,0 +1,166 @@
+"""What a workflow is: steps, in steps, as somebody wrote them. A definition that was read by
+`reading.read_definition` keeps every rule; these types alone keep only some."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+AGENT_TIMEOUT: Final = 3_600.0
+"""Seconds for everything that an agent or a call does, where the step says nothing else."""
+
+JoinRule: TypeAlias = Literal["all", "any", "majority"] | int
+LoopMode: TypeAlias = Literal["sequential", "parallel"]
+StepType: TypeAlias = Literal["agent", "parallel", "condition", "loop", "wait", "workflow", "call"]
+
+
+class Retry(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which failures of a task are tried again, and when. Seconds."""
+
+    attempts: int = 3
+    initial_delay: float = 1.0
+    multiplier: float = 2.0
+    max_delay: float = 30.0
+    jitter: bool = True
+
+
+class Approval(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Who may decide: names of people or roles; and how long they have."""
+
+    by: tuple[str, ...]
+    timeout: float | None = None
+
+
+class McpTarget(Struct, frozen=True, forbid_unknown_fields=True):
+    server: str
+    tool: str
+
+
+class RpcTarget(Struct, frozen=True, forbid_unknown_fields=True):
+    url: str
+    method: str
+
+
+class _Step(
+    Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="type",
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """What all steps have."""
+
+    name: str
+    next: str | None = None
+    timeout: float | None = None
+
+
+class AgentStep(_Step, frozen=True, tag="agent"):
+    """Asks an agent."""
+
+    agent: str
+    input: Any = None
+    retry: Retry | None = None
+    on_error: Handler = None
+
+
+class ParallelStep(_Step, frozen=True, tag="parallel"):
+    """Runs lists of steps side by side, until enough of them are done."""
+
+    branches: dict[str, tuple[Step, ...]]
+    max_parallelism: int | None = None
+    join: JoinRule = "all"
+    on_error: Handler = None
+
+
+class ConditionStep(_Step, frozen=True, tag="condition"):
+    """Runs one list of steps, or none: by `if`, or by `switch`."""
+
+    if_: str | None = field(default=None, name="if")
+    then: tuple[Step, ...] | None = None
+    else_: tuple[Step, ...] | None = field(default=None, name="else")
+    switch: str | None = None
+    cases: dict[str, tuple[Step, ...]] | None = None
+    default: tuple[Step, ...] | None = None
+    on_error: Handler = None
+
+
+class LoopStep(_Step, frozen=True, tag="loop"):
+    """Runs a list of steps for each item, or as long as something holds."""
+
+    body: tuple[Step, ...]
+    over: str | list[Any] | None = None
+    while_: str | None = field(default=None, name="while")
+    mode: LoopMode = "sequential"
+    max_parallelism: int | None = None
+    max_iterations: int = 1_000
+    on_error: Literal["stop", "continue", "collect"] | tuple[Step, ...] = "stop"
+
+
+class WaitStep(_Step, frozen=True, tag="wait"):
+    """Waits for a signal, for somebody's decision, for some time, or until a time."""
+
+    signal: str | None = None
+    approval: Approval | None = None
+    for_: float | str | None = field(default=None, name="for")
+    until: str | None = None
+    on_error: Handler = None
+
+
+class WorkflowStep(_Step, frozen=True, tag="workflow"):
+    """Runs another workflow as a child."""
+
+    workflow: str
+    input: Any = None
+    on_error: Handler = None
+
+
+class CallStep(_Step, frozen=True, tag="call"):
+    """Calls an operation of this installation, a tool of an MCP server, or a JSON-RPC method."""
+
+    operation: str | None = None
+    mcp: McpTarget | None = None
+    rpc: RpcTarget | None = None
+    input: Any = None
+    retry: Retry | None = None
+    on_error: Handler = None
+
+
+Step: TypeAlias = (
+    AgentStep | ParallelStep | ConditionStep | LoopStep | WaitStep | WorkflowStep | CallStep
+)
+Handler: TypeAlias = Literal["continue"] | tuple[Step, ...] | None
+
+
+class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A workflow."""
+
+    name: str
+    version: int | None = None
+    description: str = ""
+    input: Any = None
+    steps: tuple[Step, ...]
+    output: Any = None
+    on_error: tuple[Step, ...] | None = None
+
+
+def handler_steps(step: Step) -> tuple[Step, ...] | None:
+    """The steps that run when this one failed for good."""
+    return step.on_error if isinstance(step.on_error, tuple) else None
+
+
+def inner_lists(step: Step) -> list[tuple[str, tuple[Step, ...]]]:
+    """The lists of steps inside a step, its handler not among them, by where they stand in it."""
+    match step:
+        case ParallelStep():
+            return [(f"branches.{name}", steps) for name, steps in step.branches.items()]
+        case ConditionStep():
+            parts = (("then", step.then), ("else", step.else_), ("default", step.default))
+            cases = [(f"cases.{label}", steps) for label, steps in (step.cases or {}).items()]
+            return cases + [(name, steps) for name, steps in parts if steps is not None]
+        case LoopStep():
+            return [("body", step.body)]
+        case _:
+            return []

@@ -1,0 +1,258 @@
+"""The value of an expression. It sees JSON values and nothing of Python: a member is a key of an
+object, never an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from msgspec import DecodeError, json
+
+from accord.workflows.core.budget import Budget
+from accord.workflows.core.errors import EvaluationError
+from accord.workflows.core.functions import BINARY, FUNCTIONS, negate
+from accord.workflows.core.syntax import (
+    Binary,
+    Call,
+    Conditional,
+    Constant,
+    Has,
+    Index,
+    ListOf,
+    Logic,
+    LoopField,
+    LoopFieldName,
+    Macro,
+    MapOf,
+    Node,
+    Select,
+    StepField,
+    StepFieldName,
+    Unary,
+    Variable,
+)
+from accord.workflows.core.values import as_text, type_name
+
+
+class Scope(Protocol):
+    """What an expression may refer to at its place."""
+
+    @property
+    def input(self) -> Any: ...
+
+    @property
+    def error(self) -> Any: ...
+
+    def step(self, name: str, field: StepFieldName) -> Any: ...
+
+    def loop(self, up: int, field: LoopFieldName) -> Any: ...
+
+
+def evaluate(node: Node, scope: Scope, budget: Budget) -> Any:
+    """The value of an expression. Raises EvaluationError."""
+    return _value(node, _Evaluation(scope, budget))
+
+
+class _Evaluation:
+    """One evaluation: the scope, what macros bound, and texts already read as JSON."""
+
+    __slots__ = ("bound", "budget", "parsed", "scope")
+
+    def __init__(self, scope: Scope, budget: Budget) -> None:
+        self.scope = scope
+        self.budget = budget
+        self.bound: dict[str, Any] = {}
+        self.parsed: dict[StepField, Any] = {}
+
+
+def _value(node: Node, at: _Evaluation) -> Any:
+    at.budget.spend(1)
+    return _VALUES[type(node)](node, at)
+
+
+def _constant(node: Constant, at: _Evaluation) -> Any:
+    return node.value
+
+
+def _variable(node: Variable, at: _Evaluation) -> Any:
+    if node.name in at.bound:
+        return at.bound[node.name]
+    return at.scope.input if node.name == "input" else at.scope.error
+
+
+def _step(node: StepField, at: _Evaluation) -> Any:
+    return at.scope.step(node.step, node.field)
+
+
+def _loop(node: LoopField, at: _Evaluation) -> Any:
+    return at.scope.loop(node.up, node.field)
+
+
+def _list(node: ListOf, at: _Evaluation) -> list[Any]:
+    return [_value(item, at) for item in node.items]
+
+
+def _map(node: MapOf, at: _Evaluation) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in node.entries:
+        name = _value(key, at)
+        if not isinstance(name, str):
+            raise EvaluationError(f"a key of an object is {type_name(name)}, not a text")
+        made[name] = _value(value, at)
+    return made
+
+
+# Paths
+
+
+def _container(node: Node, at: _Evaluation) -> Any:
+    """What a path or a macro leads into: a text output is read as the JSON that it is."""
+    value = _value(node, at)
+    if not isinstance(value, str) or not isinstance(node, StepField):
+        return value
+    if node not in at.parsed:
+        at.budget.spend_text(len(value))
+        try:
+            at.parsed[node] = json.decode(value)
+        except (DecodeError, RecursionError) as error:
+            raise EvaluationError(
+                f"{node.text} is a text and no JSON, so that nothing in it can be referred to"
+            ) from error
+    return at.parsed[node]
+
+
+def _select(node: Select, at: _Evaluation) -> Any:
+    return _member(_container(node.operand, at), node.name, node)
+
+
+def _index(node: Index, at: _Evaluation) -> Any:
+    return _member(_container(node.operand, at), _value(node.key, at), node)
+
+
+def _member(value: Any, key: Any, node: Select | Index) -> Any:
+    if isinstance(value, dict) and isinstance(key, str):
+        if key in value:
+            return value[key]
+        raise EvaluationError(f"{path_text(node)} is not there")
+    if isinstance(value, list) and isinstance(key, int) and not isinstance(key, bool):
+        if 0 <= key < len(value):
+            return value[key]
+        raise EvaluationError(f"{path_text(node)} is not there: the list has {len(value)} items")
+    raise EvaluationError(
+        f"{path_text(node)} is not there: {path_text(node.operand)} is {type_name(value)}"
+    )
+
+
+def path_text(node: Node) -> str:
+    """A path as it was written, for messages."""
+    match node:
+        case StepField() | LoopField():
+            return node.text
+        case Variable(name):
+            return name
+        case Select(operand, name):
+            return f"{path_text(operand)}.{name}"
+        case Index(operand, Constant(value)):
+            return f"{path_text(operand)}[{as_text(value)}]"
+        case Index(operand, _):
+            return f"{path_text(operand)}[…]"
+        case _:
+            return "(…)"
+
+
+def _has(node: Has, at: _Evaluation) -> bool:
+    try:
+        return _value(node.path, at) is not None
+    except EvaluationError:
+        at.budget.check()
+        return False
+
+
+# Operators
+
+
+def _unary(node: Unary, at: _Evaluation) -> Any:
+    return negate(node.operator, _value(node.operand, at))
+
+
+def _binary(node: Binary, at: _Evaluation) -> Any:
+    return BINARY[node.operator](at.budget, _value(node.left, at), _value(node.right, at))
+
+
+def _logic(node: Logic, at: _Evaluation) -> bool:
+    # CEL: an error on one side does not matter where the other settles the result.
+    settling = node.operator == "||"
+    try:
+        left = _truth(node.left, at)
+    except EvaluationError:
+        at.budget.check()
+        if _truth(node.right, at) is settling:
+            return settling
+        raise
+    return settling if left is settling else _truth(node.right, at)
+
+
+def _truth(node: Node, at: _Evaluation) -> bool:
+    value = _value(node, at)
+    if not isinstance(value, bool):
+        raise EvaluationError(f"a condition is {type_name(value)}, not true or false")
+    return value
+
+
+def _conditional(node: Conditional, at: _Evaluation) -> Any:
+    return _value(node.yes if _truth(node.condition, at) else node.no, at)
+
+
+def _call(node: Call, at: _Evaluation) -> Any:
+    arguments = [_value(argument, at) for argument in node.arguments]
+    return FUNCTIONS[node.function](at.budget, *arguments)
+
+
+def _macro(node: Macro, at: _Evaluation) -> Any:
+    target = _container(node.target, at)
+    if isinstance(target, dict):
+        target = list(target)
+    if not isinstance(target, list):
+        raise EvaluationError(f"{node.name} does not take {type_name(target)}")
+    before = dict(at.bound)
+    try:
+        return _MACROS[node.name](node, target, at)
+    finally:
+        at.bound = before
+
+
+def _each(node: Macro, item: Any, at: _Evaluation) -> Any:
+    at.bound[node.variable] = item
+    return _value(node.body, at)
+
+
+def _holds(node: Macro, item: Any, at: _Evaluation) -> bool:
+    at.bound[node.variable] = item
+    return _truth(node.body, at)
+
+
+_MACROS: Final[dict[str, Callable[[Macro, list[Any], _Evaluation], Any]]] = {
+    "all": lambda node, items, at: all(_holds(node, item, at) for item in items),
+    "exists": lambda node, items, at: any(_holds(node, item, at) for item in items),
+    "exists_one": lambda node, items, at: sum(_holds(node, item, at) for item in items) == 1,
+    "filter": lambda node, items, at: [item for item in items if _holds(node, item, at)],
+    "map": lambda node, items, at: [_each(node, item, at) for item in items],
+}
+
+_VALUES: Final[dict[type, Callable[[Any, _Evaluation], Any]]] = {
+    Constant: _constant,
+    Variable: _variable,
+    StepField: _step,
+    LoopField: _loop,
+    ListOf: _list,
+    MapOf: _map,
+    Select: _select,
+    Index: _index,
+    Has: _has,
+    Unary: _unary,
+    Binary: _binary,
+    Logic: _logic,
+    Conditional: _conditional,
+    Call: _call,
+    Macro: _macro,
+}

@@ -1,0 +1,138 @@
+"""A definition made ready to run: its expressions read, its lists of steps found by name. Made once
+per version of a workflow, and shared by all its runs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from accord.workflows.core.definition import (
+    AGENT_TIMEOUT,
+    AgentStep,
+    CallStep,
+    ConditionStep,
+    Definition,
+    LoopStep,
+    ParallelStep,
+    Step,
+    WaitStep,
+    WorkflowStep,
+    handler_steps,
+)
+from accord.workflows.core.templates import Template, read_template
+
+MAIN: Final = "main"
+"""The label of the steps of the workflow itself."""
+HANDLER: Final = "!error"
+"""The label of what runs after a failure; no branch can be called so."""
+BODY: Final = "body"
+
+
+class Block(Struct, frozen=True):
+    """One list of steps."""
+
+    plans: tuple[Plan, ...]
+    positions: dict[str, int]
+
+
+class Plan(Struct, frozen=True):
+    """One step: what it evaluates when it starts, the lists inside it, the loops around it (the
+    outermost first), and how long it may take."""
+
+    step: Step
+    loops: tuple[str, ...]
+    template: Template | None
+    blocks: dict[str, Block]
+    handler: Block | None
+    timeout: float | None
+
+
+class Program(Struct, frozen=True):
+    """A definition, ready to run."""
+
+    definition: Definition
+    main: Block
+    handler: Block | None
+    output: Template | None
+    plans: dict[str, Plan]
+
+
+def compile_program(definition: Definition) -> Program:
+    """A definition made ready to run. It must have been read without problems."""
+    plans: dict[str, Plan] = {}
+    handler = definition.on_error
+    output = definition.output
+    return Program(
+        definition,
+        _block(definition.steps, (), plans),
+        None if handler is None else _block(handler, (), plans),
+        None if output is None else read_template(output),
+        plans,
+    )
+
+
+def case_label(label: str) -> str:
+    """The label of a case, apart from `then`, `else` and `default`."""
+    return f"case:{label}"
+
+
+def _block(steps: tuple[Step, ...], loops: tuple[str, ...], plans: dict[str, Plan]) -> Block:
+    made = tuple(_plan(step, loops, plans) for step in steps)
+    return Block(made, {plan.step.name: index for index, plan in enumerate(made)})
+
+
+def _plan(step: Step, loops: tuple[str, ...], plans: dict[str, Plan]) -> Plan:
+    handler = handler_steps(step)
+    plan = Plan(
+        step,
+        loops,
+        _template(step),
+        _blocks(step, loops, plans),
+        None if handler is None else _block(handler, loops, plans),
+        _timeout(step),
+    )
+    plans[step.name] = plan
+    return plan
+
+
+def _blocks(step: Step, loops: tuple[str, ...], plans: dict[str, Plan]) -> dict[str, Block]:
+    match step:
+        case ParallelStep():
+            lists = dict(step.branches)
+        case ConditionStep():
+            lists = {case_label(label): steps for label, steps in (step.cases or {}).items()}
+            others = {"then": step.then, "else": step.else_, "default": step.default}
+            lists.update({label: steps for label, steps in others.items() if steps is not None})
+        case LoopStep():
+            return {BODY: _block(step.body, (*loops, step.name), plans)}
+        case _:
+            return {}
+    return {label: _block(steps, loops, plans) for label, steps in lists.items()}
+
+
+def _template(step: Step) -> Template | None:
+    match step:
+        case AgentStep() | WorkflowStep() | CallStep():
+            value = step.input
+        case ConditionStep():
+            value = step.switch if step.if_ is None else step.if_
+        case LoopStep():
+            value = step.over if step.while_ is None else step.while_
+        case WaitStep():
+            value = step.until if step.for_ is None else step.for_
+        case _:
+            return None
+    return None if value is None else read_template(value)
+
+
+def _timeout(step: Step) -> float | None:
+    limits = [step.timeout]
+    match step:
+        case AgentStep(timeout=None) | CallStep(timeout=None):
+            return AGENT_TIMEOUT
+        case WaitStep(approval=approval) if approval is not None:
+            limits.append(approval.timeout)
+        case _:
+            pass
+    return min((each for each in limits if each is not None), default=None)

@@ -1,0 +1,102 @@
+"""From a text or a JSON value to a definition: everything that is wrong with it is told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import DecodeError, json
+
+from accord.workflows.core.definition import Definition
+from accord.workflows.core.errors import DefinitionError, Problem
+from accord.workflows.core.limits import MAX_DEFINITION_BYTES, MAX_PROBLEMS, MAX_VALUE_DEPTH
+from accord.workflows.core.rules import Known, find_problems
+from accord.workflows.core.shape import Shape
+
+Format: TypeAlias = Literal["json", "yaml"]
+
+_NOTHING_KNOWN: Final = Known()
+
+
+def read_text(text: str | bytes, format: Format, known: Known = _NOTHING_KNOWN) -> Definition:
+    """The definition that a text is. Raises DefinitionError with every problem.
+
+    YAML needs PyYAML, which `accord[workflows]` brings along.
+    """
+    data = text.encode() if isinstance(text, str) else text
+    if len(data) > MAX_DEFINITION_BYTES:
+        raise _refused(
+            f"a definition of {len(data):,} bytes is over the limit of {MAX_DEFINITION_BYTES:,}"
+        )
+    return read_definition(_json(data) if format == "json" else _yaml(data), known)
+
+
+def read_definition(value: Any, known: Known = _NOTHING_KNOWN) -> Definition:
+    """The definition that a JSON value is. Raises DefinitionError with every problem."""
+    definition, problems = examine(value, known)
+    if problems or definition is None:
+        raise DefinitionError(problems)
+    return definition
+
+
+def examine(
+    value: Any, known: Known = _NOTHING_KNOWN
+) -> tuple[Definition | None, tuple[Problem, ...]]:
+    """What can be read of a definition, and everything that is wrong with it, in the order in which
+    it is written; the definition can be used only where nothing is."""
+    if _is_too_deep(value):
+        return None, (Problem("definition", f"it is nested deeper than {MAX_VALUE_DEPTH}"),)
+    shape = Shape()
+    definition = shape.definition(value)
+    problems = list(shape.problems)
+    if definition is not None:
+        mentioned = frozenset(_mentioned(value)) if problems else frozenset()
+        problems.extend(find_problems(definition, known, mentioned))
+    if len(problems) > MAX_PROBLEMS:
+        left = len(problems) - MAX_PROBLEMS
+        problems = [*problems[:MAX_PROBLEMS], Problem("definition", f"and {left:,} problems more")]
+    return definition, tuple(problems)
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.decode(data)
+    except (DecodeError, RecursionError) as error:
+        raise _refused(f"this is no JSON: {str(error)[:200]}") from error
+
+
+def _yaml(data: bytes) -> Any:
+    # PyYAML comes with an extra; who writes JSON does without.
+    from accord.workflows.core.yaml_values import read_yaml
+
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise _refused("the text is not UTF-8") from error
+    return read_yaml(text)
+
+
+def _refused(message: str) -> DefinitionError:
+    return DefinitionError([Problem("definition", message)])
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_VALUE_DEPTH + 1):
+        level = [child for each in level for child in _inside(each)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _mentioned(value: Any) -> Iterator[str]:
+    """Every name in a definition, also of what could not be read."""
+    if isinstance(value, dict) and isinstance(name := value.get("name"), str):
+        yield name
+    for each in _inside(value):
+        yield from _mentioned(each)

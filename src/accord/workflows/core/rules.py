@@ -1,0 +1,322 @@
+"""Whether the steps of a definition fit together: names, jumps, references, things outside.
+
+A reference must lead to something that can be there: an earlier step of the same list, a step
+inside such a step unless that is a loop, or what stands so to a step around. Inside a loop, steps
+of the body mean the same round; its `while` sees the round before. A jump leads forward, in its own
+list, or out of conditions and handlers into the list around them; never out of branches and loops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.workflows.core.definition import (
+    AgentStep,
+    CallStep,
+    ConditionStep,
+    Definition,
+    LoopStep,
+    ParallelStep,
+    Step,
+    WaitStep,
+    WorkflowStep,
+    handler_steps,
+    inner_lists,
+)
+from accord.workflows.core.errors import Problem
+from accord.workflows.core.places import Place, find_places
+from accord.workflows.core.schemas import schema_problem
+from accord.workflows.core.syntax import LoopField, Node, StepField, Variable, walk
+from accord.workflows.core.templates import Misplaced, Single, expressions, read_all
+
+END: Final = "end"
+"""The target of a jump that ends the run, the branch or the round."""
+
+_WORKFLOW: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(@[1-9][0-9]{0,8})?", re.ASCII)
+_URL: Final = re.compile(r"https?://[^\s/]+\S*")
+_MANY: Final = 20
+
+
+class Known(Struct, frozen=True):
+    """What exists outside of a definition; None is not checked. Workflows are `NAME` and
+    `NAME@VERSION`."""
+
+    agents: frozenset[str] | None = None
+    operations: frozenset[str] | None = None
+    workflows: frozenset[str] | None = None
+
+
+class _Scope(Struct, frozen=True):
+    """What is there at a place: steps to refer to, targets to jump to, loops around (whether each
+    has items, the outermost first), and whether something failed."""
+
+    visible: frozenset[str] = frozenset()
+    targets: frozenset[str] = frozenset()
+    loops: tuple[bool, ...] = ()
+    failed: bool = False
+
+
+class _Walked(Struct, frozen=True):
+    """What a list of steps leaves behind: the names in it, and whether its end can be reached."""
+
+    names: frozenset[str]
+    falls: bool
+
+
+def find_problems(
+    definition: Definition, known: Known, mentioned: frozenset[str]
+) -> Iterator[Problem]:
+    """Everything that is wrong with a definition of the right shape. `mentioned` are names of steps
+    that could not be read; nothing is said about references to them."""
+    rules = _Rules(definition, known, mentioned)
+    rules.check()
+    yield from rules.problems
+
+
+class _Rules:
+    """One definition being checked."""
+
+    def __init__(self, definition: Definition, known: Known, mentioned: frozenset[str]) -> None:
+        self.problems: list[Problem] = []
+        self._definition = definition
+        self._known = known
+        self._mentioned = mentioned
+        self._jumped: set[str] = set()
+        self._places: dict[str, Place] = {}
+
+    def check(self) -> None:
+        definition = self._definition
+        self._index()
+        if definition.input is not None and (problem := schema_problem(definition.input)):
+            self._refuse("input", problem)
+        main = self._list(definition.steps, "steps", _Scope())
+        after = _Scope(visible=main.names, failed=False)
+        if definition.on_error is not None:
+            self._list(definition.on_error, "on_error", replace(after, failed=True))
+        self._value(definition.output, "output", after, None)
+
+    def _refuse(self, path: str, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(path, message, hint))
+
+    def _index(self) -> None:
+        for place in find_places(self._definition):
+            name = place.step.name
+            if name == END:
+                self._refuse(f"{place.path}.name", f"no step can be called {END!r}")
+            first = self._places.setdefault(name, place)
+            if name and first is not place:
+                self._refuse(
+                    f"{place.path}.name",
+                    f"{name!r} is the name of {first.path} already",
+                    "names are unique in the whole definition",
+                )
+
+    # Control flow
+
+    def _list(self, steps: tuple[Step, ...], path: str, scope: _Scope) -> _Walked:
+        """Checks a list of steps; `scope.targets` are those around it that it may jump to."""
+        visible, falls = scope.visible, True
+        later = [step.name for step in steps]
+        for index, step in enumerate(steps):
+            where = f"{path}[{index}]"
+            if not falls and step.name not in self._jumped:
+                self._refuse(
+                    where, f"{step.name!r} is never reached", "every step before it jumps over it"
+                )
+            targets = scope.targets.union(later[index + 1 :])
+            here = replace(scope, visible=visible, targets=targets)
+            inner, falls = self._step(step, where, here)
+            visible |= inner | {step.name}
+        return _Walked(visible - scope.visible, falls)
+
+    def _step(self, step: Step, path: str, scope: _Scope) -> tuple[frozenset[str], bool]:
+        self._outside(step, path)
+        self._expressions(step, path, scope)
+        inner, falls = self._inside(step, path, scope)
+        handler = handler_steps(step)
+        if handler is not None:
+            around = replace(scope, visible=scope.visible | inner, failed=True)
+            walked = self._list(handler, f"{path}.on_error", around)
+            inner, falls = inner | walked.names, falls or walked.falls
+        falls = falls or step.on_error == "continue"
+        if step.next is not None:
+            self._jump(step, path, scope)
+            falls = False
+        return inner, falls
+
+    def _inside(self, step: Step, path: str, scope: _Scope) -> tuple[frozenset[str], bool]:
+        """The names inside a step that stay visible after it, and whether it can complete without
+        jumping."""
+        match step:
+            case LoopStep():
+                self._loop(step, path, scope)
+                return frozenset(), True
+            case ParallelStep():
+                lanes = replace(scope, targets=frozenset())
+                walked = self._each(step, path, lanes)
+                return frozenset().union(*(each.names for each in walked)), True
+            case ConditionStep():
+                walked = self._each(step, path, scope)
+                names: frozenset[str] = frozenset().union(*(each.names for each in walked))
+                is_open = step.else_ is None if step.switch is None else step.default is None
+                return names, is_open or any(each.falls for each in walked)
+            case _:
+                return frozenset(), True
+
+    def _each(self, step: Step, path: str, scope: _Scope) -> list[_Walked]:
+        return [self._list(steps, f"{path}.{label}", scope) for label, steps in inner_lists(step)]
+
+    def _loop(self, step: LoopStep, path: str, scope: _Scope) -> None:
+        loops = (*scope.loops, step.over is not None)
+        body = self._list(
+            step.body, f"{path}.body", replace(scope, targets=frozenset(), loops=loops)
+        )
+        round_before = replace(scope, visible=scope.visible | body.names, loops=loops)
+        self._single(step.while_, f"{path}.while", round_before, step)
+
+    def _jump(self, step: Step, path: str, scope: _Scope) -> None:
+        target = step.next
+        if target is None or target == END or target in self._mentioned - self._places.keys():
+            return
+        self._jumped.add(target)
+        if target in scope.targets:
+            return
+        where = f"{path}.next"
+        if target not in self._places:
+            self._refuse(where, *self._no_such("step", target, self._places))
+        elif self._places[target].order <= self._order(step):
+            self._refuse(where, f"{target!r} is not later", "jumps lead forward only")
+        else:
+            self._refuse(
+                where,
+                f"{target!r} is in another list of steps",
+                "a jump stays in its list, or leaves conditions and handlers",
+            )
+
+    def _order(self, step: Step) -> int:
+        return self._places[step.name].order
+
+    # References
+
+    def _expressions(self, step: Step, path: str, scope: _Scope) -> None:
+        match step:
+            case AgentStep() | WorkflowStep() | CallStep():
+                self._value(step.input, f"{path}.input", scope, step)
+            case ConditionStep():
+                self._single(step.if_, f"{path}.if", scope, step)
+                self._single(step.switch, f"{path}.switch", scope, step)
+            case LoopStep(over=str()):
+                self._single(step.over, f"{path}.over", scope, step)
+            case LoopStep():
+                self._value(step.over, f"{path}.over", scope, step)
+            case WaitStep():
+                self._value(step.for_, f"{path}.for", scope, step)
+                self._value(step.until, f"{path}.until", scope, step)
+            case _:
+                return
+
+    def _single(self, value: Any, path: str, scope: _Scope, step: Step) -> None:
+        template = self._value(value, path, scope, step)
+        if isinstance(value, str) and template is not None and not isinstance(template, Single):
+            self._refuse(path, "one expression is needed", "write it as ${…}, with nothing around")
+
+    def _value(self, value: Any, path: str, scope: _Scope, step: Step | None) -> Any:
+        """The template of a value, its references checked; None where it cannot be read."""
+        found: list[Misplaced] = []
+        template = read_all(value, path, found)
+        for each in found:
+            self._refuse(each.path, f"the expression cannot be read: {each.error}")
+        for where, node in expressions(template, path):
+            for part, _ in walk(node):
+                self._reference(part, where, scope, step)
+        return None if found else template
+
+    def _reference(self, part: Node, path: str, scope: _Scope, step: Step | None) -> None:
+        match part:
+            case StepField(name, _):
+                if name not in scope.visible:
+                    self._unseen(name, path, step)
+            case LoopField(up, field):
+                if up >= len(scope.loops):
+                    hint = f"there are {len(scope.loops)} loops around it"
+                    self._refuse(path, f"{part.text} is not in so many loops", hint)
+                elif field == "item" and not scope.loops[-1 - up]:
+                    hint = "a loop with 'while' has loop.index only"
+                    self._refuse(path, f"{part.text} is not there", hint)
+            case Variable("error") if not scope.failed:
+                self._refuse(path, "nothing has failed here", "error is for steps of on_error")
+            case _:
+                return
+
+    def _unseen(self, name: str, path: str, step: Step | None) -> None:
+        if name not in self._places:
+            if name not in self._mentioned:
+                self._refuse(path, *self._no_such("step", name, self._places))
+            return
+        self._refuse(path, *self._why_unseen(self._places[name], step))
+
+    def _why_unseen(self, target: Place, step: Step | None) -> tuple[str, str]:
+        name = target.step.name
+        here = self._places[step.name] if step is not None else None
+        around = here.loops if here is not None else ()
+        loop = next((loop for loop in target.loops if loop not in around), None)
+        if here is not None and here.step.name == name:
+            return f"{name!r} refers to itself", ""
+        if loop is not None:
+            return (
+                f"{name!r} runs in each round of {loop!r}, which is not around this",
+                f"steps.{loop}.output is the list of what the rounds gave",
+            )
+        if here is None:
+            return f"{name!r} runs after a failure only", ""
+        if any(inside.owner == name for inside in here.within):
+            return f"{name!r} is still running here", ""
+        for mine, other in zip(here.within, target.within, strict=False):
+            if mine.owner == other.owner and mine.label != other.label:
+                if mine.kind == other.kind == "branch":
+                    return f"{name!r} runs at the same time, in another branch", ""
+                return f"{name!r} does not run where this step does", ""
+        return f"{name!r} has not run yet", "refer to earlier steps only"
+
+    # What is outside
+
+    def _outside(self, step: Step, path: str) -> None:
+        known = self._known
+        match step:
+            case AgentStep():
+                self._exists("agent", step.agent, known.agents, f"{path}.agent")
+            case CallStep(operation=str(operation)):
+                self._exists("operation", operation, known.operations, f"{path}.operation")
+            case CallStep(rpc=rpc) if rpc is not None and not _URL.fullmatch(rpc.url):
+                self._refuse(
+                    f"{path}.rpc.url", f"{rpc.url[:80]!r} is no address", "http://… or https://…"
+                )
+            case WorkflowStep():
+                self._workflow(step.workflow, f"{path}.workflow")
+            case _:
+                return
+
+    def _workflow(self, name: str, path: str) -> None:
+        if name and not _WORKFLOW.fullmatch(name):
+            self._refuse(path, f"{name[:80]!r} is no workflow", "NAME or NAME@VERSION")
+        elif name != self._definition.name:
+            self._exists("workflow", name, self._known.workflows, path)
+
+    def _exists(self, what: str, name: str, known: frozenset[str] | None, path: str) -> None:
+        if name and known is not None and name not in known:
+            self._refuse(path, *self._no_such(what, name, sorted(known)))
+
+    def _no_such(self, what: str, name: str, names: Iterable[str]) -> tuple[str, str]:
+        there = [each for each in names if each]
+        near = get_close_matches(name[:80], there, n=1)
+        if near:
+            return f"there is no {what} {name[:80]!r}", f"did you mean {near[0]!r}?"
+        more = "" if len(there) <= _MANY else f" and {len(there) - _MANY:,} more"
+        hint = f"there are {', '.join(there[:_MANY])}{more}" if there else "there are none"
+        return f"there is no {what} {name[:80]!r}", hint

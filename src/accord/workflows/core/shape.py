@@ -1,0 +1,454 @@
+"""Reads JSON values as a definition, one field at a time, so that everything wrong is told at once.
+
+It knows which fields there are and what each may be. What is wrong is replaced by something
+harmless, so that the rest can be checked too; whether steps fit together is `rules`' business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from accord.workflows.core.definition import (
+    AgentStep,
+    Approval,
+    CallStep,
+    ConditionStep,
+    Definition,
+    LoopStep,
+    McpTarget,
+    ParallelStep,
+    Retry,
+    RpcTarget,
+    Step,
+    WaitStep,
+    WorkflowStep,
+)
+from accord.workflows.core.errors import Problem
+from accord.workflows.core.limits import (
+    MAX_ITERATIONS,
+    MAX_NESTING,
+    MAX_SECONDS,
+    MAX_STEPS,
+)
+from accord.workflows.core.times import read_time
+from accord.workflows.core.values import type_name
+
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_LONGEST_TEXT: Final = 2_000
+
+Field: TypeAlias = Callable[["Shape", Any, str], Any]
+
+
+class _Invalid:
+    """What a field gives that is wrong."""
+
+
+_INVALID: Final = _Invalid()
+
+
+class Shape:
+    """One definition being read; `problems` are those found so far."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._steps = 0
+        self._nesting = 0
+
+    def definition(self, value: Any) -> Definition | None:
+        """The definition that a JSON value is; None where it is not even an object."""
+        if not isinstance(value, dict):
+            self.refuse("definition", f"a definition is an object, not {type_name(value)}")
+            return None
+        fields = self._fields(value, _DEFINITION, "", ("name", "steps"))
+        if self._steps > MAX_STEPS:
+            self.refuse("steps", f"{self._steps:,} steps are over the limit of {MAX_STEPS:,}")
+        return Definition(**{"name": "", "steps": (), **fields})
+
+    def refuse(self, path: str, message: str, hint: str = "") -> _Invalid:
+        self.problems.append(Problem(path, message, hint))
+        return _INVALID
+
+    def _fields(
+        self,
+        value: dict[str, Any],
+        known: Mapping[str, Field],
+        path: str,
+        required: tuple[str, ...],
+    ) -> dict[str, Any]:
+        """The fields of an object that are right, by the names of their struct."""
+        read: dict[str, Any] = {}
+        for name, given in value.items():
+            where = _joined(path, name)
+            if name not in known:
+                near = get_close_matches(name[:80], known, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+                self.refuse(where, f"there is no field {name[:80]!r}", hint)
+                continue
+            result = known[name](self, given, where)
+            if result is not _INVALID:
+                read[_KEYWORD_FIELDS.get(name, name)] = result
+        for name in required:
+            if name not in value:
+                self.refuse(_joined(path, name), f"{name!r} is missing")
+        return read
+
+    # Steps
+
+    def steps(self, value: Any, path: str) -> tuple[Step, ...]:
+        """The steps of a list; those that are none at all are left out."""
+        if not isinstance(value, list):
+            self.refuse(path, f"steps are a list, not {type_name(value)}")
+            return ()
+        if not value:
+            self.refuse(path, "the list of steps is empty", "leave it out, or put steps into it")
+            return ()
+        if self._nesting == MAX_NESTING:
+            self.refuse(path, f"steps are nested deeper than {MAX_NESTING}")
+            return ()
+        self._nesting += 1
+        steps = [self._step(each, f"{path}[{index}]") for index, each in enumerate(value)]
+        self._nesting -= 1
+        return tuple(step for step in steps if step is not None)
+
+    def _step(self, value: Any, path: str) -> Step | None:
+        self._steps += 1
+        if not isinstance(value, dict):
+            self.refuse(path, f"a step is an object, not {type_name(value)}")
+            return None
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in _STEPS:
+            self._refuse_type(value, path)
+            name = value.get("name")
+            return WaitStep(name=name) if isinstance(name, str) else None
+        spec = _STEPS[kind]
+        fields = self._fields(value, spec.fields, path, ("name", *spec.required))
+        fields.pop("type", None)
+        spec.check(self, value, path)
+        return spec.struct(**{"name": "", **spec.empty, **fields})
+
+    def _refuse_type(self, value: dict[str, Any], path: str) -> None:
+        kinds = ", ".join(_STEPS)
+        if "type" not in value:
+            self.refuse(f"{path}.type", "'type' is missing", f"there are {kinds}")
+            return
+        kind = value["type"]
+        near = get_close_matches(str(kind)[:80], _STEPS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {kinds}"
+        self.refuse(f"{path}.type", f"there is no type of step {str(kind)[:80]!r}", hint)
+
+    def one_of(self, value: dict[str, Any], path: str, *names: str) -> str | None:
+        """The one of several fields that is there; refuses none and several."""
+        given = [name for name in names if name in value]
+        if len(given) == 1:
+            return given[0]
+        found = f"not {' and '.join(given)}" if given else "and none is there"
+        self.refuse(path, f"exactly one of {', '.join(names)} is needed, {found}")
+        return None
+
+    def only_with(self, value: dict[str, Any], path: str, owner: str, *names: str) -> None:
+        for name in names:
+            if name in value and owner not in value:
+                self.refuse(f"{path}.{name}", f"{name!r} goes with {owner!r} only")
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name[:80]}" if path else name[:80]
+
+
+# Fields
+
+
+def _any(shape: Shape, value: Any, path: str) -> Any:
+    return value
+
+
+def _text(shape: Shape, value: Any, path: str) -> Any:
+    if not isinstance(value, str) or not value.strip():
+        return shape.refuse(path, "a text is needed")
+    if len(value) > _LONGEST_TEXT:
+        return shape.refuse(
+            path, f"a text of {len(value):,} characters is over the limit of {_LONGEST_TEXT:,}"
+        )
+    return value
+
+
+def _name(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, str) and NAME.fullmatch(value):
+        return value
+    hint = "letters, digits, _ and -, beginning with a letter, at most 64 characters"
+    return shape.refuse(path, f"{str(value)[:80]!r} is no name", hint)
+
+
+def _template(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, str):
+        return value
+    return shape.refuse(path, "an expression is needed", "write it as ${…}")
+
+
+def _over(shape: Shape, value: Any, path: str) -> Any:
+    return value if isinstance(value, list) else _template(shape, value, path)
+
+
+def _number(least: float, most: float, what: str) -> Field:
+    def field(shape: Shape, value: Any, path: str) -> Any:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and least <= value <= most:
+            return float(value)
+        hint = f"a number from {least:,.12g} to {most:,.12g}"
+        return shape.refuse(path, f"{str(value)[:80]!r} is no {what}", hint)
+
+    return field
+
+
+def _whole(least: int, most: int) -> Field:
+    def field(shape: Shape, value: Any, path: str) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        hint = f"a whole number from {least:,} to {most:,}"
+        return shape.refuse(path, f"{str(value)[:80]!r} is not allowed", hint)
+
+    return field
+
+
+def _choice(*allowed: str) -> Field:
+    def field(shape: Shape, value: Any, path: str) -> Any:
+        if isinstance(value, str) and value in allowed:
+            return value
+        return shape.refuse(
+            path, f"{str(value)[:80]!r} is not allowed", f"one of {', '.join(allowed)}"
+        )
+
+    return field
+
+
+def _truth(shape: Shape, value: Any, path: str) -> Any:
+    return value if isinstance(value, bool) else shape.refuse(path, "true or false is needed")
+
+
+_seconds: Final = _number(0.0, MAX_SECONDS, "duration in seconds")
+_limit: Final = _number(0.001, MAX_SECONDS, "duration in seconds")
+_COUNT: Final = _whole(1, 1_000)
+
+
+def _for(shape: Shape, value: Any, path: str) -> Any:
+    return value if isinstance(value, str) and "${" in value else _seconds(shape, value, path)
+
+
+def _until(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, str) and ("${" in value or read_time(value) is not None):
+        return value
+    hint = "a time with a zone, as in 2026-11-15T09:30:00Z, or ${…}"
+    return shape.refuse(path, f"{str(value)[:80]!r} is no time", hint)
+
+
+def _join(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, int):
+        return _COUNT(shape, value, path)
+    return _choice("all", "any", "majority")(shape, value, path)
+
+
+def _people(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, list) and value and all(isinstance(each, str) and each for each in value):
+        return tuple(value)
+    return shape.refuse(path, "a list of people or roles is needed")
+
+
+def _struct(kind: type[Struct], known: Mapping[str, Field], *required: str) -> Field:
+    def field(shape: Shape, value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            return shape.refuse(path, f"an object is needed, not {type_name(value)}")
+        read = shape._fields(value, known, path, required)
+        return kind(**read) if all(name in read for name in required) else _INVALID
+
+    return field
+
+
+def _lists(named: bool) -> Field:
+    """Lists of steps by name."""
+
+    def field(shape: Shape, value: Any, path: str) -> Any:
+        if not isinstance(value, dict) or not value:
+            return shape.refuse(path, "an object with lists of steps is needed")
+        lists: dict[str, tuple[Step, ...]] = {}
+        for name, steps in value.items():
+            if named:
+                _name(shape, name, path)
+            lists[name] = shape.steps(steps, _joined(path, name))
+        return lists
+
+    return field
+
+
+def _steps(shape: Shape, value: Any, path: str) -> Any:
+    return shape.steps(value, path)
+
+
+def _handler(*words: str) -> Field:
+    def field(shape: Shape, value: Any, path: str) -> Any:
+        if isinstance(value, list):
+            return shape.steps(value, path)
+        if isinstance(value, str) and value in words:
+            return value
+        hint = f"{', '.join(words)}, or a list of steps"
+        return shape.refuse(path, f"{str(value)[:80]!r} is not allowed", hint)
+
+    return field
+
+
+# What each type of step has
+
+
+def _no_check(shape: Shape, value: dict[str, Any], path: str) -> None:
+    """Nothing beyond its fields."""
+
+
+def _check_parallel(shape: Shape, value: dict[str, Any], path: str) -> None:
+    join, branches = value.get("join"), value.get("branches")
+    if isinstance(join, int) and isinstance(branches, dict) and join > len(branches):
+        shape.refuse(f"{path}.join", f"{join} of {len(branches)} branches can never be done")
+
+
+def _check_condition(shape: Shape, value: dict[str, Any], path: str) -> None:
+    kind = shape.one_of(value, path, "if", "switch")
+    shape.only_with(value, path, "if", "then", "else")
+    shape.only_with(value, path, "switch", "cases", "default")
+    needed = {"if": "then", "switch": "cases"}.get(kind or "")
+    if needed is not None and needed not in value:
+        shape.refuse(f"{path}.{needed}", f"{needed!r} is missing")
+
+
+def _check_loop(shape: Shape, value: dict[str, Any], path: str) -> None:
+    shape.one_of(value, path, "over", "while")
+    if "while" in value and value.get("mode") == "parallel":
+        shape.refuse(
+            f"{path}.mode",
+            "rounds of 'while' follow on each other",
+            "leave 'mode' out, or use 'over'",
+        )
+    if "max_parallelism" in value and value.get("mode") != "parallel":
+        shape.refuse(f"{path}.max_parallelism", "'max_parallelism' goes with mode: parallel only")
+
+
+def _check_wait(shape: Shape, value: dict[str, Any], path: str) -> None:
+    shape.one_of(value, path, "signal", "approval", "for", "until")
+
+
+def _check_call(shape: Shape, value: dict[str, Any], path: str) -> None:
+    shape.one_of(value, path, "operation", "mcp", "rpc")
+
+
+class _Spec(Struct, frozen=True):
+    """One type of step: its struct, its fields, and what else must hold."""
+
+    struct: Callable[..., Step]
+    fields: Mapping[str, Field]
+    required: tuple[str, ...] = ()
+    empty: Mapping[str, Any] = {}
+    check: Callable[[Shape, dict[str, Any], str], None] = _no_check
+
+
+_KEYWORD_FIELDS: Final = {"if": "if_", "else": "else_", "while": "while_", "for": "for_"}
+_COMMON: Final[dict[str, Field]] = {
+    "name": _name,
+    "type": _any,
+    "next": _name,
+    "timeout": _limit,
+    "on_error": _handler("continue"),
+}
+_RETRY: Final = _struct(
+    Retry,
+    {
+        "attempts": _whole(1, 100),
+        "initial_delay": _seconds,
+        "multiplier": _number(1.0, 100.0, "multiplier"),
+        "max_delay": _seconds,
+        "jitter": _truth,
+    },
+)
+_STEPS: Final[dict[str, _Spec]] = {
+    "agent": _Spec(
+        AgentStep,
+        {**_COMMON, "agent": _text, "input": _any, "retry": _RETRY},
+        ("agent",),
+        {"agent": ""},
+    ),
+    "parallel": _Spec(
+        ParallelStep,
+        {**_COMMON, "branches": _lists(named=True), "max_parallelism": _COUNT, "join": _join},
+        ("branches",),
+        {"branches": {}},
+        _check_parallel,
+    ),
+    "condition": _Spec(
+        ConditionStep,
+        {
+            **_COMMON,
+            "if": _template,
+            "then": _steps,
+            "else": _steps,
+            "switch": _template,
+            "cases": _lists(named=False),
+            "default": _steps,
+        },
+        check=_check_condition,
+    ),
+    "loop": _Spec(
+        LoopStep,
+        {
+            **_COMMON,
+            "over": _over,
+            "while": _template,
+            "body": _steps,
+            "mode": _choice("sequential", "parallel"),
+            "max_parallelism": _COUNT,
+            "max_iterations": _whole(1, MAX_ITERATIONS),
+            "on_error": _handler("stop", "continue", "collect"),
+        },
+        ("body",),
+        {"body": ()},
+        _check_loop,
+    ),
+    "wait": _Spec(
+        WaitStep,
+        {
+            **_COMMON,
+            "signal": _name,
+            "approval": _struct(Approval, {"by": _people, "timeout": _limit}, "by"),
+            "for": _for,
+            "until": _until,
+        },
+        check=_check_wait,
+    ),
+    "workflow": _Spec(
+        WorkflowStep,
+        {**_COMMON, "workflow": _text, "input": _any},
+        ("workflow",),
+        {"workflow": ""},
+    ),
+    "call": _Spec(
+        CallStep,
+        {
+            **_COMMON,
+            "operation": _text,
+            "mcp": _struct(McpTarget, {"server": _text, "tool": _text}, "server", "tool"),
+            "rpc": _struct(RpcTarget, {"url": _text, "method": _text}, "url", "method"),
+            "input": _any,
+            "retry": _RETRY,
+        },
+        check=_check_call,
+    ),
+}
+_DEFINITION: Final[dict[str, Field]] = {
+    "name": _name,
+    "version": _whole(1, 2**31 - 1),
+    "description": _text,
+    "input": _any,
+    "steps": _steps,
+    "output": _any,
+    "on_error": _steps,
+}

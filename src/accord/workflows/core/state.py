@@ -1,0 +1,166 @@
+"""The state of a run: what a fold over its history gives, and all that is needed to go on. It is
+plain data, so that it can be kept as JSON and read back. Only `transitions` changes it.
+
+A run is a tree. Steps are in frames; a frame is one list of steps being run, of which one is
+current; parallel steps and loops have many frames, conditions and handlers have one. A step is
+known by its key: its name, and the round of every loop around it, as in `comment[3]`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, json
+
+from accord.workflows.core.errors import NewerSchemaError
+
+SCHEMA: Final = 1
+"""The version of states, events and commands."""
+
+RunStatus: TypeAlias = Literal[
+    "pending", "running", "waiting", "paused", "completed", "failed", "cancelled"
+]
+StepStatus: TypeAlias = Literal[
+    "pending", "running", "waiting", "paused", "completed", "failed", "cancelled", "skipped"
+]
+FrameStatus: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
+Todo: TypeAlias = Literal["start", "settle", "round", "continue", "end"]
+FINAL: Final = frozenset({"completed", "failed", "cancelled"})
+"""The states in which a run has ended."""
+
+
+class Failure(Struct, frozen=True, omit_defaults=True):
+    """Why something failed, and the key of the step that did."""
+
+    code: str
+    message: str
+    step: str = ""
+    details: Any = None
+
+
+class StepRun(Struct, omit_defaults=True):
+    """One step being run, or run. The output of a step with steps inside follows from those."""
+
+    key: str
+    name: str
+    frame: str
+    status: StepStatus
+    started_at: float
+    round: int = 1
+    finished_at: float | None = None
+    output: Any = None
+    data: Any = None
+    artifacts: Any = None
+    error: Failure | None = None
+    attempts: int = 0
+    prompt: Any = None
+    size: int = 0
+    choice: str | None = None
+    items: list[Any] | None = None
+    total: int = 0
+    opened: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    settling: bool = False
+
+    @property
+    def task(self) -> str:
+        """What the outside calls it: another name in each round of retrying."""
+        return self.key if self.round == 1 else f"{self.key}@{self.round}"
+
+    @property
+    def active(self) -> bool:
+        return self.status in ("running", "waiting")
+
+
+class Frame(Struct, omit_defaults=True):
+    """One list of steps being run: `at` is the current one, `last` the key of the last that ended,
+    `rounds` those of the loops around, the outermost first."""
+
+    owner: str
+    label: str
+    rounds: tuple[int, ...] = ()
+    at: int = 0
+    status: FrameStatus = "running"
+    last: str | None = None
+    error: Failure | None = None
+
+    @property
+    def id(self) -> str:
+        return frame_id(self.owner, self.label)
+
+
+class State(Struct):
+    """A run. `applied` counts its history, `agenda` is what is to be decided next, `busy` and
+    `idle` count the steps that somebody works on and those that wait."""
+
+    schema: int = SCHEMA
+    phase: Literal["pending", "running", "completed", "failed", "cancelled"] = "pending"
+    applied: int = 0
+    ignored: int = 0
+    round: int = 1
+    depth: int = 0
+    input: Any = None
+    output: Any = None
+    error: Failure | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    paused: bool = False
+    ending: Failure | None = None
+    steps: dict[str, StepRun] = {}
+    frames: dict[str, Frame] = {}
+    agenda: list[tuple[Todo, str]] = []
+    wakes: dict[str, float] = {}
+    deadlines: dict[str, float] = {}
+    signals: dict[str, list[Any]] = {}
+    signal_ids: dict[str, int] = {}
+    waiters: dict[str, list[str]] = {}
+    busy: int = 0
+    idle: int = 0
+    bytes: int = 0
+
+    @property
+    def status(self) -> RunStatus:
+        """The state of the run, as people see it."""
+        if self.phase != "running":
+            return self.phase
+        if self.paused:
+            return "paused"
+        return "waiting" if self.idle and not self.busy and not self.agenda else "running"
+
+    @property
+    def next_timer(self) -> float | None:
+        """When something is due that nobody will tell: decide again then."""
+        if self.phase != "running" or self.paused:
+            return None
+        return min((*self.wakes.values(), *self.deadlines.values()), default=None)
+
+
+class _Head(Struct):
+    schema: int
+
+
+def check_schema(data: bytes) -> None:
+    """Raises NewerSchemaError for what a newer version wrote."""
+    schema = json.decode(data, type=_Head).schema
+    if schema > SCHEMA:
+        raise NewerSchemaError(schema, SCHEMA)
+
+
+def frame_id(owner: str, label: str) -> str:
+    return f"{owner}/{label}"
+
+
+def step_key(name: str, rounds: tuple[int, ...]) -> str:
+    return name + "".join(f"[{each}]" for each in rounds)
+
+
+def encode_state(state: State) -> bytes:
+    """A state as JSON."""
+    return json.encode(state)
+
+
+def decode_state(data: bytes) -> State:
+    """A state from JSON. Raises NewerSchemaError, and msgspec.ValidationError for what is none."""
+    check_schema(data)
+    return json.decode(data, type=State)

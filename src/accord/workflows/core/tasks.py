@@ -1,0 +1,45 @@
+"""Which command has somebody outside work on a step."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from accord.workflows.core.commands import (
+    CallAgent,
+    CallMethod,
+    CallOperation,
+    CallTool,
+    Command,
+    StartChild,
+)
+from accord.workflows.core.definition import AgentStep, CallStep, WorkflowStep
+from accord.workflows.core.events import StepStarted
+
+
+def command_for(
+    step: AgentStep | CallStep | WorkflowStep, event: StepStarted, task: str, depth: int
+) -> Command:
+    """The command for a step that started; a child run stands at `depth`."""
+    if isinstance(step, WorkflowStep):
+        name, _, version = step.workflow.partition("@")
+        number = int(version) if version else None
+        return StartChild(
+            task=task,
+            step=event.key,
+            workflow=name,
+            version=number,
+            input=event.input,
+            depth=depth,
+        )
+    made = _call(step, task, event.key)
+    return replace(made, input=event.input, retry=step.retry, deadline=event.deadline)
+
+
+def _call(step: AgentStep | CallStep, task: str, key: str) -> Command:
+    if isinstance(step, AgentStep):
+        return CallAgent(task=task, step=key, agent=step.agent)
+    if step.mcp is not None:
+        return CallTool(task=task, step=key, target=step.mcp)
+    if step.rpc is not None:
+        return CallMethod(task=task, step=key, target=step.rpc)
+    return CallOperation(task=task, step=key, operation=step.operation or "")

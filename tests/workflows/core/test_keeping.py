@@ -1,0 +1,50 @@
+"""Events, commands and states as JSON, and what a newer version wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import ValidationError, json
+
+from accord.workflows.core.commands import decode_command, encode_command
+from accord.workflows.core.errors import NewerSchemaError
+from accord.workflows.core.events import decode_event, encode_event
+from accord.workflows.core.state import State, decode_state, encode_state
+from tests.workflows.core.run import Run, agent, wait
+
+
+def test_everything_comes_back_as_it_was() -> None:
+    call = {
+        "name": "m",
+        "type": "call",
+        "mcp": {"server": "s", "tool": "t"},
+        "retry": {"attempts": 2},
+    }
+    run = Run(agent("a"), call, wait("w", approval={"by": ["ann"]})).start(
+        {"x": [1.5, 2**70, None]}
+    )
+    run.ask("a").signal("a", "yes").done("a", 1).fail("m").retry("m")
+    assert [decode_event(encode_event(event)) for event in run.history] == run.history
+    assert [decode_command(encode_command(each)) for each in run.sent] == run.sent
+    assert decode_state(encode_state(run.state)) == run.state
+
+
+@pytest.mark.parametrize("decode", [decode_event, decode_command, decode_state])
+def test_what_a_newer_version_wrote_is_left_alone(decode: Any) -> None:
+    with pytest.raises(NewerSchemaError, match="schema 2 is newer than 1") as raised:
+        decode(b'{"schema": 2, "type": "something_new"}')
+    assert raised.value.schema == 2
+    with pytest.raises(ValidationError):
+        decode(b'{"type": "run_started"}')
+
+
+def test_events_say_their_type_and_schema() -> None:
+    run = Run(agent("a")).start()
+    first, second = (json.decode(encode_event(event)) for event in run.history)
+    assert first == {"type": "run_started", "at": 0.0, "schema": 1, "input": None, "depth": 0}
+    assert (second["type"], second["key"], second["schema"]) == ("step_started", "a", 1)
+
+
+def test_a_state_says_its_schema() -> None:
+    assert json.decode(encode_state(State()))["schema"] == 1
