@@ -80,6 +80,12 @@ async def test_the_card_is_a_page_with_a_tag(web: Web) -> None:
     assert json.loads(body)["url"] == json.loads(body)["supportedInterfaces"][0]["url"]
     assert (await web.ask("GET", path, {"if-none-match": headers["etag"]}))[0] == 304
     assert (await web.ask("POST", path, JSON, b"{}"))[0] == 405
+    _, _, strict = await web.ask("GET", path, {"a2a-version": "1.0"})
+    assert json.loads(body).keys() - json.loads(strict).keys() == {
+        "url",
+        "protocolVersion",
+        "preferredTransport",
+    }
 
 
 async def test_the_card_says_where_the_agent_is_by_what_clients_call_it() -> None:

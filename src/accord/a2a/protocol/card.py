@@ -214,9 +214,9 @@ def _read_provider(provider: _Provider | None) -> Provider | None:
     return Provider(organization=provider.organization, url=provider.url)
 
 
-def encode_card(card: AgentCard) -> bytes:
-    """The card for readers of both formats."""
-    return msgspec.json.encode({**_card_10(card), **_members_03(card)})
+def encode_card(card: AgentCard, *, strict: bool = False) -> bytes:
+    """The card for readers of both formats; with `strict` it has nothing that 1.0 has not."""
+    return msgspec.json.encode({**_card_10(card), **({} if strict else _members_03(card))})
 
 
 def _card_10(card: AgentCard) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, encode_card
-from accord.a2a.protocol.versions import VERSION
+from accord.a2a.protocol.versions import VERSION, Wire, wire_asked
 from accord.transports.http.replies import Reply, page_reply, text_reply
 from accord.transports.origins import origin_allowed
 from accord.transports.pages import Page, etag_of
@@ -60,12 +60,17 @@ class Gate:
     def _card(self, request: WebRequest, host: str) -> Reply:
         if request.method not in ("GET", "HEAD"):
             return text_reply(405, "the card can be read", b"allow: GET, HEAD\r\n")
-        body = encode_card(self._cards(host))
+        # Readers of 1.0 that say so get nothing else; those that do not say are of either.
+        strict = wire_asked(request.fields.get(VERSION, "")) is Wire.V10
+        body = encode_card(self._cards(host), strict=strict)
         page = Page(
             body=body,
             media_type="application/json",
             etag=etag_of(body),
-            headers=(("cache-control", f"public, max-age={CARD_SECONDS}"),),
+            headers=(
+                ("cache-control", f"public, max-age={CARD_SECONDS}"),
+                ("vary", VERSION.lower()),
+            ),
         )
         reply = page_reply(page, request.fields.get("if-none-match"))
         return replace(reply, head_only=request.method == "HEAD")

@@ -59,7 +59,8 @@ def make_skill(
     shown = card.Skill(
         id=id,
         name=name or id.replace("_", " ").capitalize(),
-        description=described.pop("description", "") or inspect.getdoc(function) or "",
+        description=described.pop("description", "") or inspect.getdoc(function) or id,
+        tags=described.pop("tags", ()) or (id,),  # 1.0 wants one at least
         **described,
     )
     arguments = {name: hints[name] for name in parameters}

@@ -1,0 +1,93 @@
+"""Everything that is written in 1.0 is what the protocol buffers of the official SDK say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from accord.a2a.protocol import wire10
+from accord.a2a.protocol.card import encode_card
+from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
+from accord.a2a.protocol.parts import DataPart, TextPart
+from accord.jsonrpc.codec import encode
+from tests.a2a.interop.programs import HERE, PEERS
+from tests.a2a.server.demo import make_agent
+from tests.a2a.values import ASKED, EVENTS, PUSH, SAID, TASK
+from tests.python_packages import python_packages
+
+pytestmark = pytest.mark.timeout(180)
+
+SEND = Send(
+    message=ASKED, blocking=False, history_length=3, push=PUSH, metadata={"k": 1}, tenant="t"
+)
+MESSAGES: list[tuple[str, Any]] = [
+    ("SendMessageRequest", wire10.send_params(SEND)),
+    ("SendMessageRequest", wire10.send_params(Send(message=replace(SAID, role="user")))),
+    ("GetTaskRequest", wire10.task_params(TaskQuery(id="r", history_length=1, tenant="t"))),
+    ("CancelTaskRequest", wire10.task_params(TaskQuery(id="r"))),
+    ("SubscribeToTaskRequest", wire10.task_params(TaskQuery(id="r"))),
+    ("TaskPushNotificationConfig", wire10.push_params(TaskPush(task_id="r", config=PUSH))),
+    (
+        "GetTaskPushNotificationConfigRequest",
+        wire10.push_query_params(PushQuery(task_id="r", config_id="p")),
+    ),
+    (
+        "ListTaskPushNotificationConfigsResponse",
+        wire10.pushes([TaskPush(task_id="r", config=PUSH)]),
+    ),
+    ("SendMessageResponse", wire10.answer(TASK)),
+    (
+        "SendMessageResponse",
+        wire10.answer(replace(SAID, parts=(TextPart(text="x"), DataPart(data=None)))),
+    ),
+    ("Task", wire10.task(TASK)),
+    ("ListTasksResponse", wire10.tasks([TASK], next_page="7", size=1, total=2)),
+    *[("StreamResponse", wire10.event(event)) for event in EVENTS],
+    ("AgentCard", json.loads(encode_card(make_agent().card("https://a.example/"), strict=True))),
+]
+
+
+@pytest.fixture(scope="module")
+def problem_of() -> Iterator[Callable[[str, Any], str]]:
+    command = [python_packages(HERE), str(PEERS / "validate.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        to, answers = process.stdin, process.stdout
+
+        def problem(name: str, message: Any) -> str:
+            to.write(json.dumps([name, message]) + "\n")
+            to.flush()
+            found: str = json.loads(answers.readline())
+            return found
+
+        yield problem
+        to.close()
+
+
+@pytest.mark.parametrize(("name", "message"), MESSAGES, ids=[name for name, _ in MESSAGES])
+def test_what_is_written_is_valid(
+    problem_of: Callable[[str, Any], str], name: str, message: Any
+) -> None:
+    assert problem_of(name, json.loads(encode(message))) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Task", {"id": "r"}),
+        ("Task", {"surprise": 1}),
+        ("Message", {"messageId": "m", "role": "user"}),
+    ],
+)
+def test_what_is_not_is_noticed(
+    problem_of: Callable[[str, Any], str], name: str, message: Any
+) -> None:
+    assert problem_of(name, message) != ""
