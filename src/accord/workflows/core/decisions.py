@@ -109,7 +109,7 @@ def _next(program: Program, state: State, now: float) -> _Decided | None:
     return deciding.fire()
 
 
-class _Refused(Exception):  # noqa: N818
+class _StepError(Exception):
     """A step cannot do what it says."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -149,8 +149,8 @@ class _Deciding:
             self._check_size("output", output)
         except EvaluationError as error:
             return self.stop(Failure("expression_failed", f"output: {error}"))
-        except _Refused as refused:
-            return self.stop(refused.failure)
+        except _StepError as error:
+            return self.stop(error.failure)
         return RunFinished(at=self.now, status="completed", output=output), []
 
     def fire(self) -> _Decided | None:
@@ -182,8 +182,8 @@ class _Deciding:
             return self._started(plan, key, frame)
         except EvaluationError as error:
             failure = Failure("expression_failed", str(error), key)
-        except _Refused as refused:
-            failure = Failure(refused.failure.code, refused.failure.message, key)
+        except _StepError as error:
+            failure = Failure(error.failure.code, error.failure.message, key)
         return StepFailed(at=self.now, key=key, frame=frame.id, error=failure), []
 
     def _started(self, plan: Plan, key: str, frame: Frame) -> _Decided:
@@ -218,13 +218,13 @@ class _Deciding:
         depth = self.state.depth + 1
         if isinstance(step, WorkflowStep) and depth > MAX_CHILD_DEPTH:
             message = f"runs that start runs are over the limit of {MAX_CHILD_DEPTH}"
-            raise _Refused("too_deep", message)
+            raise _StepError("too_deep", message)
         return command_for(step, event, self._task_name(event.key), depth)
 
     def _wake(self, step: WaitStep, value: Any) -> float | None:
         if step.for_ is not None:
             if not is_number(value) or not 0 <= value <= MAX_SECONDS:
-                raise _Refused(
+                raise _StepError(
                     "bad_duration", f"for is {as_text(value)[:80]}, no number of seconds"
                 )
             return self.now + float(value)
@@ -232,7 +232,7 @@ class _Deciding:
             return None
         time = read_time(value) if isinstance(value, str) else None
         if time is None:
-            raise _Refused("bad_time", f"until is {as_text(value)[:80]}, no time")
+            raise _StepError("bad_time", f"until is {as_text(value)[:80]}, no time")
         return time
 
     def _requests(self, step: WaitStep, event: StepStarted) -> list[Command]:
@@ -247,7 +247,7 @@ class _Deciding:
     def _check_size(self, what: str, value: Any) -> None:
         _, problem = size_problem(what, value)
         if problem is not None:
-            raise _Refused(problem.code, problem.message)
+            raise _StepError(problem.code, problem.message)
 
     # Parallel steps, loops, questions
 
@@ -323,8 +323,8 @@ def _choice(step: ConditionStep, value: Any) -> str | None:
 
 def _items(step: LoopStep, value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise _Refused("not_a_list", f"over is {type_name(value)}, no list")
+        raise _StepError("not_a_list", f"over is {type_name(value)}, no list")
     if len(value) > step.max_iterations:
         message = f"{len(value):,} rounds are over max_iterations, which is {step.max_iterations:,}"
-        raise _Refused("too_many_iterations", message)
+        raise _StepError("too_many_iterations", message)
     return value

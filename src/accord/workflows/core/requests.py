@@ -3,6 +3,8 @@ sense; people are told so before it is recorded."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from accord.workflows.core.errors import RefusedError
 from accord.workflows.core.events import (
     ApprovalGiven,
@@ -18,7 +20,7 @@ from accord.workflows.core.retrying import retry_problem
 from accord.workflows.core.state import State
 from accord.workflows.core.tree import asks_approval, find_active
 
-Request = (
+Request: TypeAlias = (
     ApprovalGiven
     | CancelRequested
     | PauseRequested
