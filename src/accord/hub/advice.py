@@ -51,7 +51,9 @@ async def _lint(work: Work, effect: Effect) -> None:
         return
     kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
     after = effect.after or {}
-    put_aside = await suppressions.of_item(work.db, effect.id)
+    # What is new has none, unless the same write says so.
+    has_none = effect.action == "created" and not _tells_of(work, "lint_suppression")
+    put_aside = {} if has_none else await suppressions.of_item(work.db, effect.id)
     texts = {name: str(after.get(name, ""))[:MAX_CHARACTERS] for name in FIELDS}
     reports = lint_item(kind, texts, without=frozenset(put_aside))
     found = [(field, each) for field, report in reports.items() for each in report.findings]
@@ -60,6 +62,10 @@ async def _lint(work: Work, effect: Effect) -> None:
     if len(found) > MAX_FINDINGS:
         message = f"{len(found) - MAX_FINDINGS} more findings: see lint_requirement"
         _hint(work, effect, "lint", message)
+
+
+def _tells_of(work: Work, kind: str) -> bool:
+    return any(effect.kind == kind for effect in work.effects)
 
 
 async def _links(work: Work, effect: Effect, changed: set[str]) -> None:

@@ -123,7 +123,9 @@ async def index(work: Work, change: Change) -> None:
     written = dict.fromkeys([each async for each in _written(work)])
     for ids in _chunks(each for each in written if each not in created):
         await work.db.execute(REMOVE.format(places=places(len(ids))), *ids)
-    await _write(work.db, work.engine, written)
+    # What is new has neither labels nor links, unless the same write says so.
+    are_new = all(effect.action == "created" and _is_text(effect) for effect in work.effects)
+    await _write(work.db, work.engine, written, with_links=not are_new)
 
 
 async def rebuild(db: Transaction, engine: Engine) -> int:
@@ -131,7 +133,7 @@ async def rebuild(db: Transaction, engine: Engine) -> int:
     for statement in CLEAR:
         await db.execute(statement)
     ids = [row["id"] for row in await db.fetch(ALL)]
-    await _write(db, engine, ids)
+    await _write(db, engine, ids, with_links=True)
     return len(ids)
 
 
@@ -162,18 +164,18 @@ def _is_moved(effect: Effect) -> bool:
     return before.get("parent_id") != after.get("parent_id")
 
 
-async def _write(db: Transaction, engine: Engine, ids: Iterable[str]) -> None:
+async def _write(db: Transaction, engine: Engine, ids: Iterable[str], *, with_links: bool) -> None:
     for chunk in _chunks(ids):
-        for entry in await _entries(db, chunk):
+        for entry in await _entries(db, chunk, with_links=with_links):
             await _add(db, engine, entry)
 
 
-async def _entries(db: Transaction, ids: Sequence[str]) -> list[Entry]:
+async def _entries(db: Transaction, ids: Sequence[str], *, with_links: bool) -> list[Entry]:
     """What there is of these, in their order."""
     listed = places(len(ids))
     found = {row["id"]: row for row in await db.fetch(ITEMS.format(places=listed), *ids)}
     made = {id: _of_item(row) for id, row in found.items()}
-    if found:
+    if found and with_links:
         for row in await db.fetch(LINKS.format(places=listed), *ids):
             made[row["item_id"]].facets.append(facet(row["facet"], row["value"]))
     if len(found) < len(ids):
