@@ -70,6 +70,12 @@ async def entity(
     return (await entities(db, [row], kind, detail=detail, fields=fields))[0]
 
 
+def new_entity(row: ItemRow, kind: type[E]) -> E:
+    """The same of one that was made just now, and so has no labels."""
+    values = {**_FIELDS[row.kind](row), "labels": []}
+    return kind(**{name: values[name] for name in _wanted(kind, "full", None)})
+
+
 async def item_entity(db: Database, row: ItemRow, *, detail: Detail = "full") -> Entity:
     """An item of whatever kind."""
     return await entity(db, row, ENTITIES[row.kind], detail=detail)

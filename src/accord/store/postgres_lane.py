@@ -9,6 +9,8 @@ waited for once, and however many wait, one connection is used.
     release and savepoint          one, between two jobs
     release and COMMIT             one; the lock goes with the transaction, after all can see it
 
+Notifications leave with the release of their job.
+
 Who has the lane is alone with its tables. So READ COMMITTED is enough: each statement sees all
 that those before it committed, and nothing has to be run again because of others.
 """
@@ -32,6 +34,7 @@ from accord.store.postgres_transaction import (
     translation,
 )
 from accord.store.store import Work
+from accord.store.wake import check_channel
 
 T = TypeVar("T")
 
@@ -66,10 +69,11 @@ COMMIT: Final = "COMMIT"
 class _Job:
     """A transaction that waits to be run, and whoever waits for it."""
 
-    __slots__ = ("error", "future", "result", "work")
+    __slots__ = ("channels", "error", "future", "result", "work")
 
     def __init__(self, work: Work[Any]) -> None:
         self.work = work
+        self.channels: dict[str, None] = {}
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.result: Any = None
         self.error: Exception | None = None
@@ -81,6 +85,20 @@ class _Job:
             self.future.set_result(self.result)
         else:
             self.future.set_exception(self.error)
+
+
+class _Transaction(PostgresTransaction):
+    """Keeps what it is to notify."""
+
+    __slots__ = ("channels",)
+
+    def __init__(self, connection: Any) -> None:
+        super().__init__(connection)
+        self.channels: dict[str, None] = {}
+
+    async def notify(self, channel: str, /) -> None:
+        check_channel(channel)
+        self.channels[channel] = None
 
 
 class Lane:
@@ -178,8 +196,10 @@ class Lane:
     async def _run_job(self, connection: Any, job: _Job) -> None:
         """Run one transaction. What it raises is kept for whoever waits for it."""
         for attempt in range(1, ATTEMPTS + 1):
+            transaction = _Transaction(connection)
             try:
-                job.result = await job.work(PostgresTransaction(connection))
+                job.result = await job.work(transaction)
+                job.channels = transaction.channels
                 return
             except ConflictError as error:
                 if attempt == ATTEMPTS:
@@ -194,7 +214,8 @@ class Lane:
         """Keep what a job did, or take it back, and go on."""
         if job.error is None:
             try:
-                return str(await connection.execute(KEEP + then))
+                notify = "".join(f'NOTIFY "{channel}";' for channel in job.channels)
+                return str(await connection.execute(KEEP + notify + then))
             except asyncpg.InFailedSQLTransactionError as error:
                 job.error = translation(error)
         return str(await connection.execute(TAKE_BACK + then))

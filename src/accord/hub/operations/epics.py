@@ -26,7 +26,7 @@ from accord.hub.entities import (
     WorkStatus,
 )
 from accord.hub.listing import page_of
-from accord.hub.presentation import entity
+from accord.hub.presentation import entity, new_entity
 from accord.hub.storage import items
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.pages import DEFAULT_LIMIT
@@ -57,7 +57,7 @@ async def create_epic(
         priority=priority,
         assignee=assignee,
     )
-    return await entity(work.db, row, Epic)
+    return new_entity(row, Epic)
 
 
 @operations.read(rest=Rest("GET", "/epics/{id}"), tag="epics")

@@ -26,7 +26,7 @@ from accord.hub.entities import (
     Version,
 )
 from accord.hub.listing import page_of
-from accord.hub.presentation import entity
+from accord.hub.presentation import entity, new_entity
 from accord.hub.storage import items
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.pages import DEFAULT_LIMIT
@@ -63,7 +63,7 @@ async def create_requirement(
         priority=priority,
         assignee=assignee,
     )
-    return await entity(work.db, row, Requirement)
+    return new_entity(row, Requirement)
 
 
 @operations.read(rest=Rest("GET", "/requirements/{id}"), tag="requirements")

@@ -26,7 +26,7 @@ from accord.hub.entities import (
     WorkStatus,
 )
 from accord.hub.listing import page_of
-from accord.hub.presentation import entity
+from accord.hub.presentation import entity, new_entity
 from accord.hub.storage import items
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.pages import DEFAULT_LIMIT
@@ -59,7 +59,7 @@ async def create_user_story(
         priority=priority,
         assignee=assignee,
     )
-    return await entity(work.db, row, UserStory)
+    return new_entity(row, UserStory)
 
 
 @operations.read(rest=Rest("GET", "/user-stories/{id}"), tag="user_stories")
