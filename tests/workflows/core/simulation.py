@@ -40,16 +40,18 @@ class Fate(Struct, frozen=True):
 
 
 class World(Struct, frozen=True):
-    """Decides what happens to tasks, approvals and signals."""
+    """Decides what happens to tasks, approvals and signals. A task that is tried again has the
+    same fate, unless it is among the broken ones, which are broken once."""
 
     seed: int
     failing: float = 0.2
     noise: float = 0.0
+    broken: frozenset[str] = frozenset()
 
     def task(self, task: str) -> Fate:
-        random = Random(f"{self.seed}/{task}")
+        random = Random(f"{self.seed}/{task.partition('@')[0]}")
         seconds = 1.0 + random.random() * 9.0
-        if random.random() < self.failing:
+        if random.random() < self.failing or task in self.broken:
             return Fate(seconds, code=f"broken-{random.randrange(3)}")
         return Fate(seconds, output=random.randrange(3))
 
