@@ -261,6 +261,21 @@ def test_a_join_that_cannot_be_satisfied_fails_with_every_error() -> None:
     assert run.tasks[3:] == ["CancelTask b"]
 
 
+def test_what_failed_has_no_output_even_where_some_of_it_was_done() -> None:
+    seen = agent("z", "${[steps.p.output, steps.l.output, steps.a.output]}")
+    rounds = {"name": "l", "type": "loop", "over": [1, 2], "body": [agent("d")], "timeout": 5}
+    caught = {
+        "name": "q",
+        "type": "parallel",
+        "join": "any",
+        "branches": {"v": [rounds], "w": [agent("e")]},
+    }
+    run = Run(branches(on_error="continue"), caught, seen).start().done("a", 1).fail("b")
+    run.done("d[0]", 1).later(5).done("e")
+    assert run.statuses["p"] == run.statuses["l"] == "failed"
+    assert run.commands[-1].input == [None, None, 1]  # type: ignore[union-attr]
+
+
 def test_only_so_many_branches_run_at_once() -> None:
     run = Run(branches(max_parallelism=2)).start()
     assert run.tasks == ["CallAgent a", "CallAgent b"]
