@@ -40,7 +40,10 @@ def test_the_script_parses(scripts: Path, shell: str) -> None:
 @pytest.mark.parametrize(
     ("line", "suggested"),
     [
-        ("accord ", "call serve demo openrpc mcp config db audit user token hub completion -h --help --version"),
+        (
+            "accord ",
+            "call serve demo openrpc mcp config db audit user token hub completion -h --help --version",
+        ),
         ("accord openrpc l", "lint"),
         ("accord mcp ", "run list call read prompt inspect install"),
         ("accord mcp run server.py --ht", "--http"),
