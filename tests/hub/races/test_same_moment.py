@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from contextlib import suppress
+from typing import Any, Literal, TypeAlias
 
 import pytest
 
+from accord import RpcError
+from accord.mcp import Client
 from accord.store import Store, open_store
 from tests.hub.races.line import Answer, Line, lines, unique
 from tests.hub.races.racing import Racing
 
 WRITERS = 32
+PATIENCE = 30.0
+
+Mode: TypeAlias = Literal["modern", "legacy"]
 
 
 async def ask_all(writers: list[Line], *request: Any, **headers: str) -> list[Answer]:
@@ -168,3 +174,55 @@ async def test_what_is_sent_after_a_token_was_revoked_or_its_owner_deactivated_i
     assert {200, 201} <= set(burst.before)
     assert set(burst.after) == {401}
     assert len(burst.after) == 16 * 5
+
+
+@pytest.mark.req("H-15")
+@pytest.mark.parametrize("mode", ["modern", "legacy"])
+@pytest.mark.parametrize("how", ["token", "user"])
+async def test_who_listens_hears_nothing_more_after_that(
+    racing: Racing, how: str, mode: Mode
+) -> None:
+    name, token = await racing.user()
+    place = f"{racing.url}/api/v1/mcp"
+    async with lines(racing.url, racing.session, 1) as (admin,):
+        made = (await admin.ask("POST", "/epics", {"title": "0"})).json
+        path, uri = f"/epics/{made['id']}", f"epic://{made['reference_id']}"
+        with suppress(RpcError):  # that it wants to hear no more is refused, too
+            async with (
+                Client(place, mode=mode, auth=racing.token) as other,
+                other.listen(resources=[uri]) as others,
+                Client(place, mode=mode, auth=token) as client,
+                client.listen(resources=[uri]) as changes,
+            ):
+                await admin.ask("PATCH", path, {"title": "1"})
+                assert (await changes.next(timeout=PATIENCE)).uri == uri
+                assert (await others.next(timeout=PATIENCE)).uri == uri
+                if how == "token":
+                    await admin.ask("DELETE", f"/tokens/t?user={name}")
+                else:
+                    await admin.ask("PATCH", f"/users/{name}", {"active": False})
+                await admin.ask("PATCH", path, {"title": "2"})
+                assert (await others.next(timeout=PATIENCE)).uri == uri
+                with pytest.raises(TimeoutError):
+                    await changes.next(timeout=0.5)
+
+
+@pytest.mark.req("H-06")
+@pytest.mark.parametrize("mode", ["modern", "legacy"])
+async def test_whoever_subscribed_hears_in_whichever_process_they_listen(
+    racing: Racing, mode: Mode
+) -> None:
+    async with lines(racing.url, racing.token, 1) as (writer,):
+
+        async def listen(number: int) -> None:
+            made = (await writer.ask("POST", "/epics", {"title": f"{number}"})).json
+            uri = f"epic://{made['reference_id']}"
+            async with (
+                Client(f"{racing.url}/api/v1/mcp", mode=mode, auth=racing.token) as client,
+                client.listen(resources=[uri]) as changes,
+            ):
+                await writer.ask("PATCH", f"/epics/{made['id']}", {"title": "heard"})
+                assert (await changes.next(timeout=PATIENCE)).uri == uri
+
+        for number in range(10):
+            await listen(number)

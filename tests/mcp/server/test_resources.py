@@ -248,6 +248,8 @@ async def test_changes_of_one_turn_are_told_once() -> None:
     heard: list[Any] = []
 
     class Ear:
+        principal = None
+
         def hear(self, change: Any) -> None:
             heard.append((change.method, change.uri))
 

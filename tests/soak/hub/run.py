@@ -188,4 +188,8 @@ async def _operations(url: str) -> int:
 
 def _errors(log: str) -> list[str]:
     found: list[dict[str, Any]] = [msgspec.json.decode(line) for line in log.splitlines()]
-    return [each["message"] for each in found if each["level"] in ("error", "critical")]
+    return [
+        f"{each['message']} {each.get('exception', '')}"
+        for each in found
+        if each["level"] in ("error", "critical")
+    ]

@@ -2,7 +2,8 @@
 
 Every write wakes all processes (`announce`). Each reads from the tables what it has not told yet,
 as long as anybody listens to it; nothing else need be remembered. Times are of several clocks, so
-that what is younger than a moment is looked at again.
+that what is younger than a moment is looked at again. Whose token was revoked, or who was
+deactivated, hears nothing more.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from accord.hub.mcp.touched import (
 )
 from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, Change, updated
 from accord.mcp.server.server import Server
+from accord.operations.accounts.standing import barred
+from accord.operations.faces.tools_caller import known_caller
 from accord.store.store import Reading, Store
 
 log = logging.getLogger("accord.hub")
@@ -124,7 +127,12 @@ class Feed:
 
     async def _tell_all(self) -> None:
         began, since, known = _now(), _before(self._since), dict(self._told)
+        listeners = self._server.listeners
         revisions, places, times = await self._store.read(lambda db: _untold(db, since, known))
+        # Read after the changes: whoever was barred before one of them is not told of it.
+        callers = [known_caller(principal) for principal in listeners.principals]
+        silent = await self._store.read(lambda db: barred(db, callers))
+        listeners.silence(lambda principal: known_caller(principal) in silent)
         changes: dict[Change, None] = {}
         for revision in revisions:
             for uri in uris_of(revision, places):
@@ -135,7 +143,7 @@ class Feed:
             if changes_items(revision):
                 changes[RESOURCES_CHANGED] = None
         for change in changes:
-            self._server.listeners.tell_here(change)
+            listeners.tell_here(change)
         self._since = began
         self._told.update(times)
         self._forget(began)

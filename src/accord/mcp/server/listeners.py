@@ -14,6 +14,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from accord.mcp.server.principal import Principal
+
 
 class Change(Struct, frozen=True):
     """Something that changed: a list, or the resource at `uri`."""
@@ -35,6 +37,10 @@ def updated(uri: str) -> Change:
 
 class Listener(Protocol):
     """Someone who may want to hear of a change."""
+
+    @property
+    def principal(self) -> Principal | None:
+        """On whose behalf it listens."""
 
     def hear(self, change: Change) -> None:
         """Tell the client if it asked for changes of this kind. Never raises."""
@@ -60,6 +66,17 @@ class Listeners:
 
     def discard(self, listener: Listener) -> None:
         self._listeners.pop(listener, None)
+
+    @property
+    def principals(self) -> list[Principal | None]:
+        """On whose behalf each of them listens."""
+        return [listener.principal for listener in self._listeners]
+
+    def silence(self, is_barred: Callable[[Principal | None], bool]) -> None:
+        """Let those hear nothing more who may not, on whosever behalf that is."""
+        for listener in tuple(self._listeners):
+            if is_barred(listener.principal):
+                self.discard(listener)
 
     def pass_on(self, tell: Callable[[Change], None]) -> None:
         """Have `tell` called at once, in whatever thread, with everything that is told here."""

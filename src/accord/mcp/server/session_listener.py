@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from accord.mcp.server.link import Link
 from accord.mcp.server.listeners import Change, params_of
+from accord.mcp.server.principal import Principal
 
 
 class SessionListener:
@@ -13,6 +14,10 @@ class SessionListener:
 
     def __init__(self, link: Link) -> None:
         self._link = link
+
+    @property
+    def principal(self) -> Principal | None:
+        return self._link.principal
 
     def hear(self, change: Change) -> None:
         session = self._link.session

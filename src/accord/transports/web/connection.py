@@ -121,7 +121,9 @@ class WebConnection(HttpConnection):
 
     def _flush_pieces(self) -> None:
         self._flushing = False
-        if self._out:
+        if self._transport.is_closing():  # lost since they were put: uvloop would raise
+            self._out.clear()
+        elif self._out:
             self._flush()
 
     def _persistence(self, head: WebHead) -> bytes:

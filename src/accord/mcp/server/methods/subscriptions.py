@@ -22,6 +22,7 @@ from accord.mcp.server.listeners import (
     Change,
     params_of,
 )
+from accord.mcp.server.principal import Principal
 from accord.mcp.server.tasks.record import TaskRecord
 from accord.mcp.server.tasks.tasks import check_extension
 from accord.mcp.server.tasks.wire import heard
@@ -98,6 +99,10 @@ class StreamListener:
             RESOURCES_CHANGED: wanted.resources_list_changed,
         }
         self._lists = frozenset(change for change, want in lists.items() if want)
+
+    @property
+    def principal(self) -> Principal | None:
+        return self._link.principal
 
     def hear(self, change: Change) -> None:
         if change.uri in self._uris if change.uri else change in self._lists:

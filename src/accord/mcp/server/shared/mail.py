@@ -36,6 +36,23 @@ class Listens(Struct, frozen=True, tag="listens"):
     worker: int
 
 
+class Saved(Struct, frozen=True, tag="saved"):
+    """The client listens to the recipient, and has told the sender what it wants to hear."""
+
+    session: str
+    version: int
+    state: Raw
+    worker: int
+    """Who wants to know when the recipient knows."""
+    receipt: int
+
+
+class Taken(Struct, frozen=True, tag="taken"):
+    """The sender knows what it was told by `Saved`."""
+
+    receipt: int
+
+
 class Ended(Struct, frozen=True, tag="ended"):
     """A session is over."""
 
@@ -96,6 +113,8 @@ Mail: TypeAlias = (
     | Cancelled
     | Said
     | Listens
+    | Saved
+    | Taken
     | Ended
     | Follow
     | Unfollow

@@ -7,8 +7,11 @@ keeps what it has under way for a session until the session is over.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable
+from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Raw, Struct
@@ -23,7 +26,7 @@ from accord.mcp.server.principal import Principal, owner_of
 from accord.mcp.server.session import Phase
 from accord.mcp.server.session_listener import SessionListener
 from accord.mcp.server.shared import session_state
-from accord.mcp.server.shared.mail import Cancelled, Ended, Listens, Said, Settled
+from accord.mcp.server.shared.mail import Cancelled, Ended, Listens, Said, Saved, Settled, Taken
 from accord.mcp.server.shared.session_state import SessionState, merge, restore, state_of
 from accord.mcp.server.shared.worker import Worker
 from accord.store import Row, Transaction
@@ -35,6 +38,9 @@ SWEEP_SECONDS: Final = 5.0
 """How often uses are written down and sessions that are too old ended, at most."""
 BUSY_SECONDS: Final = 3 * SWEEP_SECONDS
 """For how long a session that was in use is taken to be so."""
+
+TAKEN_SECONDS: Final = 2.0
+"""How long a client waits for the process that it listens to, at most."""
 
 _FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE id = $1"
 
@@ -92,11 +98,16 @@ class SharedSessions:
         self._worker = worker
         self._store = worker.store
         self._known: dict[str, _Known] = {}
+        self._receipts = count(1)
+        self._taking: dict[int, asyncio.Event] = {}
+        """Who waits for others to know the state of a session, by receipt."""
         self._swept = 0.0
         worker.on(Settled, self._settled)
         worker.on(Cancelled, self._cancelled)
         worker.on(Said, self._said)
         worker.on(Listens, self._listens)
+        worker.on(Saved, self._saved)
+        worker.on(Taken, self._taken)
         worker.on(Ended, lambda ended: self._end_here(ended.session))
         worker.on_beat.append(self._sweep)
 
@@ -212,6 +223,17 @@ class SharedSessions:
             known.listener = listens.worker
             known.session.stop_announcing()
 
+    def _saved(self, saved: Saved) -> None:
+        known = self._known.get(saved.session)
+        if known is not None:
+            self._take(known, saved.version, bytes(saved.state))
+        self._worker.send(saved.worker, Taken(saved.receipt))
+
+    def _taken(self, taken: Taken) -> None:
+        waiting = self._taking.get(taken.receipt)
+        if waiting is not None:
+            waiting.set()
+
     # What is known here
 
     def _adopt(self, id: str, principal: Principal | None, row: Row) -> _Known:
@@ -229,11 +251,15 @@ class SharedSessions:
         if known.listener is None and known.session.announcements is not None:
             # The others took this worker for gone, and it is not.
             self._worker.spawn(self._listen_here(known))
-        if row["version"] > known.version:
-            theirs = session_state.decode(row["state"])
+        self._take(known, row["version"], row["state"])
+
+    def _take(self, known: _Known, version: int, state: bytes) -> None:
+        """Know a state that others left, if it is newer."""
+        if version > known.version:
+            theirs = session_state.decode(state)
             ours = state_of(known.session.state)
             restore(known.session.state, merge(known.state, ours, theirs))
-            known.version, known.state = row["version"], theirs
+            known.version, known.state = version, theirs
             self._hear_changes(known)
 
     def _hear_changes(self, known: _Known) -> None:
@@ -256,29 +282,43 @@ class SharedSessions:
 
     async def _save(self, known: _Known, state: SessionState) -> None:
         base, session = known.state, known.session
+        receipt = next(self._receipts)
 
-        async def work(transaction: Transaction) -> tuple[int, SessionState] | None:
+        async def work(transaction: Transaction) -> tuple[int, SessionState, bool] | None:
             rows = await transaction.fetch(_FIND, session.id)
             if not rows:
                 return None
             theirs = session_state.decode(rows[0]["state"])
             version: int = rows[0]["version"] + 1
             merged = merge(base, state, theirs)
+            encoded = session_state.encode(merged)
             await transaction.execute(
                 "UPDATE mcp_sessions SET version = $1, state = $2, ready = $3 WHERE id = $4",
-                version, session_state.encode(merged), _is_ready(merged), session.id,
+                version, encoded, _is_ready(merged), session.id,
             )  # fmt: skip
-            return version, merged
+            listener = rows[0]["listener"]
+            listens_elsewhere = listener not in (None, self.number)
+            if listens_elsewhere:
+                saved = Saved(session.id, version, Raw(encoded), self.number, receipt)
+                await self._worker.post(transaction, listener, saved)
+            return version, merged, listens_elsewhere
 
         if not known.version:
             await self._insert(known, state)
             return
-        written = await self._store.transact(work)
-        if written is not None:
+        taken = self._taking[receipt] = asyncio.Event()
+        try:
+            written = await self._store.transact(work)
+            if written is None:
+                return
             ours = state_of(session.state)
-            known.version, merged = written
+            known.version, merged, listens_elsewhere = written
             known.state = merged
             restore(session.state, merge(state, ours, merged))
+            if listens_elsewhere:
+                await _until(taken)
+        finally:
+            del self._taking[receipt]
 
     async def _insert(self, known: _Known, state: SessionState) -> None:
         session = known.session
@@ -296,14 +336,17 @@ class SharedSessions:
     async def _listen_here(self, known: _Known) -> None:
         id, number = known.session.id, self.number
 
-        async def work(transaction: Transaction) -> None:
+        async def work(transaction: Transaction) -> list[Row]:
             await transaction.execute(
                 "UPDATE mcp_sessions SET listener = $1 WHERE id = $2", number, id
             )
             await self._worker.post_all(transaction, Listens(id, number))
+            return await transaction.fetch(_FIND, id)
 
-        await self._store.transact(work)
+        rows = await self._store.transact(work)
         known.listener = number
+        for row in rows:  # who saved before did not know that the client listens here
+            self._take(known, row["version"], row["state"])
 
     async def _remove(self, transaction: Transaction, ids: list[str]) -> None:
         for id in ids:
@@ -388,3 +431,11 @@ async def _write_uses(transaction: Transaction, uses: list[_Use]) -> None:
 
 def _is_ready(state: SessionState) -> int:
     return int(state.phase is Phase.READY)
+
+
+async def _until(taken: asyncio.Event) -> None:
+    """What a client subscribed to is looked at where it listens, which must know of it before the
+    client is told that it has. A process that does not say so in time may be gone."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(TAKEN_SECONDS):
+            await taken.wait()

@@ -1,0 +1,42 @@
+"""Who was let in before and may not call any more, for what goes on after a request was let in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from accord.operations.caller import Caller
+from accord.operations.work import Database
+
+REVOKED: Final = "SELECT id FROM tokens WHERE revoked_at IS NOT NULL AND id IN ({places})"
+INACTIVE: Final = "SELECT id FROM users WHERE active = 0 AND id IN ({places})"
+
+MOST: Final = 500
+"""Ids in one statement."""
+
+
+class Barred:
+    """Tokens that were revoked, and people who were deactivated."""
+
+    def __init__(self, ids: frozenset[str]) -> None:
+        self._ids = ids
+
+    def __contains__(self, caller: Caller | None) -> bool:
+        return caller is not None and not self._ids.isdisjoint((caller.token_id, caller.user_id))
+
+
+async def barred(db: Database, callers: Iterable[Caller | None]) -> Barred:
+    """Who of the `callers` may not call any more."""
+    known = [caller for caller in callers if caller is not None]
+    tokens = await _among(db, REVOKED, {each.token_id for each in known if each.token_id})
+    people = await _among(db, INACTIVE, {each.user_id for each in known if each.user_id})
+    return Barred(frozenset(tokens | people))
+
+
+async def _among(db: Database, statement: str, ids: set[str]) -> set[str]:
+    every, found = sorted(ids), set[str]()
+    for start in range(0, len(every), MOST):
+        some = every[start : start + MOST]
+        places = ", ".join(f"${place}" for place in range(1, len(some) + 1))
+        found |= {row["id"] for row in await db.fetch(statement.format(places=places), *some)}
+    return found
