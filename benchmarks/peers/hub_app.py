@@ -9,6 +9,7 @@ text is searched by the database.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import sys
@@ -331,6 +332,7 @@ async def _prepare() -> None:
         async with engine.connect() as connection:
             await connection.execution_options(isolation_level="AUTOCOMMIT")
             await connection.execute(text("ANALYZE"))
+    await engine.dispose()
 
 
 served = mcp.streamable_http_app()
@@ -338,7 +340,6 @@ served = mcp.streamable_http_app()
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> Any:
-    await _prepare()
     async with served.router.lifespan_context(served):
         yield
     await engine.dispose()
@@ -349,4 +350,5 @@ app.mount("/", served)
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)
+    asyncio.run(_prepare())  # before it says its port
     run(app, lifespan="on")

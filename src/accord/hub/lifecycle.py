@@ -50,8 +50,7 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
         "created_at": work.now,
         "updated_at": work.now,
     }
-    await rows.insert(work.db, "items", identity | values)
-    row = await items.find(work.db, id)
+    row = await items.insert(work.db, work.engine, identity | values)
     tell(work, None, row)
     return row
 

@@ -147,13 +147,14 @@ async def _search(
     work: Work, query: str, filters: Filters, limit: int, cursor: str | None
 ) -> FoundPage:
     name = pages.asked("search", query, filters)
-    if not filters.kinds and not groups_of(query):
+    groups = groups_of(query)
+    if not filters.kinds and not groups:
         filters = replace(filters, kinds=(*KINDS, "comment"))  # the index needs something to find
     place, total = None, 0
     if cursor is not None:
         *values, total = pages.place_of(cursor, name, int, int, int, int, int)
         place = Place(*values)
-    asked = Asked(groups=groups_of(query), facets=await _facets(work.db, filters))
+    asked = Asked(groups=groups, facets=await _facets(work.db, filters))
     if not asked.groups and query.strip() not in ("", EVERYTHING):
         return _page([], None, 0, None)  # there are no words in it, such as in "?!"
     best = await find_best(work.db, work.engine, query, asked, place, limit + 1)

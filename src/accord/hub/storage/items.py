@@ -5,7 +5,7 @@ Knows the table, not the rules: what may be written is decided by `accord.hub.li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from accord.hub.domain.kinds import KINDS, Kind, parse_reference
 from accord.hub.storage import rows
 from accord.operations.errors import NotFoundError
 from accord.operations.work import Database, is_uuid
+from accord.store.store import Engine, Transaction
 
 SELECT: Final = """
 SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.criteria_id, i.position, i.title,
@@ -29,6 +30,11 @@ LEFT JOIN users assignee ON assignee.id = i.assignee_id
 LEFT JOIN items parent ON parent.id = i.parent_id
 LEFT JOIN items criteria ON criteria.id = i.criteria_id
 """
+# Of PostgreSQL, where every statement is a round trip.
+INSERT: Final = (
+    "WITH made AS (INSERT INTO items ({names}) VALUES ({places}) RETURNING *)"
+    + SELECT.replace("FROM items i\n", "FROM made i\n")
+)
 BY_ID: Final = SELECT + "WHERE i.id = $1"
 BY_NUMBER: Final = SELECT + "WHERE i.kind = $1 AND i.number = $2"
 CHILDREN: Final = SELECT + "WHERE i.parent_id = $1 ORDER BY i.kind, i.position, i.number"
@@ -127,6 +133,15 @@ async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
             return None
         found = await db.fetch(BY_NUMBER, reference.kind, reference.number)
     return item_row(found[0]) if found else None
+
+
+async def insert(db: Transaction, engine: Engine, values: Mapping[str, Any]) -> ItemRow:
+    """Add an item, of which `values` has the columns."""
+    if engine == "sqlite":
+        await rows.insert(db, "items", values)
+        return await find(db, values["id"])
+    statement = INSERT.format(names=", ".join(values), places=rows.places(len(values)))
+    return item_row((await db.fetch(statement, *values.values()))[0])
 
 
 async def select(db: Database, where: str, /, *arguments: Any) -> list[ItemRow]:

@@ -27,6 +27,11 @@ INSERT INTO revisions
     (change_id, place, entity_id, kind, reference_id, version, action, before, after)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 """
+# On PostgreSQL all at once: every statement there is a round trip.
+ADD_ALL: Final = f"""
+WITH change AS ({ADD_CHANGE})
+INSERT INTO revisions SELECT * FROM json_populate_recordset(NULL::revisions, $12::json)
+"""
 SINCE: Final = """
 SELECT r.before FROM revisions r
 WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.version DESC
@@ -109,18 +114,32 @@ async def add(
 ) -> None:
     """Keep a change and what it did."""
     caller = work.caller
-    await work.db.execute(
-        ADD_CHANGE,
+    about = (
         *(change.id, work.now, caller.user_id, caller.username, change.operation, caller.face),
         *(caller.client, caller.token_id, reason, undoes, proposal_id),
     )
-    for place, effect in enumerate(effects):
-        before, after = _stored(effect)
-        await work.db.execute(
-            ADD_REVISION,
-            *(change.id, place, effect.id, effect.kind, effect.reference_id, effect.version),
-            *(effect.action, before, after),
-        )
+    done = [_columns(change.id, place, effect) for place, effect in enumerate(effects)]
+    if work.engine == "postgresql":
+        await work.db.execute(ADD_ALL, *about, msgspec.json.encode(done).decode())
+        return
+    await work.db.execute(ADD_CHANGE, *about)
+    for each in done:
+        await work.db.execute(ADD_REVISION, *each.values())
+
+
+def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
+    before, after = _stored(effect)
+    return {
+        "change_id": change_id,
+        "place": place,
+        "entity_id": effect.id,
+        "kind": effect.kind,
+        "reference_id": effect.reference_id,
+        "version": effect.version,
+        "action": effect.action,
+        "before": before,
+        "after": after,
+    }
 
 
 async def find_change(db: Database, id: str) -> ChangeRow:

@@ -50,16 +50,15 @@ INSERT: Final = f"""
 INSERT INTO audit_records ({", ".join(_COLUMNS)})
 VALUES ({", ".join(f"${place}" for place in range(1, len(_COLUMNS) + 1))})
 """
-INSERT_MANY: Final[dict[Engine, str]] = {
-    "sqlite": f"""
+INSERT_MANY: Final = f"""
 INSERT INTO audit_records ({", ".join(_COLUMNS)})
-SELECT {", ".join(f"value ->> '{name}'" for name in _COLUMNS)} FROM json_each($1) WHERE true
+SELECT {", ".join(f"value ->> {place}" for place in range(len(_COLUMNS)))}
+FROM {{values}} WHERE true
 ON CONFLICT (id) DO NOTHING
-""",
-    "postgresql": """
-INSERT INTO audit_records SELECT * FROM json_populate_recordset(NULL::audit_records, $1::json)
-ON CONFLICT (id) DO NOTHING
-""",
+"""
+VALUES: Final[dict[Engine, str]] = {
+    "sqlite": "json_each($1)",
+    "postgresql": "json_array_elements($1::json)",
 }
 
 
@@ -227,12 +226,12 @@ class AuditTrail:
         """Insert records, perhaps for the second time: a commit whose answer was lost is not
         known to have been one."""
         rows = [
-            {**msgspec.structs.asdict(record), "mac": self._chain.mac(record)}
+            (*msgspec.structs.astuple(record), self._chain.mac(record))
             for record in map(storable, batch)
         ]
         if rows:
-            encoded = msgspec.json.encode(rows).decode()
-            await transaction.execute(INSERT_MANY[self._store.engine], encoded)
+            statement = INSERT_MANY.format(values=VALUES[self._store.engine])
+            await transaction.execute(statement, msgspec.json.encode(rows).decode())
 
     def _learn(self, sealed: Sealed) -> None:
         if sealed.problem:
