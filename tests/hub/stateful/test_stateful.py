@@ -34,7 +34,7 @@ def run(new_url: Callable[[], str], examples: int) -> None:
     )
 
 
-@pytest.mark.timeout(60 * TIMES)
+@pytest.mark.timeout(300 * TIMES)
 @pytest.mark.req("H-01", "H-02", "H-17")
 def test_a_hub_on_sqlite_does_what_the_model_does(tmp_path: Path, migrated_file: Path) -> None:
     numbers = count(1)
@@ -47,7 +47,7 @@ def test_a_hub_on_sqlite_does_what_the_model_does(tmp_path: Path, migrated_file:
     run(new_url, 20)
 
 
-@pytest.mark.timeout(60 * TIMES)
+@pytest.mark.timeout(300 * TIMES)
 @pytest.mark.req("H-01", "H-02", "H-17")
 def test_a_hub_on_postgresql_does_what_the_model_does(
     cluster: Cluster, migrated_database: str
