@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -21,6 +22,9 @@ ALLOWED_SKIP = "only on"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell's background job: programs that tests start would not be interrupted either.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Marks(config), "requirement-marks")
 
 
