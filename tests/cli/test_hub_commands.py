@@ -97,3 +97,42 @@ def test_without_a_person_nothing_can_belong_to_anybody(
 ) -> None:
     assert main(["hub", "demo", "--data", str(tmp_path / "new")]) == 2
     assert "accord user create NAME --role administrator" in capsys.readouterr().err
+
+
+def test_every_operation_is_a_command(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hub", "do"]) == 0
+    listed = capsys.readouterr().out
+    assert "create_epic(title, [description], [status]" in listed
+    assert "list_audit_events(" in listed
+    assert main(["hub", "do", "create-epic", "--about"]) == 0
+    told = capsys.readouterr().out
+    assert "needs the right write\nPOST /api/v1/epics\n" in told
+    assert '  title: {"type":"string"' in told
+
+
+def test_an_operation_is_run_by_name(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hub", "do", "create_epic", "title=Boarding", "priority=1", "--data", data]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["reference_id"], made["priority"], made["creator"]) == ("EP-001", 1, "ada")
+    assert main(["hub", "do", "list_epics", "--json", "--data", data]) == 0
+    listed = capsys.readouterr().out
+    assert (listed.count("\n"), json.loads(listed)["total"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["create_epik"], 2, "there is no operation 'create_epik': did you mean create_epic"),
+        (["zzz"], 2, "there is no operation 'zzz'; accord hub do lists them all"),
+        (["create_epic"], 1, "title: is required"),
+        (["create_epic", "title=x", "colour=red"], 1, "colour: there is no such field"),
+        (["get_epic", "id=EP-009"], 1, "EP-009"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(
+    data: str, capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
+) -> None:
+    assert main(["hub", "do", *words, "--data", data]) == code
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert message in said.err

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "token create": "make a token for a person, and print it",
     "token list": "list the tokens of a person",
     "token revoke": "have a token refused from now on",
+    "hub do": "run any operation of the hub",
     "hub demo": "load a sample project into the hub",
     "hub export": "write what is in the hub to a file",
     "hub import": "bring a file into the hub",
