@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec.structs import replace
 
 from accord.mcp.protocol.codes import failure
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
+from accord.operations.accounts.authenticator import CALLER
 from accord.operations.caller import Caller, client_name
 from accord.operations.identifiers import new_id
-
-CLAIM: Final = "caller"
-"""Under which a principal has its `Caller`."""
 
 
 def caller_of(context: Context) -> Caller:
@@ -37,7 +33,7 @@ def caller_in(incoming: Incoming) -> Caller:
 
 def known_caller(principal: Principal | None) -> Caller | None:
     """Whom an authenticator let in."""
-    known = None if principal is None else principal.claims.get(CLAIM)
+    known = None if principal is None else principal.claims.get(CALLER)
     return known if isinstance(known, Caller) else None
 
 
