@@ -46,13 +46,14 @@ async def entities(
     """All of `rows`, which are of one kind, as entities of the type `kind`. Raises InvalidError
     where there are no such `fields`."""
     wanted = _wanted(kind, detail, fields)
+    labelled = [row.id for row in rows if row.has_labels]
+    labels = await labels_of(db, labelled) if "labels" in wanted else {}
     ids = [row.id for row in rows]
-    labels = await labels_of(db, ids) if "labels" in wanted else {}
     epics = await epics_of_steering(db, ids) if "epics" in wanted else {}
     made = []
     for row in rows:
         values = _FIELDS[row.kind](row)
-        values["labels"] = labels.get(row.id, UNSET)
+        values["labels"] = labels.get(row.id, [])
         values["epics"] = epics.get(row.id, UNSET)
         made.append(kind(**{name: values[name] for name in wanted}))
     return made

@@ -23,7 +23,8 @@ SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.criteria_id, i.pos
        i.role, i.active, i.version, i.said_version, i.created_at, i.updated_at,
        creator.username AS creator, assignee.username AS assignee,
        parent.reference_id AS parent_reference_id,
-       criteria.reference_id AS criteria_reference_id
+       criteria.reference_id AS criteria_reference_id,
+       EXISTS (SELECT 1 FROM item_labels WHERE item_labels.item_id = i.id) AS has_labels
 FROM items i
 JOIN users creator ON creator.id = i.creator_id
 LEFT JOIN users assignee ON assignee.id = i.assignee_id
@@ -101,6 +102,8 @@ class ItemRow(Struct, frozen=True):
     assignee: str | None
     parent_reference_id: str | None
     criteria_reference_id: str | None
+    has_labels: bool
+    """Whether it is worth asking which."""
 
     def stored(self) -> dict[str, Any]:
         """What the table holds of it, as effects tell it."""

@@ -83,11 +83,14 @@ def _columns(rows: Sequence[Members]) -> dict[str, list[Any]]:
         if others is not None:
             pairs = zip(columns[name], others, strict=True)
             columns[name] = [None if other else each for each, other in pairs]
-    return {
-        name: column
-        for name, column in columns.items()
-        if any(each or each == 0 for each in column)
-    }
+    return {name: column for name, column in columns.items() if _is_told(column)}
+
+
+def _is_told(column: list[Any]) -> bool:
+    """Whether there is something in a column that is worth reading. Lists of lists are not: they
+    are places in a text, for programs that show it."""
+    first = next((each for each in column if each or each == 0), None)
+    return first is not None and not (isinstance(first, _LISTS) and isinstance(first[0], _LISTS))
 
 
 def _table(columns: dict[str, list[Any]], indent: str) -> str:
