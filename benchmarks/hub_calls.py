@@ -67,7 +67,9 @@ def rows(plan: Plan) -> list[Row]:
 
 
 def _compared(engine: Engine, call: Call, plan: Plan) -> list[Row]:
-    subjects = {OURS: _subject(ours(engine), call), THEIRS: _subject(theirs(engine), call)}
+    # Both are there before anybody connects: a connection that rests for long is closed.
+    hubs = {OURS: ours(engine), THEIRS: theirs(engine)}
+    subjects = {name: _subject(hub, call) for name, hub in hubs.items()}
     versus = Versus("hub_calls", call.label, compare(subjects, plan))
     found = versus.rows(OURS, [THEIRS], {THEIRS: call.bound})
     return [replace(row, what=f"{call.label}, {engine}") for row in found]
