@@ -47,9 +47,9 @@ from accord.operations.rates.redis import RedisLimiter
 from accord.operations.rates.shared import StoreLimiter
 from accord.store import Store
 from accord.telemetry.metrics import Metrics
+from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
 from accord.transports.options import Options
-from accord.transports.serve import LAST_WORDS_SECONDS
 from accord.transports.web.server import listen_web
 
 TITLE: Final = "Accord"
@@ -85,13 +85,8 @@ class System(Struct, frozen=True):
             await self._closed.wait()
             return
         self.probes.stopping = True
-        closing = asyncio.ensure_future(self.listener.close())
         try:
-            await self.site.close(self.settings.drain_seconds)
-            _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(closing, return_exceptions=True)
+            await close_listener(self.listener, self.site.close(self.settings.drain_seconds))
         finally:
             self._closed.set()
 

@@ -23,14 +23,12 @@ from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.states import State
 from accord.jsonrpc.threads import ThreadPool
+from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
 from accord.transports.options import Options
 
 log = logging.getLogger("accord.transports")
-
-LAST_WORDS_SECONDS = 1.0
-"""HTTP: how long clients get to take their last answers when a server closes."""
 
 
 class Server:
@@ -144,7 +142,7 @@ class Server:
     async def _close(self, drain: float) -> None:
         try:
             if self._dispatcher is not None and self._listener is not None:
-                await _close_http(self._listener, self._dispatcher, drain)
+                await close_listener(self._listener, self._dispatcher.drain(drain))
             elif self._listener is not None:
                 await self._listener.close()
             await asyncio.gather(*(peer.close(drain=drain) for peer in list(self.peers)))
@@ -217,16 +215,6 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
     ) -> None:
         assert self._server is not None
         await self._server.close()
-
-
-async def _close_http(listener: Listener, dispatcher: Dispatcher, drain: float) -> None:
-    """Stop listening, let what runs be answered for so long, then cut what is left."""
-    closing = asyncio.ensure_future(listener.close())
-    await dispatcher.drain(drain)
-    _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
-    if late:
-        closing.cancel()
-        await asyncio.wait([closing])
 
 
 def _total(*statistics: Statistics) -> Statistics:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.a2a.server.app import AgentApp
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN
+from accord.transports.closing import close_listener
 from accord.transports.listener import Listener
 from accord.transports.options import Options
-from accord.transports.serve import LAST_WORDS_SECONDS, run_until_stopped
+from accord.transports.serve import run_until_stopped
 from accord.transports.web.server import listen_web
 from accord.transports.web_address import parse_served
 
@@ -39,13 +40,8 @@ class Serving:
 
     async def close(self) -> None:
         """Stop listening, let tasks come to their end for a while, end all."""
-        closing = asyncio.ensure_future(self._listener.close())
         try:
-            await self._app.close(self._drain)
-            _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
-            if late:
-                closing.cancel()
-                await asyncio.wait([closing])
+            await close_listener(self._listener, self._app.close(self._drain))
         finally:
             self._closed.set()
 

@@ -15,10 +15,11 @@ from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
 from accord.jsonrpc.states import State
 from accord.mcp.server.principal import Principal
+from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
 from accord.transports.options import Options
-from accord.transports.serve import LAST_WORDS_SECONDS, run_until_stopped, serve as serve_router
+from accord.transports.serve import run_until_stopped, serve as serve_router
 
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator
@@ -229,13 +230,8 @@ class HttpServing:
         await asyncio.shield(self._closing)
 
     async def _close(self, drain: float) -> None:
-        closing = asyncio.ensure_future(self._listener.close())
         try:
-            await self.endpoint.close(drain)
-            _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)
-            if late:
-                closing.cancel()
-                await asyncio.wait([closing])
+            await close_listener(self._listener, self.endpoint.close(drain))
         finally:
             self._closed.set()
 
