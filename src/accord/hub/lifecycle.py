@@ -36,15 +36,14 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
     if fields.get("assignee") is UNSET:
         values["assignee_id"] = work.caller.user_id
     await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
-    reference = await counters.next_reference(work.db, kind)
-    place = await items.last_position(work.db, kind, values.get("parent_id"))
+    reference, place = await counters.next_reference(work.db, kind, values.get("parent_id"))
     id = work.new_id()
     identity = {
         "id": id,
         "kind": kind,
         "number": reference.number,
         "reference_id": str(reference),
-        "position": place + 1,
+        "position": place,
         "creator_id": work.caller.user_id,
         "version": 1,
         "created_at": work.now,

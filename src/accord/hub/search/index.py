@@ -71,24 +71,21 @@ REMOVE: Final = "DELETE FROM search_entries WHERE entity_id IN ({places})"
 REMOVE_WITH_COMMENTS: Final = """
 DELETE FROM search_entries WHERE entity_id IN ({places}) OR item_id IN ({places})
 """
-ADD: Final[dict[Engine, str]] = {
-    "sqlite": """
+ADD: Final = """
 INSERT INTO search_entries (entity_id, item_id, title, facets, body) VALUES ($1, $2, $3, $4, $5)
-""",
-    "postgresql": """
-INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
-VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
-""",
-}
-ADD_WORDS: Final[dict[Engine, str]] = {
-    "sqlite": """
+"""
+ADD_WORDS: Final = """
 INSERT OR IGNORE INTO search_words (word) SELECT value FROM json_each($1) RETURNING word
-""",
-    "postgresql": """
-INSERT INTO search_words (word) SELECT json_array_elements_text($1::json)
+"""
+# Of PostgreSQL, where every statement is a round trip.
+ADD_WITH_WORDS: Final = """
+WITH entry AS (
+    INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
+    VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
+)
+INSERT INTO search_words (word) SELECT json_array_elements_text($7::json)
 ON CONFLICT DO NOTHING RETURNING word
-""",
-}
+"""
 ADD_SPELLINGS: Final[dict[Engine, str]] = {
     "sqlite": """
 INSERT OR IGNORE INTO search_spellings (key, word)
@@ -210,17 +207,18 @@ def _of_comment(row: Row) -> Entry:
 
 
 async def _add(db: Transaction, engine: Engine, entry: Entry) -> None:
-    texts = sentence(entry.title), " ".join(entry.facets), sentence(entry.body)
     terms = list(dict.fromkeys([*entry.title, *entry.body]))
-    of_engine = () if engine == "sqlite" else ([*terms, *entry.facets],)
-    await db.execute(ADD[engine], entry.entity_id, entry.item_id, *texts, *of_engine)
     spelt = list(islice((each for each in terms if spelling.is_spelt(each)), MAX_NEW_WORDS))
-    if spelt:
-        await _add_words(db, engine, spelt)
-
-
-async def _add_words(db: Transaction, engine: Engine, spelt: list[str]) -> None:
-    new = await db.fetch(ADD_WORDS[engine], _json(spelt))
+    values = (
+        *(entry.entity_id, entry.item_id),
+        *(sentence(entry.title), " ".join(entry.facets), sentence(entry.body)),
+    )
+    if engine == "postgresql":
+        every = [*terms, *entry.facets]
+        new = await db.fetch(ADD_WITH_WORDS, *values, every, _json(spelt))
+    else:
+        await db.execute(ADD, *values)
+        new = await db.fetch(ADD_WORDS, _json(spelt)) if spelt else []
     if new:
         spellings = [(key, row["word"]) for row in new for key in spelling.keys(row["word"])]
         await db.execute(ADD_SPELLINGS[engine], _json(spellings))
