@@ -52,7 +52,7 @@ async def watched(store: Store) -> AsyncIterator[list[int]]:
         await task
 
 
-@pytest.mark.timeout(60 * TIMES)
+@pytest.mark.timeout(300 * TIMES)
 @pytest.mark.req("H-11")
 async def test_over_rest_and_mcp_at_most_one_is_active(racing: Racing) -> None:
     async with (
@@ -92,7 +92,7 @@ async def activate(writer: Line, name: str, *, by_tool: bool) -> None:
     assert (made["reference_id"], made["active"]) == (name, True)
 
 
-@pytest.mark.timeout(60 * TIMES)
+@pytest.mark.timeout(300 * TIMES)
 @pytest.mark.req("H-11")
 async def test_through_two_runners_at_most_one_is_active(world: World, url: str) -> None:
     async with open_store(url, durable=False) as store, watched(store) as seen:

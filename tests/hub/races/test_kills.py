@@ -52,7 +52,7 @@ async def ready(served: Served) -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.timeout(120 * TIMES)
+@pytest.mark.timeout(300 * TIMES)
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 async def test_a_server_that_is_killed_loses_nothing_that_it_acknowledged(
     tmp_path: Path, engine: str, request: pytest.FixtureRequest
@@ -98,7 +98,7 @@ async def restart(store: Store, chance: random.Random, cluster: Cluster) -> None
     await asyncio.to_thread(cluster.start)
 
 
-@pytest.mark.timeout(120 * TIMES)
+@pytest.mark.timeout(300 * TIMES)
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_server_survives_its_database(
     tmp_path: Path, fragile: Cluster, workers: int
