@@ -97,7 +97,7 @@ def test_the_report_gives_each_requirement_its_tests_and_their_worst_outcome() -
     outcomes = {
         line.split(" | ")[0].strip("| "): tuple(line.rstrip(" |").split(" | ")[2:])
         for line in lines
-        if line.startswith(("| F-", "| O-", "| M-", "| H-", "| RPC-"))
+        if line.startswith(("| F-", "| O-", "| M-", "| H-", "| W-", "| RPC-"))
     }
     benchmarks = "[the stored benchmark run](benchmarks.md)"
     assert list(outcomes) == list(REQUIREMENTS)

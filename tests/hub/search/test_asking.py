@@ -42,7 +42,7 @@ async def test_words_and_filters_find_the_same_whether_words_are_common_or_not(
 
 async def test_sqlite_is_asked_for_longer_words_only_where_there_are_any(world: World) -> None:
     if world.store.engine != "sqlite":
-        pytest.skip("PostgreSQL plans by itself")
+        pytest.skip("only on SQLite: PostgreSQL plans by itself")
     await fill(world)
 
     async def asked(query: str, *facets: tuple[str, ...]) -> str:
