@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from benchmarks.eras import STATELESS, said
 from benchmarks.harness import Plan, Subject, compare
 from benchmarks.hub.corpus import COMMON, COUNT, RARE
-from benchmarks.hub.filled import ENGINES, Engine, Hub, ours, theirs
+from benchmarks.hub.filled import ENGINES, Engine, Hub, ours, sharing_a_core, theirs
 from benchmarks.load import Served
 from benchmarks.report import Bound, Row, at_least
 from benchmarks.versus import Versus
@@ -70,7 +70,9 @@ def _compared(engine: Engine, call: Call, plan: Plan) -> list[Row]:
     # Both are there before anybody connects: a connection that rests for long is closed.
     hubs = {OURS: ours(engine), THEIRS: theirs(engine)}
     subjects = {name: _subject(hub, call) for name, hub in hubs.items()}
-    versus = Versus("hub_calls", call.label, compare(subjects, plan))
+    with sharing_a_core(*hubs.values()):
+        costs = compare(subjects, plan)
+    versus = Versus("hub_calls", call.label, costs)
     found = versus.rows(OURS, [THEIRS], {THEIRS: call.bound})
     return [replace(row, what=f"{call.label}, {engine}") for row in found]
 

@@ -4,9 +4,11 @@ all that measure it in this run, and ends with it."""
 from __future__ import annotations
 
 import atexit
+import os
 import secrets
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -15,7 +17,7 @@ from msgspec import Struct
 
 from benchmarks.eras import PATH, stateless_lines
 from benchmarks.framings import Http
-from benchmarks.harness import say
+from benchmarks.harness import one_core, say
 from benchmarks.load import Load, open_socket
 from benchmarks.processes import Process, running
 from benchmarks.work import Work
@@ -39,6 +41,25 @@ class Hub(Struct, frozen=True):
         lines = stateless_lines(work) + f"Authorization: Bearer {self.token}\r\n".encode()
         framing = Http(self.path, lines)
         return Load([open_socket(self.port, framing) for _ in range(clients)], framing, work)
+
+
+@contextmanager
+def sharing_a_core(*hubs: Hub) -> Iterator[None]:
+    """Within this, we and these share a core, as in `one_core`; they were filled on all of them."""
+    with one_core():
+        core, policy = os.sched_getaffinity(0), os.SCHED_BATCH
+        _schedule(hubs, core, policy)
+        try:
+            yield
+        finally:
+            _schedule(hubs, set(range(os.cpu_count() or 1)), os.SCHED_OTHER)
+
+
+def _schedule(hubs: Iterable[Hub], cores: set[int], policy: int) -> None:
+    for hub in hubs:
+        for thread in os.listdir(f"/proc/{hub.process.pid}/task"):
+            os.sched_setaffinity(int(thread), cores)
+            os.sched_setscheduler(int(thread), policy, os.sched_param(0))
 
 
 @cache
