@@ -53,6 +53,15 @@ def _values(row: Row) -> list[object]:
     return [row[place] for place in range(len(row))]
 
 
+async def test_many_rows_are_written_by_one_statement_all_or_none(store: Store) -> None:
+    insert = "INSERT INTO counters VALUES ($1, $2)"
+    await store.transact(lambda db: db.execute_many(insert, [("a", 1), ("b", 2)]))
+    with pytest.raises(ConstraintError):
+        await store.transact(lambda db: db.execute_many(insert, [("c", 3), ("a", 4)]))
+    rows = await store.fetch("SELECT name, value FROM counters ORDER BY name")
+    assert [tuple(_values(row)) for row in rows] == [("a", 1), ("all", 0), ("b", 2)]
+
+
 async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
     async def fail(transaction: Transaction) -> None:
         await count(transaction)

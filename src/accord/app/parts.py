@@ -9,5 +9,6 @@ from typing import Final
 PARTS: Final[dict[str, Traversable]] = {
     "operations": files("accord.operations") / "migrations",
     "hub": files("accord.hub") / "migrations",
+    "workflows": files("accord.workflows") / "migrations",
 }
 """Where the migrations of each are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -36,6 +36,12 @@ class PostgresTransaction:
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         try:
             return changed(await self._connection.execute(sql, *arguments))
+        except FOREIGN as error:
+            raise translation(error) from error
+
+    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
+        try:
+            await self._connection.executemany(sql, rows)
         except FOREIGN as error:
             raise translation(error) from error
 

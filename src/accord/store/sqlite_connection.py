@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -60,6 +60,12 @@ class SqliteTransaction:
         except sqlite3.Error as error:
             raise translation(error) from error
 
+    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
+        try:
+            self._connection.executemany(sql, [bound(row) for row in rows])
+        except sqlite3.Error as error:
+            raise translation(error) from error
+
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         try:
             return self._connection.execute(sql, bound(arguments)).fetchall()
@@ -83,7 +89,7 @@ def driven(work: Coroutine[Any, Any, T]) -> T:
     raise StoreError("a transaction waits for nothing but its own statements")
 
 
-def bound(arguments: tuple[Any, ...]) -> dict[str, Any]:
+def bound(arguments: Sequence[Any]) -> dict[str, Any]:
     """`$1` is a name to SQLite. Raises StoreError for more than the name of one can tell."""
     if len(arguments) > len(_NAMES):
         raise StoreError(f"a statement takes {len(_NAMES)} arguments, not {len(arguments):,}")

@@ -17,7 +17,7 @@ thread that writes: it must not touch what belongs to the event loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from importlib.resources.abc import Traversable
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -40,6 +40,9 @@ class Transaction(Protocol):
 
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         """Run a statement; how many rows it changed. Raises StoreError."""
+
+    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
+        """Run a statement once for each of these arguments. Raises StoreError."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         """The rows that a statement gives. Raises StoreError."""

@@ -1,0 +1,23 @@
+-- What arrived for runs and was not decided on yet; and what is to be published.
+
+CREATE TABLE run_inbox (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    message_id text NOT NULL UNIQUE,
+    run_id text NOT NULL,
+    shard integer NOT NULL,
+    arrival text NOT NULL, -- JSON: an event
+    tries integer NOT NULL DEFAULT 0,
+    due double precision NOT NULL DEFAULT 0
+);
+CREATE INDEX run_inbox_by_shard ON run_inbox (shard, id);
+
+CREATE TABLE outbox (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    topic text NOT NULL,
+    run_id text NOT NULL,
+    shard integer NOT NULL,
+    message text NOT NULL -- JSON: an envelope
+);
+CREATE INDEX outbox_by_shard ON outbox (shard, id);
+
+INSERT INTO shards (shard) SELECT generate_series(0, 31);

@@ -1,0 +1,24 @@
+-- What arrived for runs and was not decided on yet; and what is to be published.
+
+CREATE TABLE run_inbox (
+    id integer PRIMARY KEY AUTOINCREMENT,
+    message_id text NOT NULL UNIQUE,
+    run_id text NOT NULL,
+    shard integer NOT NULL,
+    arrival text NOT NULL, -- JSON: an event
+    tries integer NOT NULL DEFAULT 0,
+    due double precision NOT NULL DEFAULT 0
+);
+CREATE INDEX run_inbox_by_shard ON run_inbox (shard, id);
+
+CREATE TABLE outbox (
+    id integer PRIMARY KEY AUTOINCREMENT,
+    topic text NOT NULL,
+    run_id text NOT NULL,
+    shard integer NOT NULL,
+    message text NOT NULL -- JSON: an envelope
+);
+CREATE INDEX outbox_by_shard ON outbox (shard, id);
+
+WITH RECURSIVE numbers (shard) AS (SELECT 0 UNION ALL SELECT shard + 1 FROM numbers WHERE shard < 31)
+INSERT INTO shards (shard) SELECT shard FROM numbers;

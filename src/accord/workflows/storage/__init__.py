@@ -1,0 +1,1 @@
+"""Tables of workflows: SQL, and what a row is. What it means is decided elsewhere."""

@@ -1,0 +1,64 @@
+"""Runs as they begin. Everything that starts one does it here: people, parents, triggers, buses."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.store.store import Transaction
+from accord.workflows.core.events import RunStarted
+from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.shards import shard_of
+
+Origin: TypeAlias = Literal[
+    "rest", "rpc", "mcp", "cli", "web", "a2a", "schedule", "webhook", "event", "bus", "workflow"
+]
+
+_INSERT: Final = """
+INSERT INTO runs (id, workflow, version, shard, user_id, username, token_id, scopes, origin,
+    parent_run, parent_task, correlation_id, traceparent, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+ON CONFLICT (id) DO NOTHING
+"""
+
+
+class Starter(Struct, frozen=True, kw_only=True):
+    """Who starts a run, and with what rights: its steps act as them."""
+
+    user_id: str = ""
+    username: str = ""
+    token_id: str = ""
+    scopes: str | None = None
+    """Of their token, separated by spaces; None where none was used."""
+
+
+class NewRun(Struct, frozen=True, kw_only=True):
+    """A run to be started. The version of the workflow is settled, and its input checked."""
+
+    id: str
+    workflow: str
+    version: int
+    input: Any
+    starter: Starter
+    origin: Origin
+    at: float
+    parent_run: str | None = None
+    parent_task: str | None = None
+    depth: int = 0
+    correlation_id: str = ""
+    traceparent: str = ""
+
+
+async def create_run(db: Transaction, run: NewRun) -> bool:
+    """Start a run; False where there is one with this id already."""
+    who = run.starter
+    made = await db.execute(
+        _INSERT, run.id, run.workflow, run.version, shard_of(run.id),
+        who.user_id, who.username, who.token_id, who.scopes, run.origin,
+        run.parent_run, run.parent_task, run.correlation_id, run.traceparent, run.at,
+    )  # fmt: skip
+    if made:
+        started = RunStarted(at=run.at, input=run.input, depth=run.depth)
+        await deliver(db, [Message(f"{run.id}/started", run.id, started)])
+    return bool(made)

@@ -1,0 +1,79 @@
+"""Tasks as they are given out: what a run wants done outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.store.store import Transaction
+from accord.workflows.core.commands import (
+    CallAgent,
+    CallMethod,
+    CallOperation,
+    CallTool,
+    encode_command,
+)
+
+Kind: TypeAlias = Literal["agent", "operation", "tool", "method"]
+Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod
+First: TypeAlias = Literal["published", "ready"]
+
+WAKE: Final = "tasks_ready"
+"""The channel on which bridges hear that there is something to do, or to stop doing."""
+
+_INSERT: Final = """
+INSERT INTO tasks (id, run_id, task, kind, target, command, state, traceparent, correlation_id,
+    created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (id) DO NOTHING
+"""
+
+
+class NewTask(Struct, frozen=True, kw_only=True):
+    """A task of a run."""
+
+    run_id: str
+    command: Call
+    at: float
+    traceparent: str = ""
+    correlation_id: str = ""
+
+    @property
+    def id(self) -> str:
+        return task_id(self.run_id, self.command.task)
+
+
+def task_id(run_id: str, task: str) -> str:
+    """What everybody calls a task, agents included."""
+    return f"{run_id}/{task}"
+
+
+async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: First) -> None:
+    """Add tasks. One that is there already stays as it is: a tombstone of one that was cancelled
+    before it arrived too."""
+    rows = [_row(each, state) for each in tasks]
+    if rows:
+        await db.execute_many(_INSERT, rows)
+
+
+def _row(task: NewTask, state: First) -> tuple[object, ...]:
+    command = task.command
+    kind, target = _aim(command)
+    return (
+        task.id, task.run_id, command.task, kind, target, encode_command(command).decode(), state,
+        task.traceparent, task.correlation_id, task.at,
+    )  # fmt: skip
+
+
+def _aim(command: Call) -> tuple[Kind, str]:
+    match command:
+        case CallAgent():
+            return "agent", command.agent
+        case CallOperation():
+            return "operation", command.operation
+        case CallTool():
+            return "tool", command.target.server
+        case CallMethod():
+            return "method", command.target.url
