@@ -1,0 +1,104 @@
+"""Agents as they are registered: rows, and what is in them. Where a secret is, never what it is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from msgspec import Meta, Struct, json
+
+from accord.store.store import Row
+from accord.workflows.core.definition import Retry
+
+WAKE: Final = "agents"
+"""The channel on which those who keep agents hear that one changed."""
+
+AgentWire: TypeAlias = Literal["auto", "a2a-0.3", "a2a-1.0", "plain"]
+Health: TypeAlias = Literal["unknown", "healthy", "unhealthy"]
+SecretReference: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"^(env:ACCORD_SECRET_[A-Z0-9_]{1,100}|file:[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$",
+        description="Where the secret is: env:ACCORD_SECRET_NAME or file:NAME.",
+    ),
+]
+HeaderName: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]{1,100}$")]
+
+COLUMNS: Final = """
+id, name, description, url, wire, auth, timeout, retry, max_concurrency, active, card, health,
+health_detail, checked_at, version, created_at, updated_at
+"""
+
+
+class NoAuth(Struct, frozen=True, tag_field="type", tag="none", forbid_unknown_fields=True):
+    """Calls show nothing."""
+
+
+class BearerAuth(Struct, frozen=True, tag_field="type", tag="bearer", forbid_unknown_fields=True):
+    """Calls show a token in the header Authorization."""
+
+    secret: SecretReference
+
+
+class ApiKeyAuth(Struct, frozen=True, tag_field="type", tag="api_key", forbid_unknown_fields=True):
+    """Calls show a key in a header of the agent's choice."""
+
+    secret: SecretReference
+    header: HeaderName = "X-API-Key"
+
+
+AgentAuth: TypeAlias = NoAuth | BearerAuth | ApiKeyAuth
+
+
+class AgentRow(Struct, frozen=True, kw_only=True):
+    """One agent."""
+
+    id: str
+    name: str
+    description: str
+    url: str
+    wire: AgentWire
+    auth: AgentAuth
+    timeout: float
+    """Of one request, in seconds."""
+    retry: Retry
+    max_concurrency: int
+    active: bool
+    card: Any
+    """As it was read last, or None."""
+    health: Health
+    health_detail: str
+    checked_at: str | None
+    version: int
+    created_at: str
+    updated_at: str
+
+
+_AUTH: json.Decoder[AgentAuth] = json.Decoder(AgentAuth)
+_RETRY: json.Decoder[Retry] = json.Decoder(Retry)
+
+
+def agent_of(row: Row) -> AgentRow:
+    """The agent in a row that has `COLUMNS`."""
+    return AgentRow(
+        id=row["id"],
+        name=row["name"],
+        description=row["description"],
+        url=row["url"],
+        wire=row["wire"],
+        auth=_auth(row["auth"]),
+        timeout=row["timeout"],
+        retry=_RETRY.decode(row["retry"]),
+        max_concurrency=row["max_concurrency"],
+        active=bool(row["active"]),
+        card=None if row["card"] is None else json.decode(row["card"]),
+        health=row["health"],
+        health_detail=row["health_detail"],
+        checked_at=row["checked_at"],
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _auth(text: str) -> AgentAuth:
+    return NoAuth() if text == "{}" else _AUTH.decode(text)
