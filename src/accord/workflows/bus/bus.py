@@ -10,9 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from accord.store.store import Transaction
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import NewTask
+
+
+class Announcement(Struct, frozen=True):
+    """What one decision added to the history of a run, for whoever watches from outside."""
+
+    run_id: str
+    sequence: int
+    """Of the first of its events."""
+    events: str
+    """JSON: a list."""
+    at: float
+    correlation_id: str = ""
+    traceparent: str = ""
 
 
 class Bus(Protocol):
@@ -24,6 +39,9 @@ class Bus(Protocol):
 
     async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
         """Tell executors what came of tasks."""
+
+    async def announce(self, db: Transaction, decisions: Sequence[Announcement]) -> None:
+        """Tell the world what happened."""
 
     async def start(self) -> None: ...
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from accord.store.store import Transaction
+from accord.workflows.bus.bus import Announcement
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
 
@@ -25,6 +26,9 @@ class EmbeddedBus:
 
     async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
         await deliver(db, messages)
+
+    async def announce(self, db: Transaction, decisions: Sequence[Announcement]) -> None:
+        """Who watches reads the history."""
 
     async def start(self) -> None:
         """Nothing runs: a wake is all there is."""

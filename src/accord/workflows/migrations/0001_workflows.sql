@@ -47,10 +47,9 @@ CREATE TABLE runs (
     parent_task text,
     correlation_id text NOT NULL DEFAULT '',
     traceparent text NOT NULL DEFAULT '',
-    applied integer NOT NULL DEFAULT 0, -- how long its history is
-    snapshot text, -- JSON: its state after `snapshot_at` events
+    snapshot text, -- JSON: its state after `snapshot_at` events of its history
     snapshot_at integer NOT NULL DEFAULT 0,
-    next_timer double precision,
+    next_timer double precision, -- nothing is due before
     created_at double precision NOT NULL,
     finished_at double precision,
     FOREIGN KEY (workflow, version) REFERENCES workflows (name, version)
@@ -148,4 +147,11 @@ CREATE TABLE shards (
     shard integer PRIMARY KEY,
     owner text,
     fence integer NOT NULL DEFAULT 0
+);
+
+-- What one process at a time does for all. Whose lease is over may be replaced.
+CREATE TABLE leases (
+    name text PRIMARY KEY,
+    owner text NOT NULL,
+    until double precision NOT NULL -- by the clock of the database
 );

@@ -11,13 +11,15 @@ CREATE TABLE run_inbox (
 );
 CREATE INDEX run_inbox_by_shard ON run_inbox (shard, id);
 
+-- A row goes when the broker has its message; that of a result stays until a run has it.
 CREATE TABLE outbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     topic text NOT NULL,
     run_id text NOT NULL,
-    shard integer NOT NULL,
-    message text NOT NULL -- JSON: an envelope
+    message_id text NOT NULL,
+    message text NOT NULL, -- JSON: an envelope
+    published_at double precision -- by the clock of the database
 );
-CREATE INDEX outbox_by_shard ON outbox (shard, id);
+CREATE INDEX outbox_unpublished ON outbox (id) WHERE published_at IS NULL;
 
 INSERT INTO shards (shard) SELECT generate_series(0, 31);

@@ -11,14 +11,16 @@ CREATE TABLE run_inbox (
 );
 CREATE INDEX run_inbox_by_shard ON run_inbox (shard, id);
 
+-- A row goes when the broker has its message; that of a result stays until a run has it.
 CREATE TABLE outbox (
     id integer PRIMARY KEY AUTOINCREMENT,
     topic text NOT NULL,
     run_id text NOT NULL,
-    shard integer NOT NULL,
-    message text NOT NULL -- JSON: an envelope
+    message_id text NOT NULL,
+    message text NOT NULL, -- JSON: an envelope
+    published_at double precision -- by the clock of the database
 );
-CREATE INDEX outbox_by_shard ON outbox (shard, id);
+CREATE INDEX outbox_unpublished ON outbox (id) WHERE published_at IS NULL;
 
 WITH RECURSIVE numbers (shard) AS (SELECT 0 UNION ALL SELECT shard + 1 FROM numbers WHERE shard < 31)
 INSERT INTO shards (shard) SELECT shard FROM numbers;

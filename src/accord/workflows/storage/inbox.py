@@ -27,6 +27,8 @@ class Message(Struct, frozen=True):
     id: str
     run_id: str
     arrival: Arrival
+    traceparent: str = ""
+    correlation_id: str = ""
 
 
 async def deliver(db: Transaction, messages: Iterable[Message]) -> None:
