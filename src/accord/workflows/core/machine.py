@@ -21,7 +21,7 @@ from accord.workflows.core.program import Program, compile_program
 from accord.workflows.core.state import State
 from accord.workflows.core.transitions import apply
 
-__all__ = ["Decision", "State", "apply", "compile_program", "decide", "fold", "receive"]
+__all__ = ["Decision", "State", "apply", "compile_program", "decide", "fold", "receive", "take"]
 
 
 def fold(program: Program, history: Iterable[Event], state: State | None = None) -> State:
@@ -40,3 +40,16 @@ def receive(program: Program, state: State, arrival: Arrival) -> Arrival:
     event = admit(arrival)
     apply(program, state, event)
     return event
+
+
+def take(program: Program, state: State, arrival: Arrival) -> Arrival | None:
+    """As `receive`; but what is late, double or meaningless leaves no trace: None, and nothing is
+    to be recorded."""
+    ignored = state.ignored
+    event = receive(program, state, arrival)
+    if state.ignored == ignored:
+        return event
+    # Whoever ignores an event changes nothing but these two.
+    state.ignored = ignored
+    state.applied -= 1
+    return None

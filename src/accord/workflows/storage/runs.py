@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -52,13 +53,28 @@ class NewRun(Struct, frozen=True, kw_only=True):
 
 async def create_run(db: Transaction, run: NewRun) -> bool:
     """Start a run; False where there is one with this id already."""
+    made = await db.execute(_INSERT, *_row(run))
+    if made:
+        await deliver(db, [_beginning(run)])
+    return bool(made)
+
+
+async def create_runs(db: Transaction, runs: Sequence[NewRun]) -> None:
+    """Start runs that nobody has started before."""
+    if runs:
+        await db.execute_many(_INSERT, [_row(each) for each in runs])
+        await deliver(db, [_beginning(each) for each in runs])
+
+
+def _row(run: NewRun) -> tuple[object, ...]:
     who = run.starter
-    made = await db.execute(
-        _INSERT, run.id, run.workflow, run.version, shard_of(run.id),
+    return (
+        run.id, run.workflow, run.version, shard_of(run.id),
         who.user_id, who.username, who.token_id, who.scopes, run.origin,
         run.parent_run, run.parent_task, run.correlation_id, run.traceparent, run.at,
     )  # fmt: skip
-    if made:
-        started = RunStarted(at=run.at, input=run.input, depth=run.depth)
-        await deliver(db, [Message(f"{run.id}/started", run.id, started)])
-    return bool(made)
+
+
+def _beginning(run: NewRun) -> Message:
+    started = RunStarted(at=run.at, input=run.input, depth=run.depth)
+    return Message(f"{run.id}/started", run.id, started)

@@ -1,0 +1,369 @@
+"""Decides on runs, many at once: reads what arrived for them and what is due, decides in memory,
+and writes all of it in one transaction behind its fences. What cannot be written together is
+written run by run, so that one that is bad does not take others along.
+
+A state is taken out of `HeldRuns` before it is changed, and put back when the change is recorded.
+So whatever goes wrong in between, the next who decides reads it from the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import Final, get_args
+
+from accord.store.errors import UnavailableError
+from accord.store.store import Store, Transaction
+from accord.workflows.bus.bus import Bus
+from accord.workflows.core.commands import StartChild
+from accord.workflows.core.events import Arrival, RunStarted, decode_event
+from accord.workflows.counts import Counts
+from accord.workflows.executor.children import prepare_child
+from accord.workflows.executor.errors import FencedError
+from accord.workflows.executor.held import Held, HeldRuns, hold
+from accord.workflows.executor.mailbox import (
+    MOST_BYTES,
+    Received,
+    Trouble,
+    postpone,
+    read_due,
+    read_messages,
+)
+from accord.workflows.executor.shards import Shards
+from accord.workflows.executor.turns import Turn, begin, play
+from accord.workflows.executor.writing import Part, compose, write_parts
+from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.loading import read_later, read_rows, restored
+from accord.workflows.storage.runs import NewRun
+from accord.workflows.storage.shards import shard_of
+
+log = logging.getLogger("accord.workflows")
+
+LOOK_SECONDS: Final = 1.0
+"""How often the database is asked what is due."""
+_LOAD: Final = 50
+"""How many states are read at once."""
+_BREATH: Final = 0.005
+"""Seconds after which others on the same loop have their turn."""
+_ARRIVALS: Final = get_args(Arrival)
+
+
+class Decider:
+    """Decides on the runs of an executor's shards. Used by one task."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        shards: Shards,
+        *,
+        lane: str,
+        definitions: Definitions,
+        counts: Counts,
+        held: HeldRuns,
+        now: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._bus = bus
+        self._shards = shards
+        self._lane = lane
+        self._definitions = definitions
+        self._counts = counts
+        self._held = held
+        self._now = now
+        self._looked = -LOOK_SECONDS
+        self._next_due: float | None = None
+
+    @property
+    def pause(self) -> float:
+        """For how many seconds nothing is due, as far as is known."""
+        if self._next_due is None:
+            return LOOK_SECONDS
+        return min(max(self._next_due - self._now(), 0.0), LOOK_SECONDS)
+
+    def forget(self, shards: frozenset[int]) -> None:
+        """Others decide on the runs of these shards, or did in between; and what is due in new ones
+        is not known."""
+        if shards:
+            self._held.drop(lambda held: held.row.shard in shards)
+        self._looked = -LOOK_SECONDS
+
+    async def decide(self) -> bool:
+        """Decide on some of what there is; whether there was anything. Raises StoreError."""
+        fences = dict(self._shards.fences)
+        if not fences:
+            return False
+        now = self._now()
+        messages = await read_messages(self._store, self._store.engine, fences, now)
+        todo = _by_run(messages)
+        for run_id in await self._due(fences, now):
+            todo.setdefault(run_id, [])
+        if not todo:
+            return False
+        await self._decide(todo, fences, now)
+        return True
+
+    async def _due(self, fences: Mapping[int, int], now: float) -> list[str]:
+        is_time = self._next_due is not None and self._next_due <= now
+        if not is_time and monotonic() - self._looked < LOOK_SECONDS:
+            return []
+        soon = await read_due(self._store, self._store.engine, fences, now + LOOK_SECONDS)
+        self._looked = monotonic()
+        self._next_due = min((at for at in soon.values() if at > now), default=None)
+        return [run_id for run_id, at in soon.items() if at <= now]
+
+    async def _decide(
+        self, todo: Mapping[str, list[Received]], fences: Mapping[int, int], now: float
+    ) -> None:
+        troubles: list[Trouble] = []
+        held, dropped = await self._hold(todo, troubles)
+        turns = await self._play(todo, held, now, troubles)
+        parts = await self._compose(turns, now, troubles)
+        try:
+            await self._write_all(parts, dropped, fences, troubles, now)
+            if troubles:
+                await self._postpone(troubles, fences, now)
+        except FencedError as error:
+            self._counts.fenced += 1
+            log.warning("nothing was written: %s", error)
+            self._shards.lose(error.shards)
+            self.forget(error.shards)
+        self._counts.held = len(self._held)
+
+    # Reading
+
+    async def _hold(
+        self, todo: Mapping[str, list[Received]], troubles: list[Trouble]
+    ) -> tuple[dict[str, Held], list[Received]]:
+        """The runs to decide on, as many as there is room for; and messages for runs that are not
+        there."""
+        held: dict[str, Held] = {}
+        missing: list[str] = []
+        for run_id in todo:
+            found = self._held.take(run_id)
+            if found is None:
+                missing.append(run_id)
+            else:
+                held[run_id] = found
+        dropped: list[Received] = []
+        room = MOST_BYTES
+        for start in range(0, len(missing), _LOAD):
+            some = missing[start : start + _LOAD]
+            loaded = await self._load(some, todo, troubles)
+            failed = {trouble.run_id for trouble in troubles}
+            for run_id in some:
+                if run_id not in loaded and run_id not in failed:
+                    dropped.extend(todo[run_id])
+            held.update(loaded)
+            room -= sum(each.cost for each in loaded.values())
+            if room < 0:
+                break
+        return held, dropped
+
+    async def _load(
+        self, run_ids: Sequence[str], todo: Mapping[str, list[Received]], troubles: list[Trouble]
+    ) -> dict[str, Held]:
+        db, engine = self._store, self._store.engine
+        rows = await read_rows(db, engine, run_ids)
+        old = [row.id for row in rows if row.status != "pending"]
+        later = await read_later(db, engine, old) if old else {}
+        held: dict[str, Held] = {}
+        for row in rows:
+            try:
+                program = await self._definitions.get(db, row.workflow, row.version)
+                state = restored(row, program, later.get(row.id, ()))
+                held[row.id] = hold(row, program, state)
+            except UnavailableError:
+                raise
+            except Exception as error:
+                troubles.append(Trouble(row.id, todo[row.id], error))
+        return held
+
+    # Deciding
+
+    async def _play(
+        self,
+        todo: Mapping[str, list[Received]],
+        held: Mapping[str, Held],
+        now: float,
+        troubles: list[Trouble],
+    ) -> list[Turn]:
+        turns: list[Turn] = []
+        began = monotonic()
+        oldest = now
+        for run_id, each in held.items():
+            messages, arrivals = _read(todo[run_id], troubles)
+            if todo[run_id] and not messages:
+                continue
+            turn = begin(each, messages)
+            try:
+                for _ in play(turn, arrivals, now):
+                    await asyncio.sleep(0)
+            except Exception as error:
+                troubles.append(Trouble(run_id, messages, error))
+                continue
+            turns.append(turn)
+            oldest = min((oldest, *(arrival.at for arrival in arrivals)))
+            if monotonic() - began > _BREATH:
+                await asyncio.sleep(0)
+                began = monotonic()
+        self._counts.lag = now - oldest
+        return turns
+
+    async def _compose(
+        self, turns: Sequence[Turn], now: float, troubles: list[Trouble]
+    ) -> list[Part]:
+        parts: list[Part] = []
+        for turn in turns:
+            try:
+                parts.append(compose(turn, await self._children(turn, now), now))
+            except UnavailableError:
+                raise
+            except Exception as error:
+                troubles.append(Trouble(turn.held.row.id, turn.messages, error))
+        return parts
+
+    async def _children(self, turn: Turn, now: float) -> list[NewRun | Message]:
+        parent = turn.held.row
+        return [
+            await prepare_child(self._store, self._definitions, parent, command, now)
+            for command in turn.commands
+            if isinstance(command, StartChild)
+        ]
+
+    # Writing
+
+    async def _write_all(
+        self,
+        parts: Sequence[Part],
+        dropped: Sequence[Received],
+        fences: Mapping[int, int],
+        troubles: list[Trouble],
+        now: float,
+    ) -> None:
+        """Raises FencedError, and UnavailableError: then nothing of it is known to be written."""
+        if not parts and not dropped:
+            return
+        try:
+            await self._write(parts, dropped, fences)
+        except (FencedError, UnavailableError):
+            raise
+        except Exception as error:
+            log.warning("a decision on %d runs is written run by run: %s", len(parts), error)
+            parts = await self._write_each(parts, dropped, fences, troubles)
+        else:
+            self._counts.ignored += len(dropped)
+        for part in parts:
+            self._written(part, now)
+
+    async def _write_each(
+        self,
+        parts: Sequence[Part],
+        dropped: Sequence[Received],
+        fences: Mapping[int, int],
+        troubles: list[Trouble],
+    ) -> list[Part]:
+        """Write run by run; those that were written."""
+        jobs = [self._write([part], [], fences) for part in parts]
+        results = await asyncio.gather(
+            self._write([], dropped, fences), *jobs, return_exceptions=True
+        )
+        written: list[Part] = []
+        for part, result in zip(parts, results[1:], strict=True):
+            match result:
+                case None:
+                    written.append(part)
+                case FencedError() | UnavailableError():
+                    raise result
+                case Exception():
+                    troubles.append(Trouble(part.row.id, part.turn.messages, result))
+                case _:
+                    raise result
+        return written
+
+    async def _write(
+        self, parts: Sequence[Part], dropped: Sequence[Received], fences: Mapping[int, int]
+    ) -> None:
+        runs = [part.row.id for part in parts] + [message.run_id for message in dropped]
+        needed = {shard: fences[shard] for shard in sorted(set(map(shard_of, runs)))}
+
+        async def work(db: Transaction) -> None:
+            await self._shards.check(db, needed)
+            await write_parts(db, self._store.engine, self._bus, parts, dropped)
+
+        await self._store.transact(work, lane=self._lane)
+
+    def _written(self, part: Part, now: float) -> None:
+        turn, held, row = part.turn, part.turn.held, part.row
+        held.row = row
+        self._held.put([held])
+        self._counts.decided += bool(turn.events)
+        self._counts.events += len(turn.events)
+        self._counts.ignored += turn.ignored
+        if row.next_timer is not None and row.next_timer > now:
+            self._next_due = min(row.next_timer, self._next_due or row.next_timer)
+        if any(isinstance(event, RunStarted) for event in turn.events[:1]):
+            self._counts.started += 1
+            log.info(
+                "run %s of %s@%d started, correlation id %s",
+                *(row.id, row.workflow, row.version, row.correlation_id),
+            )
+        if turn.end is not None:
+            self._counts.finished += 1
+            log.info(
+                "run %s of %s@%d %s, correlation id %s",
+                *(row.id, row.workflow, row.version, row.status, row.correlation_id),
+            )
+
+    async def _postpone(
+        self, troubles: Sequence[Trouble], fences: Mapping[int, int], now: float
+    ) -> None:
+        for trouble in troubles:
+            log.error(
+                "nothing could be decided on run %s: %s",
+                *(trouble.run_id, trouble.error),
+                exc_info=trouble.error,
+            )
+        needed = {shard: fences[shard] for shard in {shard_of(each.run_id) for each in troubles}}
+
+        async def work(db: Transaction) -> None:
+            await self._shards.check(db, needed)
+            await postpone(db, self._store.engine, troubles, now)
+
+        await self._store.transact(work, lane=self._lane)
+        self._counts.undecided += len(troubles)
+        self._counts.dead_letters += sum(len(each.given_up) for each in troubles)
+
+
+def _by_run(messages: Sequence[Received]) -> dict[str, list[Received]]:
+    """Messages by run; one that made trouble before goes alone, so that it cannot do so for
+    others."""
+    found: dict[str, list[Received]] = {}
+    for message in messages:
+        found.setdefault(message.run_id, []).append(message)
+    return {
+        run_id: each[:1] if any(message.tries for message in each) else each
+        for run_id, each in found.items()
+    }
+
+
+def _read(
+    messages: Sequence[Received], troubles: list[Trouble]
+) -> tuple[list[Received], list[Arrival]]:
+    """Those messages that are understood, and what they say."""
+    understood: list[Received] = []
+    arrivals: list[Arrival] = []
+    for message in messages:
+        try:
+            arrival = decode_event(message.arrival.encode())
+            if not isinstance(arrival, _ARRIVALS):
+                raise ValueError(f"{type(arrival).__name__} is decided, and does not arrive")
+        except Exception as error:
+            troubles.append(Trouble(message.run_id, [message], error))
+        else:
+            understood.append(message)
+            arrivals.append(arrival)
+    return understood, arrivals

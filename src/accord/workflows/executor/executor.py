@@ -1,0 +1,142 @@
+"""An executor: a process that decides on runs, beside others that do the same.
+
+    share      takes its share of the shards, and lets go of what is too much
+    decide     decides on what arrived for the runs of its shards, until nothing is left
+    wait       until something arrives, somebody comes or goes, or something is due
+
+It waits at most a second, since a wake may be lost. When the database is away it tries again, and
+goes on by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from accord.store.errors import StoreError
+from accord.store.store import Store
+from accord.workflows import membership as members
+from accord.workflows.bus.bus import Bus
+from accord.workflows.counts import Counts
+from accord.workflows.executor.decider import Decider
+from accord.workflows.executor.held import HeldRuns
+from accord.workflows.executor.shards import Shards
+from accord.workflows.membership import Membership
+from accord.workflows.storage import inbox
+from accord.workflows.storage.definitions import Definitions
+
+log = logging.getLogger("accord.workflows")
+
+CLOSE_SECONDS: Final = 10.0
+"""How long a decision may take that is being written when the executor is closed."""
+_SHARES: Final = 3
+"""How often executors look at each other in the time of a lease."""
+_RETRY_SECONDS: Final = (0.1, 5.0)
+"""How long to wait before the database is tried again, at first and at most."""
+
+
+class Executor:
+    """Decides on runs. `membership` must have been started, and is closed after this."""
+
+    def __init__(
+        self,
+        store: Store,
+        bus: Bus,
+        membership: Membership,
+        *,
+        now: Callable[[], float] = time.time,
+        definitions: Definitions | None = None,
+        counts: Counts | None = None,
+        held: HeldRuns | None = None,
+    ) -> None:
+        self.counts = Counts() if counts is None else counts
+        self._store = store
+        self._membership = membership
+        self._shards = Shards(store, membership)
+        self._decider = Decider(
+            store,
+            bus,
+            self._shards,
+            lane=f"executor-{membership.id}",
+            definitions=Definitions() if definitions is None else definitions,
+            counts=self.counts,
+            held=HeldRuns() if held is None else held,
+            now=now,
+        )
+        self._woken = asyncio.Event()
+        self._is_share_due = True
+        self._shared = 0.0
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+        self._stops: list[Callable[[], None]] = []
+
+    async def start(self) -> None:
+        """Raises StoreError where the database cannot be reached."""
+        self._stops.append(await self._store.listen(inbox.WAKE, self._woken.set))
+        self._stops.append(await self._store.listen(members.WAKE, self._members_changed))
+        await self._share()
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Finish the decision that is being written, and let go of all shards."""
+        self._closing = True
+        self._woken.set()
+        for stop in self._stops:
+            stop()
+        if self._task is not None:
+            await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        with suppress(StoreError):  # others take them when the lease is over
+            await self._shards.release()
+
+    def _members_changed(self) -> None:
+        self._is_share_due = True
+        self._woken.set()
+
+    async def _run(self) -> None:
+        first, longest = _RETRY_SECONDS
+        delay = first
+        while not self._closing:
+            self._woken.clear()
+            try:
+                is_busy = await self._round()
+                delay = first
+            except StoreError as error:
+                log.warning("the executor tries again in %.1f seconds: %s", delay, error)
+                await self._wait(delay)
+                delay = min(delay * 2, longest)
+            except Exception:
+                log.exception("the executor tries again in %.1f seconds", delay)
+                await self._wait(delay)
+                delay = min(delay * 2, longest)
+            else:
+                if not is_busy:
+                    await self._wait(self._decider.pause)
+
+    async def _round(self) -> bool:
+        due = time.monotonic() - self._shared >= self._membership.lease / _SHARES
+        if due or self._is_share_due:
+            await self._share()
+        if self._membership.lost.is_set():  # whatever it decides would be refused
+            return False
+        return await self._decider.decide()
+
+    async def _share(self) -> None:
+        self._is_share_due = False
+        before = self._shards.fences
+        lost = await self._shards.share()
+        self._shared = time.monotonic()
+        self.counts.shards = len(self._shards.fences)
+        if self._shards.fences != before:
+            log.debug("the executor has shards %s", sorted(self._shards.fences))
+            self._decider.forget(lost)
+
+    async def _wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()

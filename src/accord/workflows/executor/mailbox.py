@@ -1,0 +1,134 @@
+"""What an executor has to decide on: messages that arrived for the runs of its shards, and runs in
+which something is due. Messages that cannot be decided on are tried again later, and given up
+after some tries, so that they never hold up others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from uuid import uuid4
+
+from msgspec import Struct
+
+from accord.store.store import Engine, Reading, Transaction
+from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
+
+MOST_MESSAGES: Final = 500
+"""How many are read at once."""
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""How many bytes of them; one may be larger."""
+MOST_TRIES: Final = 5
+LONGEST_DELAY: Final = 60.0
+"""How long a message waits at most before it is tried again."""
+_LONGEST: Final = 4_000
+"""Characters of what went wrong."""
+
+_SIZE: Final[dict[Engine, str]] = {
+    "sqlite": "length(CAST(arrival AS blob))",
+    "postgresql": "octet_length(arrival)",
+}
+# Not `id > last seen`: what commits late may have a smaller id. A time to wait for that is too far
+# away was written by a clock that has been put back since.
+_READ: Final = {
+    engine: f"""
+    SELECT id, message_id, run_id, arrival, tries FROM (
+        SELECT id, message_id, run_id, arrival, tries, sum({_SIZE[engine]}) OVER (ORDER BY id)
+            - {_SIZE[engine]} AS before
+        FROM (
+            SELECT id, message_id, run_id, arrival, tries FROM run_inbox
+            WHERE shard {many.format("$1")} AND (due <= $2 OR due > $2 + {LONGEST_DELAY})
+            ORDER BY id LIMIT {MOST_MESSAGES}
+        ) AS first
+    ) AS measured
+    WHERE before < {MOST_BYTES} ORDER BY id
+    """
+    for engine, many in IN_NUMBERS.items()
+}
+_DUE: Final = {
+    engine: f"""
+    SELECT id, next_timer FROM runs WHERE shard {many.format("$1")} AND next_timer <= $2
+    ORDER BY next_timer LIMIT {MOST_MESSAGES}
+    """
+    for engine, many in IN_NUMBERS.items()
+}
+_DELETE: Final = {
+    engine: f"DELETE FROM run_inbox WHERE id {many.format('$1')}"
+    for engine, many in IN_NUMBERS.items()
+}
+_POSTPONE: Final = "UPDATE run_inbox SET tries = tries + 1, due = $2 WHERE id = $1"
+_POSTPONE_TIMER: Final = "UPDATE runs SET next_timer = $2 WHERE id = $1"
+_GIVE_UP: Final = """
+INSERT INTO dead_letters (id, kind, topic, run_id, code, message, body, attempts, created_at)
+VALUES ($1, 'message', 'run_inbox', $2, $3, $4, $5, $6, $7)
+"""
+
+
+class Received(Struct, frozen=True):
+    """A message, not yet looked into."""
+
+    id: int
+    message_id: str
+    run_id: str
+    arrival: str
+    tries: int
+
+
+class Trouble(Struct, frozen=True):
+    """Messages of a run on which nothing could be decided, and why; without messages it was the
+    time that nothing could be decided on."""
+
+    run_id: str
+    messages: Sequence[Received]
+    error: Exception
+
+    @property
+    def given_up(self) -> list[Received]:
+        return [each for each in self.messages if each.tries + 1 >= MOST_TRIES]
+
+
+async def read_messages(
+    db: Reading, engine: Engine, shards: Iterable[int], now: float
+) -> list[Received]:
+    """What arrived for the runs of these shards, the first first."""
+    rows = await db.fetch(_READ[engine], as_parameter(shards), now)
+    names = Received.__struct_fields__
+    return [Received(*(row[name] for name in names)) for row in rows]
+
+
+async def read_due(
+    db: Reading, engine: Engine, shards: Iterable[int], until: float
+) -> dict[str, float]:
+    """The runs of these shards in which something may be due until then, and when, the first
+    first."""
+    rows = await db.fetch(_DUE[engine], as_parameter(shards), until)
+    return {row["id"]: row["next_timer"] for row in rows}
+
+
+async def delete_messages(db: Transaction, engine: Engine, messages: Iterable[Received]) -> None:
+    ids = [each.id for each in messages]
+    if ids:
+        await db.execute(_DELETE[engine], as_parameter(ids))
+
+
+async def postpone(
+    db: Transaction, engine: Engine, troubles: Sequence[Trouble], now: float
+) -> None:
+    """Try again later what could not be decided on, or give it up."""
+    for trouble in troubles:
+        given_up = trouble.given_up
+        await db.execute_many(_GIVE_UP, [_dead_letter(trouble, each, now) for each in given_up])
+        await delete_messages(db, engine, given_up)
+        later = [each for each in trouble.messages if each not in given_up]
+        await db.execute_many(_POSTPONE, [(each.id, now + _delay(each.tries)) for each in later])
+        if not trouble.messages:
+            await db.execute(_POSTPONE_TIMER, trouble.run_id, now + LONGEST_DELAY)
+
+
+def _delay(tries: int) -> float:
+    return min(2.0**tries, LONGEST_DELAY)
+
+
+def _dead_letter(trouble: Trouble, message: Received, now: float) -> tuple[object, ...]:
+    code = type(trouble.error).__name__
+    text = str(trouble.error)[:_LONGEST].replace("\0", "")
+    return str(uuid4()), message.run_id, code, text, message.arrival, message.tries + 1, now

@@ -1,0 +1,144 @@
+"""The shards that an executor has, and how executors share them.
+
+Each takes its fair share: what is free, and what belongs to one whose lease is over. Who has more
+than its share lets go of some. Every new owner raises the fence of a shard; every deciding
+transaction first looks whether the fences are still its own, and holds them until its end, so that
+nobody takes over in the middle of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from accord.store.store import Engine, Reading, Store, Transaction
+from accord.workflows.executor.errors import FencedError
+from accord.workflows.membership import WAKE, Membership
+from accord.workflows.storage.clock import NOW
+from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
+from accord.workflows.storage.shards import SHARDS
+
+LANE: Final = "shards"
+"""Executors share out shards one after the other."""
+FORGET_SECONDS: Final = 3600.0
+"""How long a member is remembered whose lease is over."""
+
+_LIVE: Final = {
+    engine: f"SELECT id FROM members WHERE kind = 'executor' AND until > {now} ORDER BY id"
+    for engine, now in NOW.items()
+}
+_FORGET: Final = {
+    engine: f"DELETE FROM members WHERE until < {now} - {FORGET_SECONDS}"
+    for engine, now in NOW.items()
+}
+_ALL: Final = "SELECT shard, owner, fence FROM shards ORDER BY shard"
+# A process that was stopped in the middle of a transaction still holds some: others go on.
+_SKIP_LOCKED: Final[dict[Engine, str]] = {
+    "sqlite": "",
+    "postgresql": " FOR UPDATE SKIP LOCKED",
+}
+_TAKE: Final = {
+    engine: f"UPDATE shards SET owner = $1, fence = fence + 1 WHERE shard {many.format('$2')}"
+    for engine, many in IN_NUMBERS.items()
+}
+_RELEASE: Final = {
+    engine: f"UPDATE shards SET owner = NULL WHERE owner = $1 AND shard {many.format('$2')}"
+    for engine, many in IN_NUMBERS.items()
+}
+_FENCES: Final[dict[Engine, str]] = {
+    "sqlite": f"""
+    SELECT shard, fence FROM shards
+    WHERE owner = $1 AND shard {IN_NUMBERS["sqlite"].format("$2")} AND $3 <> ''
+    """,
+    # What is done is done in milliseconds; who does nothing for longer was stopped, and must not
+    # keep others from taking over.
+    "postgresql": f"""
+    SELECT shard, fence, set_config('idle_in_transaction_session_timeout', $3, true)
+    FROM shards
+    WHERE owner = $1 AND shard {IN_NUMBERS["postgresql"].format("$2")}
+    ORDER BY shard
+    FOR SHARE
+    """,
+}
+
+
+class _Seen(Struct, frozen=True):
+    """What an executor has and may take, with the fences of these, and what it has too much."""
+
+    mine: dict[int, int]
+    free: dict[int, int]
+    surplus: list[int]
+
+
+class Shards:
+    """The shards of one executor; `fences` are those it has, as far as it knows."""
+
+    def __init__(self, store: Store, membership: Membership) -> None:
+        self._store = store
+        self._engine = store.engine
+        self._me = membership.id
+        self._idle = f"{max(int(membership.lease * 1000), 1)}ms"
+        self.fences: dict[int, int] = {}
+
+    async def share(self) -> frozenset[int]:
+        """Take and let go of shards, so that all executors have their share. Those that are no
+        longer there, or were away in between. Raises StoreError."""
+        before = self.fences
+        seen = await self._store.read(self._look)
+        self.fences = seen.mine
+        if seen.free or seen.surplus:
+            self.fences, let_go = await self._store.transact(self._share, lane=LANE)
+            if let_go:
+                await self._store.notify(WAKE)
+        return frozenset(
+            shard for shard, fence in before.items() if self.fences.get(shard) != fence
+        )
+
+    async def release(self) -> None:
+        """Let go of all. Raises StoreError."""
+        release, held = _RELEASE[self._engine], as_parameter(self.fences)
+        self.fences = {}
+        await self._store.transact(lambda db: db.execute(release, self._me, held), lane=LANE)
+        await self._store.notify(WAKE)
+
+    def lose(self, shards: frozenset[int]) -> None:
+        """Others have them."""
+        self.fences = {each: fence for each, fence in self.fences.items() if each not in shards}
+
+    async def check(self, db: Transaction, fences: Mapping[int, int]) -> None:
+        """Raises FencedError where others have taken over any of these shards; else nobody can
+        until the transaction is over."""
+        rows = await db.fetch(_FENCES[self._engine], self._me, as_parameter(fences), self._idle)
+        mine = {row["shard"]: row["fence"] for row in rows}
+        lost = {shard for shard, fence in fences.items() if mine.get(shard) != fence}
+        if lost:
+            raise FencedError(lost)
+
+    async def _look(self, db: Reading, lock: str = "") -> _Seen:
+        live = [row["id"] for row in await db.fetch(_LIVE[self._engine])]
+        rows = await db.fetch(_ALL + lock)
+        mine = {row["shard"]: row["fence"] for row in rows if row["owner"] == self._me}
+        if self._me not in live:  # its lease is over: it takes nothing
+            return _Seen(mine, {}, [])
+        room = _share_of(live, self._me) - len(mine)
+        free = {row["shard"]: row["fence"] for row in rows if row["owner"] not in live}
+        return _Seen(mine, dict(list(free.items())[: max(room, 0)]), sorted(mine)[: max(-room, 0)])
+
+    async def _share(self, db: Transaction) -> tuple[dict[int, int], bool]:
+        await db.execute(_FORGET[self._engine])
+        seen = await self._look(db, _SKIP_LOCKED[self._engine])
+        if seen.free:
+            await db.execute(_TAKE[self._engine], self._me, as_parameter(seen.free))
+        if seen.surplus:
+            await db.execute(_RELEASE[self._engine], self._me, as_parameter(seen.surplus))
+        taken = {shard: fence + 1 for shard, fence in seen.free.items()}
+        kept = {shard: fence for shard, fence in seen.mine.items() if shard not in seen.surplus}
+        return kept | taken, bool(seen.surplus)
+
+
+def _share_of(live: list[str], me: str) -> int:
+    """How many shards a member is to have."""
+    least, more = divmod(SHARDS, len(live))
+    return least + (live.index(me) < more)

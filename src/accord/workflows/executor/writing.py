@@ -1,0 +1,187 @@
+"""What is written when runs have been decided on: all of it in one transaction, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, Final, TypeVar, assert_never
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from accord.store.store import Engine, Transaction
+from accord.workflows.bus.bus import Announcement, Bus
+from accord.workflows.core.commands import (
+    CallAgent,
+    CallMethod,
+    CallOperation,
+    CallTool,
+    CancelChild,
+    CancelTask,
+    ContinueTask,
+    RequestApproval,
+    StartChild,
+)
+from accord.workflows.core.state import encode_state
+from accord.workflows.executor.children import cancel_child, tell_parent
+from accord.workflows.executor.mailbox import Received, delete_messages
+from accord.workflows.executor.turns import Turn
+from accord.workflows.storage.history import Entry, append_history, encode_events
+from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.runs import NewRun, create_runs
+from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks, task_id
+
+T = TypeVar("T")
+_Row = tuple[Any, ...]
+
+_UPDATE: Final = "UPDATE runs SET status = $2, next_timer = $3, finished_at = $4 WHERE id = $1"
+_SNAPSHOT: Final = """
+UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, snapshot = $5, snapshot_at = $6
+WHERE id = $1
+"""
+_OPEN: Final = """
+INSERT INTO approvals (run_id, task, step, approvers, deadline, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+_CLOSE: Final = "UPDATE approvals SET state = 'closed' WHERE run_id = $1 AND task = $2"
+_CONTINUE: Final = """
+UPDATE tasks SET state = 'ready', continuation = $2, continued = continued + 1, owner = NULL,
+    due = 0
+WHERE id = $1 AND state = 'asking'
+"""
+
+
+class Part(Struct):
+    """What is to be written for one run. `row` is what its row says then."""
+
+    turn: Turn
+    row: RunRow
+    entries: list[Entry]
+    updates: list[_Row]
+    snapshots: list[_Row]
+    calls: list[NewTask]
+    operations: list[NewTask]
+    cancels: list[str]
+    continues: list[_Row]
+    opened: list[_Row]
+    closed: list[_Row]
+    children: list[NewRun]
+    messages: list[Message]
+
+
+def compose(turn: Turn, children: Sequence[NewRun | Message], now: float) -> Part:
+    """What is to be written for a turn, with what came of its commands to start children."""
+    held, run_id = turn.held, turn.held.row.id
+    state = held.state
+    row = replace(
+        held.row,
+        status=state.status,
+        next_timer=turn.next_timer(now),
+        finished_at=state.finished_at,
+        snapshot_at=state.applied if turn.wants_snapshot else held.row.snapshot_at,
+    )
+    part = Part(turn, row, [], [], [], [], [], [], [], [], [], [], [])
+    if turn.events:
+        text = encode_events(turn.events)
+        part.entries.append(Entry(run_id, turn.first, len(turn.events), text))
+    part.closed = [(run_id, task) for task in turn.closed]
+    part.children = [each for each in children if isinstance(each, NewRun)]
+    part.messages = [each for each in children if isinstance(each, Message)]
+    changed = (row.status, row.next_timer, row.finished_at)
+    if turn.wants_snapshot:
+        text = encode_state(state).decode()
+        part.snapshots.append((run_id, *changed, text, row.snapshot_at))
+    elif changed != (held.row.status, held.row.next_timer, held.row.finished_at):
+        part.updates.append((run_id, *changed))
+    _compose_commands(part, now)
+    if turn.end is not None:
+        told = tell_parent(row, turn.end, state.applied)
+        part.messages += [] if told is None else [told]
+    return part
+
+
+def _compose_commands(part: Part, now: float) -> None:
+    row = part.row
+    for command in part.turn.commands:
+        match command:
+            case CallAgent() | CallTool() | CallMethod():
+                part.calls.append(_task(row, command, now))
+            case CallOperation():
+                part.operations.append(_task(row, command, now))
+            case CancelTask(task=task):
+                part.cancels.append(task_id(row.id, task))
+            case ContinueTask(task=task, payload=payload):
+                part.continues.append((task_id(row.id, task), json.encode(payload).decode()))
+            case RequestApproval():
+                approvers = json.encode(command.by).decode()
+                opened = (row.id, command.task, command.step, approvers, command.deadline, now)
+                part.opened.append(opened)
+            case CancelChild():
+                part.messages.append(cancel_child(row.id, command, now))
+            case StartChild():
+                pass  # they are among the children
+            case _:
+                assert_never(command)
+
+
+def _task(
+    row: RunRow, command: CallAgent | CallTool | CallMethod | CallOperation, now: float
+) -> NewTask:
+    return NewTask(
+        run_id=row.id,
+        command=command,
+        at=now,
+        traceparent=row.traceparent,
+        correlation_id=row.correlation_id,
+    )
+
+
+def _announcement(part: Part, entry: Entry) -> Announcement:
+    row = part.row
+    return Announcement(
+        *(entry.run_id, entry.sequence, entry.events, part.turn.events[0].at),
+        row.correlation_id,
+        row.traceparent,
+    )
+
+
+async def write_parts(
+    db: Transaction, engine: Engine, bus: Bus, parts: Sequence[Part], dropped: Sequence[Received]
+) -> None:
+    """Write what was decided, and delete the messages that it was decided on, and those that are
+    dropped. Raises ConstraintError where somebody else decided first."""
+    taken = chain(dropped, *(part.turn.messages for part in parts))
+    await delete_messages(db, engine, taken)
+    await append_history(db, _all(part.entries for part in parts))
+    await bus.announce(db, [_announcement(part, entry) for part in parts for entry in part.entries])
+    await _many(db, _UPDATE, _all(part.updates for part in parts))
+    await _many(db, _SNAPSHOT, _all(part.snapshots for part in parts))
+    await _hand_over(db, bus, parts)
+    await _many(db, _OPEN, _all(part.opened for part in parts))
+    await _many(db, _CLOSE, _all(part.closed for part in parts))
+    await create_runs(db, _all(part.children for part in parts))
+    await deliver(db, _all(part.messages for part in parts))
+
+
+async def _hand_over(db: Transaction, bus: Bus, parts: Sequence[Part]) -> None:
+    if calls := _all(part.calls for part in parts):
+        await bus.dispatch(db, calls)
+    operations = _all(part.operations for part in parts)
+    await insert_tasks(db, operations, "ready")
+    # Others change tasks too, many at once: all go by the same order.
+    continues = sorted(_all(part.continues for part in parts))
+    await _many(db, _CONTINUE, continues)
+    if cancels := sorted(_all(part.cancels for part in parts)):
+        await bus.cancel(db, cancels)
+    if operations or continues:
+        await db.notify(WAKE)
+
+
+async def _many(db: Transaction, sql: str, rows: list[_Row]) -> None:
+    if rows:
+        await db.execute_many(sql, rows)
+
+
+def _all(lists: Iterable[list[T]]) -> list[T]:
+    return list(chain.from_iterable(lists))

@@ -1,0 +1,93 @@
+"""A process among those that work on runs and tasks: it says that it lives, by a lease that runs by
+the clock of the database. What it has may be taken by others once its lease is over; they need not
+ask, so whatever it writes carries a fence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from contextlib import suppress
+from typing import Final, Literal, TypeAlias
+from uuid import uuid4
+
+from accord.store.errors import StoreError
+from accord.store.store import Store
+from accord.workflows.storage.clock import NOW
+
+log = logging.getLogger("accord.workflows")
+
+MemberKind: TypeAlias = Literal["executor", "bridge"]
+
+WAKE: Final = "members"
+"""The channel on which members hear that somebody came or went."""
+LEASE: Final = 10.0
+"""Seconds after which a process that says nothing counts as gone."""
+
+_RENEWALS: Final = 3
+"""How often a lease is renewed before it would be over."""
+
+_SAY: Final = """
+INSERT INTO members (id, kind, name, since, until) VALUES ($1, $2, $3, {now}, {now} + $4)
+ON CONFLICT (id) DO UPDATE SET until = excluded.until
+RETURNING id
+"""
+_LEAVE: Final = "DELETE FROM members WHERE id = $1 RETURNING id"
+
+
+class Membership:
+    """One process of one kind. `lost` is set while its lease may be over; it goes on saying that it
+    lives, and is cleared as soon as the database hears it."""
+
+    def __init__(self, store: Store, kind: MemberKind, *, lease: float = LEASE) -> None:
+        self.id = str(uuid4())
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self.kind = kind
+        self.lease = lease
+        self.lost = asyncio.Event()
+        self._store = store
+        self._say = _SAY.format(now=NOW[store.engine])
+        self._over: asyncio.TimerHandle | None = None
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Raises StoreError where the database cannot be reached."""
+        await self._renew()
+        await self._store.notify(WAKE)
+        self._renewing = asyncio.create_task(self._keep_renewing())
+
+    async def close(self) -> None:
+        """Leave, so that others need not wait for the end of the lease."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.gather(self._renewing, return_exceptions=True)
+        if self._over is not None:
+            self._over.cancel()
+        self.lost.set()
+        with suppress(StoreError):  # its lease will be over by itself
+            await self._store.write(_LEAVE, self.id)
+            await self._store.notify(WAKE)
+
+    async def _keep_renewing(self) -> None:
+        pause = self.lease / _RENEWALS
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                async with asyncio.timeout(self.lease):
+                    await self._renew()
+                pause = self.lease / _RENEWALS
+            except (StoreError, TimeoutError) as error:
+                log.warning("%s %s cannot renew its lease: %s", self.kind, self.name, error)
+                pause = self.lease / _RENEWALS**2
+
+    async def _renew(self) -> None:
+        loop = asyncio.get_running_loop()
+        asked = loop.time()
+        await self._store.write(self._say, self.id, self.kind, self.name, self.lease)
+        if self._over is not None:
+            self._over.cancel()
+        # From when it was asked: the database began to count at that time or later.
+        self._over = loop.call_at(asked + self.lease, self.lost.set)
+        self.lost.clear()

@@ -1,0 +1,89 @@
+"""Histories as they are kept: a row for each decision, with the events of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+from msgspec import Struct, json
+
+from accord.store.store import Reading, Transaction
+from accord.workflows.core.errors import NewerSchemaError
+from accord.workflows.core.events import Event
+from accord.workflows.core.state import SCHEMA
+
+WAKE: Final = "run_history"
+"""The channel on which watchers hear that something happened in some run."""
+
+_INSERT: Final = """
+INSERT INTO run_history (run_id, sequence, count, events) VALUES ($1, $2, $3, $4)
+"""
+_READ: Final = """
+SELECT sequence, events FROM run_history
+WHERE run_id = $1 AND sequence >= coalesce(
+    (SELECT max(sequence) FROM run_history WHERE run_id = $1 AND sequence <= $2), 0)
+ORDER BY sequence
+"""
+
+
+class _Head(Struct):
+    schema: int = SCHEMA
+
+
+_ENCODER: Final = json.Encoder()
+_EVENTS: json.Decoder[list[Event]] = json.Decoder(list[Event])
+_HEADS: json.Decoder[list[_Head]] = json.Decoder(list[_Head])
+
+
+class Entry(Struct, frozen=True):
+    """The events of one decision, as they are kept; `sequence` is the number of the first,
+    beginning with 1."""
+
+    run_id: str
+    sequence: int
+    count: int
+    events: str
+
+
+async def append_history(db: Transaction, entries: Iterable[Entry]) -> None:
+    """Record what happened. Raises ConstraintError where somebody else recorded it first."""
+    rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
+    if rows:
+        await db.execute_many(_INSERT, rows)
+        await db.notify(WAKE)
+
+
+async def read_history(db: Reading, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
+    """The events of a run with their numbers, those after number `after`. Raises
+    NewerSchemaError."""
+    rows = await db.fetch(_READ, run_id, after)
+    numbered = [
+        (number, event)
+        for row in rows
+        for number, event in enumerate(decode_events(row["events"]), row["sequence"])
+    ]
+    return [(number, event) for number, event in numbered if number > after]
+
+
+def encode_events(events: Sequence[Event]) -> str:
+    """The events of one row."""
+    return _ENCODER.encode(events).decode()
+
+
+def decode_events(text: str) -> list[Event]:
+    """The events of one row. Raises NewerSchemaError, and msgspec.ValidationError for what is no
+    event."""
+    try:
+        events = _EVENTS.decode(text)
+    except msgspec.ValidationError:
+        _check(_HEADS.decode(text))
+        raise
+    _check(events)
+    return events
+
+
+def _check(events: Iterable[Event] | Iterable[_Head]) -> None:
+    newest = max((each.schema for each in events), default=SCHEMA)
+    if newest > SCHEMA:
+        raise NewerSchemaError(newest, SCHEMA)

@@ -1,0 +1,111 @@
+"""Runs as they are now: the last snapshot, and what happened since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.store.store import Engine, Reading, Row
+from accord.workflows.core.machine import fold
+from accord.workflows.core.program import Program
+from accord.workflows.core.state import State, decode_state
+from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.errors import UnknownRunError
+from accord.workflows.storage.history import decode_events, read_history
+from accord.workflows.storage.lists import IN_TEXTS, as_parameter
+from accord.workflows.storage.runs import Starter
+
+_COLUMNS: Final = """
+SELECT id, workflow, version, shard, status, user_id, username, token_id, scopes, origin,
+    parent_run, parent_task, correlation_id, traceparent, snapshot, snapshot_at, next_timer,
+    created_at, finished_at
+FROM runs
+"""
+_ONE: Final = f"{_COLUMNS} WHERE id = $1"
+_MANY: Final = {
+    engine: f"{_COLUMNS} WHERE id {IN_TEXTS[engine].format('$1')}" for engine in IN_TEXTS
+}
+_LATER: Final = {
+    engine: f"""
+    SELECT history.run_id, history.events
+    FROM run_history AS history JOIN runs ON runs.id = history.run_id
+    WHERE runs.id {IN_TEXTS[engine].format("$1")} AND history.sequence > runs.snapshot_at
+    ORDER BY history.run_id, history.sequence
+    """
+    for engine in IN_TEXTS
+}
+
+
+class RunRow(Struct, frozen=True, kw_only=True):
+    """A run as its row says. `status` is as it was decided last, `next_timer` the time before
+    which nothing is due."""
+
+    id: str
+    workflow: str
+    version: int
+    shard: int
+    status: str
+    starter: Starter
+    origin: str
+    parent_run: str | None
+    parent_task: str | None
+    correlation_id: str
+    traceparent: str
+    snapshot: str | None
+    snapshot_at: int
+    next_timer: float | None
+    created_at: float
+    finished_at: float | None
+
+
+class Loaded(Struct, frozen=True):
+    """A run: its row, the program that it runs, and its state."""
+
+    row: RunRow
+    program: Program
+    state: State
+
+
+async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded:
+    """A run. Raises UnknownRunError, and NewerSchemaError for one that a newer version wrote."""
+    rows = await db.fetch(_ONE, run_id)
+    if not rows:
+        raise UnknownRunError(run_id)
+    row = run_row(rows[0])
+    program = await definitions.get(db, row.workflow, row.version)
+    later = await read_history(db, run_id, row.snapshot_at)
+    return Loaded(row, program, fold(program, (event for _, event in later), _snapshot(row)))
+
+
+async def read_rows(db: Reading, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
+    """The rows of those runs that there are."""
+    return [run_row(row) for row in await db.fetch(_MANY[engine], as_parameter(run_ids))]
+
+
+async def read_later(db: Reading, engine: Engine, run_ids: Iterable[str]) -> dict[str, list[str]]:
+    """What happened in runs since their snapshots."""
+    found: dict[str, list[str]] = {}
+    for row in await db.fetch(_LATER[engine], as_parameter(run_ids)):
+        found.setdefault(row["run_id"], []).append(row["events"])
+    return found
+
+
+def restored(row: RunRow, program: Program, later: Sequence[str]) -> State:
+    """The state of a run. Raises NewerSchemaError, and msgspec.ValidationError."""
+    events = (event for text in later for event in decode_events(text))
+    return fold(program, events, _snapshot(row))
+
+
+def _snapshot(row: RunRow) -> State | None:
+    return None if row.snapshot is None else decode_state(row.snapshot.encode())
+
+
+def run_row(row: Row) -> RunRow:
+    values: dict[str, Any] = {name: row[name] for name in _PLAIN}
+    return RunRow(starter=Starter(**{name: row[name] for name in _STARTER}), **values)
+
+
+_STARTER: Final = Starter.__struct_fields__
+_PLAIN: Final = tuple(name for name in RunRow.__struct_fields__ if name != "starter")
