@@ -33,6 +33,10 @@ class Caller(Struct, frozen=True, kw_only=True):
     correlation_id: str = ""
     expires_at: str = ""
     """When the token or the login session ends."""
+    traceparent: str = ""
+    """The span that the call belongs to (W3C Trace Context), where the client told one."""
+    run_id: str = ""
+    """Of the workflow's run that calls in their name."""
 
     @property
     def is_administrator(self) -> bool:

@@ -13,6 +13,7 @@ AGENT_TIMEOUT: Final = 3_600.0
 JoinRule: TypeAlias = Literal["all", "any", "majority"] | int
 LoopMode: TypeAlias = Literal["sequential", "parallel"]
 StepType: TypeAlias = Literal["agent", "parallel", "condition", "loop", "wait", "workflow", "call"]
+TriggerKind: TypeAlias = Literal["event", "schedule", "webhook"]
 
 
 class Retry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,12 +135,32 @@ Step: TypeAlias = (
 Handler: TypeAlias = Literal["continue"] | tuple[Step, ...] | None
 
 
+class Trigger(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What starts runs by itself: an event such as `requirement.created`, a schedule as cron has
+    them, or a webhook. Without `input` a run gets what the trigger sees."""
+
+    event: str | None = None
+    filter: str | None = None
+    schedule: str | None = None
+    timezone: str = "UTC"
+    webhook: str | None = None
+    secret: str | None = None
+    input: Any = None
+
+    @property
+    def kind(self) -> TriggerKind:
+        if self.event is not None:
+            return "event"
+        return "schedule" if self.schedule is not None else "webhook"
+
+
 class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A workflow."""
 
     name: str
     version: int | None = None
     description: str = ""
+    on: tuple[Trigger, ...] = ()
     input: Any = None
     steps: tuple[Step, ...]
     output: Any = None

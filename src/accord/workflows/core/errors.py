@@ -4,6 +4,7 @@ CoreError
 ├── DefinitionError     a definition has problems; it carries all of them
 ├── ExpressionError     an expression cannot be read
 ├── EvaluationError     an expression has no value here
+├── CronError           a schedule cannot be read
 ├── RefusedError        a run cannot do now what somebody asks of it
 └── NewerSchemaError    an event, command or state was written by a newer version
 """
@@ -48,6 +49,10 @@ class ExpressionError(CoreError):
 
 class EvaluationError(CoreError):
     """An expression has no value here; the message names the reference or the operation."""
+
+
+class CronError(CoreError):
+    """A schedule cannot be read; the message says which part of it."""
 
 
 class RefusedError(CoreError):

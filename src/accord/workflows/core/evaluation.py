@@ -37,11 +37,7 @@ from accord.workflows.core.values import as_text, type_name
 class Scope(Protocol):
     """What an expression may refer to at its place."""
 
-    @property
-    def input(self) -> Any: ...
-
-    @property
-    def error(self) -> Any: ...
+    def variable(self, name: str) -> Any: ...
 
     def step(self, name: str, field: StepFieldName) -> Any: ...
 
@@ -77,7 +73,7 @@ def _constant(node: Constant, at: _Evaluation) -> Any:
 def _variable(node: Variable, at: _Evaluation) -> Any:
     if node.name in at.bound:
         return at.bound[node.name]
-    return at.scope.input if node.name == "input" else at.scope.error
+    return at.scope.variable(node.name)
 
 
 def _step(node: StepField, at: _Evaluation) -> Any:

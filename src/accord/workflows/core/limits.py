@@ -13,6 +13,8 @@ MAX_STEPS: Final = 500
 """Steps of a definition, those inside others included."""
 MAX_NESTING: Final = 16
 """How deep steps stand in each other."""
+MAX_TRIGGERS: Final = 20
+"""What starts runs of one workflow."""
 MAX_PROBLEMS: Final = 100
 """Problems of a definition that are told at once."""
 MAX_SECONDS: Final = 315_360_000.0
@@ -45,5 +47,7 @@ MAX_SIGNAL_IDS: Final = 10_000
 """Signals of one run altogether."""
 MAX_CHILD_DEPTH: Final = 16
 """Runs started by runs."""
+MAX_CHAIN: Final = 5
+"""Runs started by what runs wrote, one after the other."""
 MAX_DECISION_EVENTS: Final = 1_000
 """Events of one decision; what is left is decided next."""

@@ -51,6 +51,7 @@ METHODS: Final = {
 """How many arguments each takes beside its target."""
 MACROS: Final = frozenset({"all", "exists", "exists_one", "filter", "map"})
 VARIABLES: Final = frozenset({"input", "error"})
+"""What expressions of steps may refer to beside steps and loops."""
 STEP_FIELDS: Final = frozenset({"output", "data", "artifacts", "error"})
 
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
@@ -64,9 +65,9 @@ def parse(text: str) -> Node:
     return parse_tokens(tokens)
 
 
-def parse_tokens(tokens: list[Token]) -> Node:
+def parse_tokens(tokens: list[Token], variables: frozenset[str] = VARIABLES) -> Node:
     """The expression that the words are. Raises ExpressionError."""
-    parser = _Parser(tokens)
+    parser = _Parser(tokens, variables)
     node = parser.expression()
     parser.expect_end()
     if any(level > MAX_EXPRESSION_DEPTH for _, level in walk(node)):
@@ -79,8 +80,9 @@ def parse_tokens(tokens: list[Token]) -> Node:
 class _Parser:
     """The words, and how far they are read."""
 
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], variables: frozenset[str]) -> None:
         self._tokens = tokens
+        self._variables = variables
         self._place = 0
         self._nesting = 0
         self._bound: list[str] = []
@@ -244,14 +246,20 @@ class _Parser:
             return Constant(_CONSTANTS[token.text])
         if token.text == "loop":
             return self._loop()
-        if token.text in VARIABLES or token.text in self._bound:
+        if token.text in self._variables or token.text in self._bound:
             return Variable(token.text)
         if token.text == "steps":
             raise ExpressionError("after steps stands .NAME, the name of a step", token.position)
-        names = ("input.…", "steps.NAME.output", "loop.item", "loop.index", "error.…")
         raise ExpressionError(
-            f"there is no {token.text[:40]!r}; there are {', '.join(names)}", token.position
+            f"there is no {token.text[:40]!r}; there are {', '.join(self._names)}", token.position
         )
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """What can be referred to, for messages."""
+        if self._variables != VARIABLES:
+            return tuple(f"{each}.…" for each in sorted(self._variables))
+        return ("input.…", "steps.NAME.output", "loop.item", "loop.index", "error.…")
 
     def _function(self, token: Token) -> Node:
         if token.text == "has":
@@ -276,7 +284,7 @@ class _Parser:
 
     def _macro(self, target: Node, token: Token) -> Node:
         variable = self._name()
-        if variable.text in _RESERVED:
+        if variable.text in _RESERVED or variable.text in self._variables:
             raise ExpressionError(f"{variable.text!r} cannot be a variable", variable.position)
         self._expect(",")
         self._bound.append(variable.text)

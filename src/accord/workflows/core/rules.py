@@ -24,16 +24,19 @@ from accord.workflows.core.definition import (
     LoopStep,
     ParallelStep,
     Step,
+    Trigger,
     WaitStep,
     WorkflowStep,
     handler_steps,
     inner_lists,
 )
 from accord.workflows.core.errors import Problem
+from accord.workflows.core.parser import VARIABLES
 from accord.workflows.core.places import Place, find_places
 from accord.workflows.core.schemas import schema_problem
 from accord.workflows.core.syntax import LoopField, Node, StepField, Variable, walk
 from accord.workflows.core.templates import Misplaced, Single, expressions, read_all
+from accord.workflows.core.triggers import SEEN
 
 END: Final = "end"
 """The target of a jump that ends the run, the branch or the round."""
@@ -45,21 +48,24 @@ _MANY: Final = 20
 
 class Known(Struct, frozen=True):
     """What exists outside of a definition; None is not checked. Workflows are `NAME` and
-    `NAME@VERSION`."""
+    `NAME@VERSION`, kinds are those of which there are events."""
 
     agents: frozenset[str] | None = None
     operations: frozenset[str] | None = None
     workflows: frozenset[str] | None = None
+    kinds: frozenset[str] | None = None
+    timezones: frozenset[str] | None = None
 
 
 class _Scope(Struct, frozen=True):
     """What is there at a place: steps to refer to, targets to jump to, loops around (whether each
-    has items, the outermost first), and whether something failed."""
+    has items, the outermost first), whether something failed, and what else has a name."""
 
     visible: frozenset[str] = frozenset()
     targets: frozenset[str] = frozenset()
     loops: tuple[bool, ...] = ()
     failed: bool = False
+    variables: frozenset[str] = VARIABLES
 
 
 class _Walked(Struct, frozen=True):
@@ -95,6 +101,8 @@ class _Rules:
         self._index()
         if definition.input is not None and (problem := schema_problem(definition.input)):
             self._refuse("input", problem)
+        for index, trigger in enumerate(definition.on):
+            self._trigger(trigger, f"on[{index}]")
         main = self._list(definition.steps, "steps", _Scope())
         after = _Scope(visible=main.names, failed=False)
         if definition.on_error is not None:
@@ -116,6 +124,21 @@ class _Rules:
                     f"{name!r} is the name of {first.path} already",
                     "names are unique in the whole definition",
                 )
+
+    # What starts runs
+
+    def _trigger(self, trigger: Trigger, path: str) -> None:
+        known = self._known
+        if trigger.event is not None:
+            kind = trigger.event.partition(".")[0]
+            self._exists("kind", kind, known.kinds, f"{path}.event")
+        self._exists("timezone", trigger.timezone, known.timezones, f"{path}.timezone")
+        names = [each.webhook for each in self._definition.on if each.webhook is not None]
+        if names.count(trigger.webhook or "") > 1:
+            self._refuse(f"{path}.webhook", f"{trigger.webhook!r} is there twice")
+        scope = _Scope(variables=frozenset({SEEN[trigger.kind]}))
+        self._single(trigger.filter, f"{path}.filter", scope, None)
+        self._value(trigger.input, f"{path}.input", scope, None)
 
     # Control flow
 
@@ -221,7 +244,7 @@ class _Rules:
             case _:
                 return
 
-    def _single(self, value: Any, path: str, scope: _Scope, step: Step) -> None:
+    def _single(self, value: Any, path: str, scope: _Scope, step: Step | None) -> None:
         template = self._value(value, path, scope, step)
         if isinstance(value, str) and template is not None and not isinstance(template, Single):
             self._refuse(path, "one expression is needed", "write it as ${…}, with nothing around")
@@ -229,7 +252,7 @@ class _Rules:
     def _value(self, value: Any, path: str, scope: _Scope, step: Step | None) -> Any:
         """The template of a value, its references checked; None where it cannot be read."""
         found: list[Misplaced] = []
-        template = read_all(value, path, found)
+        template = read_all(value, path, found, scope.variables)
         for each in found:
             self._refuse(each.path, f"the expression cannot be read: {each.error}")
         for where, node in expressions(template, path):
@@ -239,6 +262,8 @@ class _Rules:
 
     def _reference(self, part: Node, path: str, scope: _Scope, step: Step | None) -> None:
         match part:
+            case StepField() if scope.variables != VARIABLES:
+                self._refuse(path, f"{part.text} is not there", "no step has run before a run")
             case StepField(name, _):
                 if name not in scope.visible:
                     self._unseen(name, path, step)

@@ -22,12 +22,10 @@ class RunScope:
         self._loops = loops
         self._rounds = frame.rounds if frame is not None else ()
 
-    @property
-    def input(self) -> Any:
-        return self._state.input
+    def variable(self, name: str) -> Any:
+        return self._state.input if name == "input" else self._error()
 
-    @property
-    def error(self) -> Any:
+    def _error(self) -> Any:
         """Why the handler runs that is nearest around."""
         frame = self._frame
         while frame is not None and frame.owner:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from accord.workflows.core.cron import read_cron
 from accord.workflows.core.definition import (
     AgentStep,
     Approval,
@@ -25,20 +26,26 @@ from accord.workflows.core.definition import (
     Retry,
     RpcTarget,
     Step,
+    Trigger,
     WaitStep,
     WorkflowStep,
 )
-from accord.workflows.core.errors import Problem
+from accord.workflows.core.errors import CronError, Problem
 from accord.workflows.core.limits import (
     MAX_ITERATIONS,
     MAX_NESTING,
     MAX_SECONDS,
     MAX_STEPS,
+    MAX_TRIGGERS,
 )
 from accord.workflows.core.times import read_time
 from accord.workflows.core.values import type_name
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_EVENT: Final = re.compile(r"[a-z][a-z_]{0,62}\.(created|updated|deleted)", re.ASCII)
+_SECRET: Final = re.compile(
+    r"env:ACCORD_SECRET_[A-Z0-9_]{1,100}|file:[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII
+)
 _LONGEST_TEXT: Final = 2_000
 
 Field: TypeAlias = Callable[["Shape", Any, str], Any]
@@ -300,6 +307,62 @@ def _handler(*words: str) -> Field:
     return field
 
 
+# What starts runs
+
+
+def _event(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, str) and _EVENT.fullmatch(value):
+        return value
+    hint = "KIND.created, KIND.updated or KIND.deleted, as in requirement.created"
+    return shape.refuse(path, f"{str(value)[:80]!r} is no event", hint)
+
+
+def _schedule(shape: Shape, value: Any, path: str) -> Any:
+    if not isinstance(value, str):
+        return shape.refuse(path, f"a schedule is a text, not {type_name(value)}")
+    try:
+        read_cron(value)
+    except CronError as error:
+        return shape.refuse(path, f"{value[:80]!r} is no schedule: {error}", _CRON_HINT)
+    return value
+
+
+def _secret(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, str) and _SECRET.fullmatch(value):
+        return value
+    hint = "env:ACCORD_SECRET_NAME or file:NAME, never the secret itself"
+    return shape.refuse(path, "this is no reference to a secret", hint)
+
+
+def _triggers(shape: Shape, value: Any, path: str) -> Any:
+    if isinstance(value, str):
+        return _some([_trigger(shape, value, path)])
+    if not isinstance(value, list):
+        return shape.refuse(path, f"an event or a list is needed, not {type_name(value)}")
+    if len(value) > MAX_TRIGGERS:
+        return shape.refuse(path, f"{len(value):,} triggers are over the limit of {MAX_TRIGGERS:,}")
+    return _some([_trigger(shape, each, f"{path}[{index}]") for index, each in enumerate(value)])
+
+
+def _some(triggers: list[Trigger | _Invalid]) -> tuple[Trigger, ...]:
+    return tuple(each for each in triggers if isinstance(each, Trigger))
+
+
+def _trigger(shape: Shape, value: Any, path: str) -> Trigger | _Invalid:
+    if isinstance(value, str):
+        event = _event(shape, value, path)
+        return _INVALID if event is _INVALID else Trigger(event=event)
+    if not isinstance(value, dict):
+        return shape.refuse(path, f"a trigger is a text or an object, not {type_name(value)}")
+    kind = shape.one_of(value, path, "event", "schedule", "webhook")
+    shape.only_with(value, path, "event", "filter")
+    shape.only_with(value, path, "schedule", "timezone")
+    shape.only_with(value, path, "webhook", "secret")
+    needed = ("secret",) if kind == "webhook" else ()
+    fields = shape._fields(value, _TRIGGER, path, needed)
+    return _INVALID if kind is None or kind not in fields else Trigger(**fields)
+
+
 # What each type of step has
 
 
@@ -443,10 +506,21 @@ _STEPS: Final[dict[str, _Spec]] = {
         check=_check_call,
     ),
 }
+_CRON_HINT: Final = "minute hour day month weekday, as in 0 9 * * 1-5, or @daily and its like"
+_TRIGGER: Final[dict[str, Field]] = {
+    "event": _event,
+    "filter": _template,
+    "schedule": _schedule,
+    "timezone": _text,
+    "webhook": _name,
+    "secret": _secret,
+    "input": _any,
+}
 _DEFINITION: Final[dict[str, Field]] = {
     "name": _name,
     "version": _whole(1, 2**31 - 1),
     "description": _text,
+    "on": _triggers,
     "input": _any,
     "steps": _steps,
     "output": _any,

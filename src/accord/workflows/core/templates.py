@@ -11,7 +11,7 @@ from msgspec import Struct
 from accord.workflows.core.budget import Budget
 from accord.workflows.core.errors import EvaluationError, ExpressionError
 from accord.workflows.core.evaluation import Scope, evaluate
-from accord.workflows.core.parser import parse_tokens
+from accord.workflows.core.parser import VARIABLES, parse_tokens
 from accord.workflows.core.syntax import Node
 from accord.workflows.core.tokens import read_tokens
 from accord.workflows.core.values import as_text
@@ -57,33 +57,38 @@ class Misplaced(Struct, frozen=True):
     error: ExpressionError
 
 
-def read_template(value: Any) -> Template:
+def read_template(value: Any, variables: frozenset[str] = VARIABLES) -> Template:
     """The template that a JSON value is. Raises ExpressionError for the first bad expression."""
     found: list[Misplaced] = []
-    template = read_all(value, "", found)
+    template = read_all(value, "", found, variables)
     if found:
         raise found[0].error
     return template
 
 
-def read_all(value: Any, path: str, found: list[Misplaced]) -> Template:
-    """The template that a JSON value is; what cannot be read is put into `found`."""
+def read_all(
+    value: Any, path: str, found: list[Misplaced], variables: frozenset[str] = VARIABLES
+) -> Template:
+    """The template that a JSON value is; what cannot be read is put into `found`. `variables` are
+    what its expressions may refer to."""
     match value:
         case str():
             try:
-                return _read_text(value)
+                return _read_text(value, variables)
             except ExpressionError as error:
                 found.append(Misplaced(path, error))
                 return Fixed(value)
         case list() | tuple():
             items = tuple(
-                read_all(item, f"{path}[{index}]", found) for index, item in enumerate(value)
+                read_all(item, f"{path}[{index}]", found, variables)
+                for index, item in enumerate(value)
             )
             plain = all(isinstance(item, Fixed) for item in items)
             return Fixed(value) if plain else Items(items)
         case dict():
             members = tuple(
-                (key, read_all(item, f"{path}.{key}", found)) for key, item in value.items()
+                (key, read_all(item, f"{path}.{key}", found, variables))
+                for key, item in value.items()
             )
             plain = all(isinstance(item, Fixed) for _, item in members)
             return Fixed(value) if plain else Members(members)
@@ -91,7 +96,7 @@ def read_all(value: Any, path: str, found: list[Misplaced]) -> Template:
             return Fixed(value)
 
 
-def _read_text(text: str) -> Template:
+def _read_text(text: str, variables: frozenset[str]) -> Template:
     parts: list[str | Node] = []
     literal, place = "", 0
     while (found := text.find("${", place)) >= 0:
@@ -104,7 +109,7 @@ def _read_text(text: str) -> Template:
         if literal:
             parts.append(literal)
             literal = ""
-        parts.append(parse_tokens(tokens))
+        parts.append(parse_tokens(tokens, variables))
     literal += text[place:]
     if not parts:
         return Fixed(literal)

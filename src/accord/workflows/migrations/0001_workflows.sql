@@ -45,6 +45,8 @@ CREATE TABLE runs (
     origin text NOT NULL DEFAULT '', -- rest, mcp, cli, a2a, schedule, webhook, event, bus, workflow
     parent_run text,
     parent_task text,
+    cause text NOT NULL DEFAULT '', -- the run whose writing started this one
+    chain integer NOT NULL DEFAULT 0, -- how many such there are before it
     correlation_id text NOT NULL DEFAULT '',
     traceparent text NOT NULL DEFAULT '',
     snapshot text, -- JSON: its state after `snapshot_at` events of its history
