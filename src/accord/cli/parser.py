@@ -42,6 +42,9 @@ COMMANDS: Final = {
     "hub export": "write what is in the hub to a file",
     "hub import": "bring a file into the hub",
     "hub reindex": "write the search index of the hub anew",
+    "agent check": "find what is wrong with an agent",
+    "agent demo": "serve an agent to try things out with",
+    "agents migration": "list the agents that still use the older plain format",
     "completion": "print a completion script for your shell",
 }
 """Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of

@@ -30,6 +30,7 @@ from accord.a2a.protocol.card import (
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.versions import Wire
 from accord.a2a.server.app import AgentApp
+from accord.a2a.server.backend import Backend
 from accord.a2a.server.board import MAX_TASKS
 from accord.a2a.server.gate import Authenticate, by_token
 from accord.a2a.server.skill import Skill, make_skill
@@ -163,17 +164,21 @@ class Agent:
             raise RegistrationError(f"the agent {self.name} has no skill")
         authenticate: Authenticate | None = by_token(self._token) if self._token else None
         return AgentApp(
-            Workshop(
-                self._skills,
-                choose=self._choose,
-                once=self._once,
-                input_modes=self._input_modes,
-                webhooks=self._webhooks,
-                max_tasks=self._max_tasks,
-            ),
+            self.backend(),
             lambda host: self.card(url or f"{scheme}://{host}{path}"),
             wires=self._wires,
             authenticate=authenticate,
+        )
+
+    def backend(self) -> Backend:
+        """What answers for the agent; here it is where its skills are at work, in memory."""
+        return Workshop(
+            self._skills,
+            choose=self._choose,
+            once=self._once,
+            input_modes=self._input_modes,
+            webhooks=self._webhooks,
+            max_tasks=self._max_tasks,
         )
 
     def asgi(self, path: str = "/", *, url: str = "") -> WebAsgi:

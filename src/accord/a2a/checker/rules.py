@@ -1,0 +1,299 @@
+"""The rules that an agent is checked by, and what to do where one is broken. Data, nothing else.
+
+What MUST hold is what Accord, or the specification, relies on: an agent without it cannot be
+called, or not safely. What SHOULD hold makes an agent a better one; without it work is repeated,
+or an error says less than it could.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+Level: TypeAlias = Literal["must", "should"]
+
+
+class Rule(Struct, frozen=True):
+    """One rule: what holds, and how to make it hold."""
+
+    id: str
+    level: Level
+    holds: str
+    fix: str
+
+
+_TABLE: Final = (
+    # The card
+    Rule(
+        "card-found",
+        "must",
+        "the card is at /.well-known/agent-card.json",
+        "Answer GET /.well-known/agent-card.json, below the agent's URL or at the root of its "
+        "host, with status 200 and the card, without asking for credentials.",
+    ),
+    Rule(
+        "card-type",
+        "should",
+        "the card is sent as application/json",
+        "Send the header Content-Type: application/json with the card.",
+    ),
+    Rule(
+        "card-members",
+        "must",
+        "the card has every member that its format asks for",
+        "Give the card name, description, version, capabilities, defaultInputModes, "
+        "defaultOutputModes and skills (each with id, name, description, tags); for 0.3 also "
+        "protocolVersion and url, for 1.0 supportedInterfaces.",
+    ),
+    Rule(
+        "card-interface",
+        "must",
+        "the card names an interface of JSON-RPC in format 0.3 or 1.0",
+        'For 0.3 write "url", "protocolVersion": "0.3.0" and "preferredTransport": "JSONRPC"; for '
+        '1.0 an entry of "supportedInterfaces" with "url", "protocolBinding": "JSONRPC" and '
+        '"protocolVersion": "1.0".',
+    ),
+    Rule(
+        "card-address",
+        "should",
+        "the card sends requests to the host that it comes from",
+        "Write the public URL of the agent into the card. Credentials are sent to the host of the "
+        "registered URL only, so that an agent elsewhere cannot be called with any.",
+    ),
+    # Every answer
+    Rule(
+        "answer-status",
+        "must",
+        "requests by POST are answered, and not redirected",
+        "Take POST at the URL that the card names, with HTTP status 200, also where the answer is "
+        "an error of JSON-RPC. Redirects are not followed: register the URL they lead to.",
+    ),
+    Rule(
+        "answer-type",
+        "must",
+        "answers are application/json",
+        "Send the header Content-Type: application/json with every answer that is no stream.",
+    ),
+    Rule(
+        "answer-coding",
+        "must",
+        "answers are not compressed unless that was asked for",
+        "Compress only where the request has an Accept-Encoding that allows it; Accord sends none.",
+    ),
+    Rule(
+        "answer-version",
+        "must",
+        'answers have "jsonrpc": "2.0"',
+        'Put "jsonrpc": "2.0" into every answer, errors included.',
+    ),
+    Rule(
+        "answer-id",
+        "must",
+        "answers have the id of their request, unchanged",
+        "Copy the request's id into the answer as it is: a text stays a text, with every character "
+        "in it. Only where the id could not be read, with -32700 or -32600, it is null.",
+    ),
+    Rule(
+        "answer-one-of",
+        "must",
+        "answers have either a result or an error",
+        'Leave "error" out of an answer that has a "result", and the other way round; not even '
+        "null may stand there.",
+    ),
+    Rule(
+        "answer-error",
+        "must",
+        "errors have a code, which is a whole number, and a message, which is a text",
+        'Write errors as {"code": -32603, "message": "what went wrong"}; further details belong '
+        'into "data".',
+    ),
+    # Requests that are wrong
+    Rule(
+        "error-parse",
+        "must",
+        "what is no JSON is answered with -32700",
+        "Answer a body that is no JSON with the error -32700 and the id null.",
+    ),
+    Rule(
+        "error-request",
+        "should",
+        "JSON that is no request is answered with -32600",
+        'Answer JSON without "jsonrpc": "2.0" or without a method with the error -32600.',
+    ),
+    Rule(
+        "error-method",
+        "must",
+        "a method that is not there is answered with -32601",
+        "Answer methods that the agent does not know with the error -32601.",
+    ),
+    Rule(
+        "error-params",
+        "must",
+        "params that are wrong are answered with -32602",
+        "Answer a request to send a message that has none in it with the error -32602.",
+    ),
+    Rule(
+        "error-version",
+        "should",
+        "a version that is not spoken is answered with -32009",
+        "Answer a request with an A2A-Version that the agent does not speak with the error "
+        "-32009, not in another format.",
+    ),
+    # Messages
+    Rule(
+        "send-answered",
+        "must",
+        "a message with a text is answered with a result",
+        "Answer message/send (1.0: SendMessage) with a task or a message. What goes wrong while "
+        "the agent works is no error of JSON-RPC but a task in the state failed. Members that "
+        "the agent does not know, such as metadata, are no reason to refuse a message.",
+    ),
+    Rule(
+        "send-result",
+        "must",
+        "the result is a whole task or message of its format",
+        'For 0.3 the result is the task itself, with "kind": "task", id, contextId and status, or '
+        'the message, with "kind": "message", messageId, role and parts. For 1.0 it is '
+        '{"task": …} or {"message": …}.',
+    ),
+    Rule(
+        "send-parts",
+        "must",
+        "every part says what it is, as its format does",
+        'For 0.3 each part has a kind, as {"kind": "text", "text": "…"}; for 1.0 none has, as '
+        '{"text": "…"}.',
+    ),
+    Rule(
+        "send-state",
+        "must",
+        "the state of a task is one of its format",
+        "For 0.3 states are submitted, working, input-required, auth-required, completed, failed, "
+        "rejected, canceled (with one l) and unknown; for 1.0 TASK_STATE_COMPLETED and so on.",
+    ),
+    Rule(
+        "send-completed",
+        "must",
+        "the task comes to its end, and is completed",
+        "Put a task that worked into the state completed, everything else into failed, rejected "
+        "or canceled. Where the agent needs another text for that, check it with --text TEXT.",
+    ),
+    Rule(
+        "send-output",
+        "should",
+        "the output is a text where it is looked for",
+        "Put the text into parts of artifacts; else into the message of the status. Without any "
+        "text the whole result becomes the output of the step.",
+    ),
+    Rule(
+        "send-non-blocking",
+        "must",
+        "a message that nobody waits for is answered in time",
+        'With "blocking": false (1.0: "returnImmediately": true) answer at once, with a task in '
+        "the state submitted or working, and go on with it in the background.",
+    ),
+    Rule(
+        "send-again",
+        "should",
+        "a message that comes again, with the same messageId, is not worked on again",
+        "Remember the messageId, and answer one that comes again with the task that it began. "
+        "Accord sends the same id again when it cannot know whether the first one arrived.",
+    ),
+    Rule(
+        "send-forgotten",
+        "should",
+        "a message for a task that is not there is answered with -32001",
+        "Answer a message with a taskId that the agent does not know with the error -32001, so "
+        "that the work can begin anew.",
+    ),
+    # Tasks
+    Rule(
+        "task-get",
+        "must",
+        "a task can be asked for, and is the same",
+        "Keep tasks for a while after they ended, and answer tasks/get (1.0: GetTask) with the "
+        "task itself: the same id, its state, its artifacts.",
+    ),
+    Rule(
+        "task-unknown",
+        "must",
+        "a task that is not there is answered with -32001",
+        "Answer tasks/get (1.0: GetTask) for an id that the agent does not know with the error "
+        "-32001: by it Accord knows that a task was forgotten.",
+    ),
+    Rule(
+        "cancel-unknown",
+        "must",
+        "cancelling a task that is not there is answered with -32001",
+        "Answer tasks/cancel (1.0: CancelTask) for an id that the agent does not know with -32001.",
+    ),
+    Rule(
+        "cancel-over",
+        "should",
+        "cancelling a task that is over is answered with -32002",
+        "Answer tasks/cancel (1.0: CancelTask) for a task that has ended with the error -32002, "
+        "and leave the task as it is.",
+    ),
+    Rule(
+        "cancel-running",
+        "should",
+        "a task that runs can be cancelled",
+        "Answer tasks/cancel (1.0: CancelTask) for a running task with the task in the state "
+        "canceled, and stop working on it.",
+    ),
+    # Streams
+    Rule(
+        "stream-type",
+        "must",
+        "streams are text/event-stream",
+        "Answer message/stream (1.0: SendStreamingMessage) with Content-Type: text/event-stream, "
+        'or set "streaming" to false in the capabilities of the card.',
+    ),
+    Rule(
+        "stream-events",
+        "must",
+        "each event is an answer with the id of its request and a valid result",
+        'Write each event as "data: " and a whole answer of JSON-RPC on one line, then an empty '
+        "line. Its result is a task, a message, a status update or an artifact update.",
+    ),
+    Rule(
+        "stream-end",
+        "must",
+        "a stream ends after the event that tells of the end",
+        'Close the response after the last event: a message, or a status that is final (for 0.3 '
+        '"final": true).',
+    ),
+    Rule(
+        "stream-refused",
+        "should",
+        "an agent without streams says so",
+        "Answer message/stream (1.0: SendStreamingMessage) with -32004 or -32601 where the card "
+        'does not have "streaming": true.',
+    ),
+    # Credentials
+    Rule(
+        "auth-needed",
+        "should",
+        "requests without credentials are answered with 401",
+        "Answer requests without credentials, or with wrong ones, with status 401 and the header "
+        "WWW-Authenticate.",
+    ),
+    # The older format
+    Rule(
+        "plain-answer",
+        "must",
+        "answers of the older plain format are whole",
+        'Answer {"task_id", "status", "output", "error"} with the task_id of the request, and '
+        '"success" or "error" as the status.',
+    ),
+    Rule(
+        "plain-moved",
+        "must",
+        "the agent speaks JSON-RPC",
+        "Move the agent to JSON-RPC: docs/agents/migration.md shows the code before and after. "
+        "Until then register it with the wire format plain.",
+    ),
+)  # fmt: skip
+
+RULES: Final = {rule.id: rule for rule in _TABLE}
+"""By id, in the order in which they are told."""
