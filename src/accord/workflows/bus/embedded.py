@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from accord.store.store import Transaction
 from accord.workflows.bus.bus import Announcement
 from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.task_changes import cancel_tasks
 from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
-
-_CANCEL: Final = "UPDATE tasks SET cancelled = 1 WHERE id = $1 AND state <> 'done'"
 
 
 class EmbeddedBus:
@@ -21,8 +19,7 @@ class EmbeddedBus:
         await db.notify(WAKE)
 
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
-        await db.execute_many(_CANCEL, [(each,) for each in task_ids])
-        await db.notify(WAKE)
+        await cancel_tasks(db, task_ids)
 
     async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
         await deliver(db, messages)

@@ -99,7 +99,7 @@ CREATE TABLE tasks (
     created_at double precision NOT NULL,
     finished_at double precision
 );
-CREATE INDEX tasks_ready ON tasks (due) WHERE state = 'ready';
+CREATE INDEX tasks_ready ON tasks (created_at) WHERE state = 'ready';
 CREATE INDEX tasks_owned ON tasks (owner) WHERE state = 'running';
 CREATE INDEX tasks_published ON tasks (created_at) WHERE state = 'published';
 CREATE INDEX tasks_of_run ON tasks (run_id);

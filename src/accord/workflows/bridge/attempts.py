@@ -1,0 +1,190 @@
+"""Attempts under way: each target works on as many tasks as it may, and is left alone while it is
+ill."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from accord.a2a.protocol.errors import (
+    TASK_NOT_FOUND,
+    CallError,
+    DefiniteError,
+    MalformedAnswerError,
+    UnknownOutcomeError,
+)
+from accord.store.errors import StoreError
+from accord.workflows.bridge.caller import Outcome, TaskCaller
+from accord.workflows.bridge.held import Held
+from accord.workflows.bridge.holding import Holding
+from accord.workflows.bridge.outcomes import Outcomes
+from accord.workflows.bridge.tally import Tally
+from accord.workflows.bridge.targets import Target
+from accord.workflows.storage.tasks import Kind
+
+log = logging.getLogger("accord.bridge")
+
+STOP_SECONDS: Final = 10.0
+"""How long the other side may take to hear that nobody waits."""
+
+_NOT_ILL: Final = frozenset((TASK_NOT_FOUND, "http_429", "store", "internal"))
+"""Codes of unknown outcomes that say nothing about how the other side is."""
+
+
+class Attempts:
+    """Makes attempts. `freed` is called when a target is done with a task."""
+
+    def __init__(
+        self,
+        callers: Mapping[Kind, TaskCaller],
+        outcomes: Outcomes,
+        holding: Holding,
+        tally: Tally,
+        *,
+        now: Callable[[], float],
+        freed: Callable[[Target], None],
+    ) -> None:
+        self._callers = callers
+        self._outcomes = outcomes
+        self._holding = holding
+        self._tally = tally
+        self._now = now
+        self._freed = freed
+        self._jobs: set[asyncio.Task[None]] = set()
+
+    def begin(self, target: Target) -> None:
+        """Start as many of those that wait as there is room for."""
+        if not target.waiting:
+            return
+        room = target.room(self._now())
+        while target.waiting and room > 0:
+            self.start(target.waiting.popleft(), target)
+            room -= 1
+
+    def start(self, held: Held, target: Target) -> None:
+        target.busy += 1
+        target.breaker.began()
+        held.started = time.monotonic()
+        held.job = asyncio.create_task(self._work(held, target))
+        self._jobs.add(held.job)
+        held.job.add_done_callback(self._jobs.discard)
+
+    async def join(self, timeout: float | None = None) -> None:
+        """Wait for all that are under way."""
+        if self._jobs:
+            await asyncio.wait(self._jobs, timeout=timeout)
+
+    async def _work(self, held: Held, target: Target) -> None:
+        """One attempt, and what follows from it."""
+        try:
+            if held.cancelled:
+                await self._stop(held)
+                return
+            outcome = await self._call(held, target)
+            if held.cancelled:
+                self._outcomes.cancel(held)
+            elif isinstance(outcome, _LateError):
+                self._outcomes.fail(held, outcome)
+            else:
+                self._outcomes.settle(held, outcome, held.task.retry or target.terms.retry)
+        except asyncio.CancelledError:
+            if not held.cancelled or held.ending or held not in self._holding:
+                raise
+            await self._stop(held)
+        finally:
+            target.busy -= 1
+            if not held.reached:
+                target.breaker.left()
+            self._freed(target)
+
+    async def _call(self, held: Held, target: Target) -> Outcome | CallError:
+        """What came of an attempt."""
+        task, now = held.task, self._now()
+        within = None if task.deadline is None else task.deadline - now
+        if within is not None and within <= 0:
+            return _LateError()
+
+        async def progress(remote_task: str, remote_context: str) -> None:
+            self._reached(held, target, well=True)
+            await self._remember(held, remote_task, remote_context)
+
+        limit = asyncio.timeout(within)
+        outcome: Outcome | CallError
+        try:
+            async with limit:
+                outcome = await self._callers[task.kind].call(task, progress)
+        except CallError as error:
+            outcome = error
+        except StoreError as error:
+            outcome = UnknownOutcomeError("store", str(error))
+        except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():
+                await self._tell(held)
+                return _LateError()
+            log.exception("task %s: its caller failed", task.id)
+            outcome = UnknownOutcomeError("internal", "the bridge failed; its log says why")
+        self._reached(held, target, well=not _is_ill(outcome))
+        return outcome
+
+    async def _remember(self, held: Held, remote_task: str, remote_context: str) -> None:
+        """Store what the other side calls a task; the job ends where it is not to go on."""
+        if not await self._outcomes.remember(held, remote_task, remote_context):
+            log.warning("task %s was taken by another", held.task.id)
+            self._tally.lost += 1
+            self._holding.remove(held)
+        elif not held.cancelled:
+            return
+        raise asyncio.CancelledError
+
+    def _reached(self, held: Held, target: Target, *, well: bool) -> None:
+        """The other side answered, or is ill."""
+        if held.reached and well:
+            return
+        if not held.reached:
+            held.reached = True
+            kind, name = target.key
+            self._tally.answered(kind, name, time.monotonic() - held.started, well=well)
+        if not target.terms.breaks:
+            return
+        if well:
+            target.breaker.succeeded(self._now())
+        elif target.breaker.failed(self._now()):
+            self._leave_alone(target)
+
+    def _leave_alone(self, target: Target) -> None:
+        """What waits for it goes back: others may have better luck, and it takes no place here."""
+        log.warning("%s %s fails, and is left alone for a while", *target.key)
+        self._tally.opened += 1
+        while target.waiting:
+            self._outcomes.let_go(target.waiting.popleft())
+
+    async def _stop(self, held: Held) -> None:
+        await self._tell(held)
+        self._outcomes.cancel(held)
+
+    async def _tell(self, held: Held) -> None:
+        """Tell the other side that nobody waits any more."""
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._callers[held.task.kind].cancel(held.task)
+        except (CallError, StoreError, TimeoutError) as error:
+            log.info("task %s: the other side did not stop: %s", held.task.id, error)
+        except Exception:
+            log.exception("task %s: its caller failed", held.task.id)
+
+
+class _LateError(DefiniteError):
+    """The time of the step is over."""
+
+    def __init__(self) -> None:
+        super().__init__("timeout", "the task was not done within the time of its step")
+
+
+def _is_ill(outcome: Outcome | CallError) -> bool:
+    """Whether an answer, or the lack of one, shows that the other side does not work."""
+    if isinstance(outcome, UnknownOutcomeError):
+        return outcome.code not in _NOT_ILL
+    return isinstance(outcome, MalformedAnswerError)

@@ -1,0 +1,186 @@
+"""What follows from an attempt: the end of its task, another attempt, or a question to its run."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any, Literal
+
+from accord.a2a.protocol.errors import (
+    TASK_NOT_FOUND,
+    CallError,
+    DefiniteError,
+    UnknownOutcomeError,
+)
+from accord.workflows.bridge import logs
+from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded
+from accord.workflows.bridge.endings import Endings
+from accord.workflows.bridge.held import Held
+from accord.workflows.bridge.holding import Holding
+from accord.workflows.bridge.letters import Letter
+from accord.workflows.bridge.rows import Change
+from accord.workflows.bridge.tally import Tally
+from accord.workflows.core.definition import Retry
+from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
+from accord.workflows.core.retry import Attempt, next_attempt
+from accord.workflows.core.state import Failure
+from accord.workflows.storage.inbox import Message
+
+
+class Outcomes:
+    """Hands what becomes of tasks over to be written. `wake` is called when an attempt is due."""
+
+    def __init__(
+        self,
+        endings: Endings,
+        holding: Holding,
+        tally: Tally,
+        *,
+        owner: str,
+        now: Callable[[], float],
+        wake: Callable[[], None],
+    ) -> None:
+        self._endings = endings
+        self._holding = holding
+        self._tally = tally
+        self._owner = owner
+        self._now = now
+        self._wake = wake
+
+    def settle(self, held: Held, outcome: Outcome | CallError, policy: Retry) -> None:
+        """Something came of an attempt."""
+        match outcome:
+            case Succeeded():
+                self._succeed(held, outcome)
+            case Asked():
+                self._ask(held, outcome)
+            case Failed():
+                failed = DefiniteError(outcome.code, outcome.message)
+                self._try_again(held, failed, policy, outcome.details)
+            case CallError():
+                self._try_again(held, outcome, policy)
+
+    def fail(self, held: Held, error: CallError, details: Any = None) -> None:
+        """It failed for good."""
+        task, at = held.task, self._now()
+        logs.failed(task, error, again=False)
+        failure = Failure(str(error.code), error.message, task.command.step, details)
+        told = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
+        self._tally.ended(task.kind, "error")
+        change = _change(held, "done", outcome="error", finished_at=at)
+        self._finish(held, change, _message(held, "done", told), Letter(task, failure, at))
+
+    def cancel(self, held: Held) -> None:
+        """It is over, and nobody wants to know."""
+        logs.cancelled(held.task)
+        self._tally.ended(held.task.kind, "cancelled")
+        self._finish(held, _change(held, "done", outcome="cancelled", finished_at=self._now()))
+
+    def let_go(self, held: Held) -> None:
+        """Give a task back, for others to take."""
+        if held in self._holding and not held.ending:
+            held.stop()
+            self._finish(held, _change(held, "ready"))
+
+    async def remember(self, held: Held, remote_task: str, remote_context: str) -> bool:
+        """Store what the other side calls a task; whether it could be, as nobody else has it."""
+        held.began(remote_task, remote_context)
+        return await self._endings.add(_change(held, "running", owner=self._owner))
+
+    def _succeed(self, held: Held, outcome: Succeeded) -> None:
+        task, at = held.task, self._now()
+        logs.succeeded(task, outcome.output)
+        told = TaskSucceeded(
+            at=at,
+            task=task.task,
+            output=outcome.output,
+            data=outcome.data,
+            artifacts=outcome.artifacts,
+            attempts=task.attempt,
+        )
+        self._tally.ended(task.kind, "success")
+        change = _change(held, "done", outcome="success", finished_at=at)
+        self._finish(held, change, _message(held, "done", told))
+
+    def _ask(self, held: Held, outcome: Asked) -> None:
+        task = held.task
+        logs.asked(task, outcome.prompt)
+        held.began(outcome.remote_task, outcome.remote_context)
+        told = TaskAsked(at=self._now(), task=task.task, prompt=outcome.prompt)
+        self._tally.ended(task.kind, "asked")
+        message = _message(held, f"asked/{task.continued}", told)
+        self._finish(held, _change(held, "asking"), message)
+
+    def _try_again(self, held: Held, error: CallError, policy: Retry, details: Any = None) -> None:
+        """Another attempt later, if policy and deadline allow one."""
+        task, now = held.task, self._now()
+        unknown = isinstance(error, UnknownOutcomeError)
+        again = next_attempt(
+            policy,
+            Attempt(task.attempt, task.attempt_group),
+            "unknown" if unknown else "definite",
+            now=now,
+            random=random.random(),
+            deadline=task.deadline,
+            retry_after=error.retry_after or 0.0,
+        )
+        if again is None:
+            self.fail(held, error, details)
+            return
+        logs.failed(task, error, again=True)
+        self._tally.retried += 1
+        if not unknown or error.code == TASK_NOT_FOUND:
+            held.start_over()
+        change = _change(held, "ready", attempt=again, due=again.at)
+        self._finish(held, change)
+        asyncio.get_running_loop().call_later(max(again.at - now, 0.0), self._wake)
+
+    def _finish(
+        self,
+        held: Held,
+        change: Change,
+        message: Message | None = None,
+        letter: Letter | None = None,
+    ) -> None:
+        held.ending = True
+        written = self._endings.add(change, message, letter)
+        written.add_done_callback(lambda done: self._finished(held, done))
+
+    def _finished(self, held: Held, written: asyncio.Future[bool]) -> None:
+        self._holding.remove(held)
+        if not written.cancelled() and not written.result():
+            self._tally.lost += 1
+
+
+def _change(
+    held: Held,
+    state: Literal["running", "asking", "ready", "done"],
+    *,
+    owner: str | None = None,
+    outcome: Literal["success", "error", "cancelled"] | None = None,
+    attempt: Attempt | None = None,
+    due: float = 0.0,
+    finished_at: float | None = None,
+) -> Change:
+    """How the row of a task is from now on."""
+    task = held.task
+    return Change(
+        id=task.id,
+        fence=task.fence,
+        state=state,
+        owner=owner,
+        outcome=outcome,
+        attempt=task.attempt if attempt is None else attempt.number,
+        attempt_group=task.attempt_group if attempt is None else attempt.group,
+        due=due,
+        remote_task=task.remote_task,
+        remote_context=task.remote_context,
+        finished_at=finished_at,
+        continues=int(task.continues),
+    )
+
+
+def _message(held: Held, name: str, arrival: Arrival) -> Message:
+    task = held.task
+    return Message(f"{task.id}/{name}", task.run_id, arrival, task.traceparent, task.correlation_id)

@@ -1,0 +1,144 @@
+"""Rows of tasks as those who work on them take, change and let go of them.
+
+Every change carries the fence that the row had when it was taken: where somebody else took it
+since, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final, Literal
+
+from msgspec import Struct, json
+
+from accord.store.store import Engine, Row, Store, Transaction
+from accord.workflows.bridge.claimed import COLUMNS
+from accord.workflows.storage.clock import NOW
+from accord.workflows.storage.tasks import Kind
+
+_TAKE: Final[dict[Engine, str]] = {
+    "sqlite": f"""
+UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
+WHERE id IN (
+    SELECT id FROM tasks
+    WHERE state = 'ready' AND due <= $2 AND kind IN (SELECT value FROM json_each($3))
+        AND (cancelled = 1 OR target NOT IN (SELECT value FROM json_each($4)))
+    ORDER BY created_at LIMIT $5)
+RETURNING {COLUMNS}
+""",
+    "postgresql": f"""
+UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
+WHERE id IN (
+    SELECT id FROM tasks
+    WHERE state = 'ready' AND due <= $2 AND kind = ANY($3::text[])
+        AND (cancelled = 1 OR NOT target = ANY($4::text[]))
+    ORDER BY created_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+RETURNING {COLUMNS}
+""",
+}
+_TAKE_OVER: Final[dict[Engine, str]] = {
+    "sqlite": f"""
+UPDATE tasks SET owner = $1, fence = fence + 1
+WHERE id IN (
+    SELECT id FROM tasks
+    WHERE state = 'running' AND owner <> $1 AND kind IN (SELECT value FROM json_each($2))
+        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW["sqlite"]})
+    LIMIT $3)
+RETURNING {COLUMNS}
+""",
+    "postgresql": f"""
+UPDATE tasks SET owner = $1, fence = fence + 1
+WHERE id IN (
+    SELECT id FROM tasks
+    WHERE state = 'running' AND owner <> $1 AND kind = ANY($2::text[])
+        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW["postgresql"]})
+    LIMIT $3 FOR UPDATE SKIP LOCKED)
+RETURNING {COLUMNS}
+""",
+}
+_CHANGES: Final = """
+UPDATE tasks SET state = v.state, owner = v.owner, outcome = v.outcome, attempt = v.attempt,
+    attempt_group = v.attempt_group, due = v.due, remote_task = v.remote_task,
+    remote_context = v.remote_context, finished_at = v.finished_at,
+    continuation = CASE v.continues WHEN 1 THEN tasks.continuation END
+FROM {changes}
+WHERE tasks.id = v.id AND tasks.fence = v.fence AND tasks.owner = $2 AND tasks.state = 'running'
+RETURNING tasks.id
+"""
+_CHANGE: Final[dict[Engine, str]] = {
+    "sqlite": _CHANGES.format(
+        changes="""(
+    SELECT value ->> 'id' AS id, value ->> 'fence' AS fence, value ->> 'state' AS state,
+        value ->> 'owner' AS owner, value ->> 'outcome' AS outcome, value ->> 'attempt' AS attempt,
+        value ->> 'attempt_group' AS attempt_group, value ->> 'due' AS due,
+        value ->> 'remote_task' AS remote_task, value ->> 'remote_context' AS remote_context,
+        value ->> 'finished_at' AS finished_at, value ->> 'continues' AS continues
+    FROM json_each($1)) AS v"""
+    ),
+    "postgresql": _CHANGES.format(
+        changes="""json_to_recordset($1::json) AS v (
+    id text, fence integer, state text, owner text, outcome text, attempt integer,
+    attempt_group integer, due double precision, remote_task text, remote_context text,
+    finished_at double precision, continues integer)"""
+    ),
+}
+_HELD: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND state = 'running'"
+_CANCELLED: Final = f"{_HELD} AND cancelled = 1"
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """How the row of a task is from now on, if it still has this fence and is still running."""
+
+    id: str
+    fence: int
+    state: Literal["running", "asking", "ready", "done"]
+    owner: str | None = None
+    outcome: Literal["success", "error", "cancelled"] | None = None
+    attempt: int
+    attempt_group: int
+    due: float = 0.0
+    remote_task: str = ""
+    remote_context: str = ""
+    finished_at: float | None = None
+    continues: int = 0
+    """Whether the input that it got is still to be sent."""
+
+
+class TaskRows:
+    """The tasks of some kinds, as one member sees them."""
+
+    def __init__(self, store: Store, kinds: Iterable[Kind]) -> None:
+        self._store = store
+        self._kinds = self._list(kinds)
+
+    async def take(
+        self, owner: str, *, now: float, most: int, besides: Collection[str]
+    ) -> list[Row]:
+        """Tasks that are ready, the oldest first; of the targets `besides` only those that nobody
+        waits for any more. Raises StoreError."""
+        sql = _TAKE[self._store.engine]
+        return await self._store.write(sql, owner, now, self._kinds, self._list(besides), most)
+
+    async def take_over(self, owner: str, *, most: int) -> list[Row]:
+        """Tasks of those whose lease is over. Raises StoreError."""
+        return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
+
+    async def held(self, owner: str) -> list[Row]:
+        """The id, the fence and whether it is cancelled of every task that `owner` has."""
+        return await self._store.fetch(_HELD, owner)
+
+    async def cancelled(self, owner: str) -> list[Row]:
+        """The same, of those that nobody waits for any more."""
+        return await self._store.fetch(_CANCELLED, owner)
+
+    async def change(self, db: Transaction, owner: str, changes: Sequence[Change]) -> set[str]:
+        """Change rows; the ids of those that could be changed."""
+        text = json.encode(changes).decode()
+        rows = await db.fetch(_CHANGE[self._store.engine], text, owner)
+        return {row["id"] for row in rows}
+
+    def _list(self, values: Iterable[str]) -> Any:
+        """A list as a parameter."""
+        if self._store.engine == "postgresql":
+            return list(values)
+        return json.encode(list(values)).decode()

@@ -1,0 +1,302 @@
+"""The worker: takes tasks, has callers do them, and ends them. What a task goes through:
+
+    ready ── take ──▶ running ── call ──▶ Succeeded, Failed ──▶ done, and the run is told
+      ▲                  │                Asked ──▶ asking, and the run is told
+      │                  │                a failure that is tried again ──┐
+      └── due ───────────┴────────────────────────────────────────────────┘
+
+One loop takes tasks (when woken, and every second), hears of those that were cancelled or taken
+away, and gives each target as many as it may have at once. Attempts that are to be made later go
+back to the table: whoever is free then makes them.
+
+A row is changed only while it has the fence that it was taken with. So a worker whose lease is over
+may finish: what others took from it meanwhile it can neither end nor keep. It begins nothing while
+it does not know, and stops what it lost as soon as it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from accord.a2a.protocol.errors import CallError, DefiniteError
+from accord.store.errors import StoreError
+from accord.store.store import Row, Store
+from accord.telemetry.exposition import Exposition
+from accord.workflows.bridge.attempts import Attempts
+from accord.workflows.bridge.breaker import BreakerState
+from accord.workflows.bridge.caller import TaskCaller
+from accord.workflows.bridge.claimed import claimed_of, unreadable
+from accord.workflows.bridge.endings import Endings
+from accord.workflows.bridge.held import Held
+from accord.workflows.bridge.holding import Holding
+from accord.workflows.bridge.outcomes import Outcomes
+from accord.workflows.bridge.rows import TaskRows
+from accord.workflows.bridge.tally import Tally
+from accord.workflows.bridge.targets import Key, Target, Targets
+from accord.workflows.bus.bus import Bus
+from accord.workflows.core.errors import NewerSchemaError
+from accord.workflows.membership import Membership
+from accord.workflows.storage.tasks import WAKE, Kind
+
+log = logging.getLogger("accord.bridge")
+
+POLL_SECONDS: Final = 1.0
+CANCEL_SECONDS: Final = 0.1
+"""How often the table is asked at most what was cancelled."""
+DRAIN_SECONDS: Final = 10.0
+MOST_TASKS: Final = 4_096
+MOST_AT_ONCE: Final = 128
+"""Tasks taken by one statement."""
+
+
+class Worker:
+    """Does the tasks of some kinds. Belongs to one event loop.
+
+    At most `most` tasks are held at once; `drain` is how long `close` lets calls go on, `poll` how
+    often the table is looked at when nobody wakes the worker. Seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        membership: Membership,
+        bus: Bus,
+        callers: Mapping[Kind, TaskCaller],
+        *,
+        most: int = MOST_TASKS,
+        drain: float = DRAIN_SECONDS,
+        poll: float = POLL_SECONDS,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._membership = membership
+        self._callers = callers
+        self._drain = drain
+        self._poll = poll
+        self._now = now
+        self._woken = asyncio.Event()
+        self._tally = Tally()
+        self._targets = Targets()
+        self._holding = Holding(most)
+        self._rows = TaskRows(store, callers)
+        self._endings = Endings(store, self._rows, bus, membership.id)
+        self._outcomes = Outcomes(
+            self._endings,
+            self._holding,
+            self._tally,
+            owner=membership.id,
+            now=now,
+            wake=self._woken.set,
+        )
+        self._attempts = Attempts(
+            callers, self._outcomes, self._holding, self._tally, now=now, freed=self._freed
+        )
+        self._unplaced: list[Held] = []
+        self._more = False
+        """There may be tasks that were left for want of room."""
+        self._doubted = False
+        """Others may have taken what is held."""
+        self._looked = self._looked_at_all = 0.0
+        self._closing = False
+        self._running: asyncio.Task[None] | None = None
+        self._stop_listening: Callable[[], None] | None = None
+
+    async def start(self) -> None:
+        """Raises StoreError where the database cannot be reached."""
+        self._stop_listening = await self._store.listen(WAKE, self._woken.set)
+        self._running = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Take nothing more, let calls finish for a while, and give back what is left."""
+        self._closing = True
+        if self._stop_listening is not None:
+            self._stop_listening()
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+        for held in self._holding.all():
+            if held.job is None or held.task.remote_task:  # what is only followed can wait
+                self._outcomes.let_go(held)
+        await self._attempts.join(self._drain)
+        for held in self._holding.all():
+            self._outcomes.let_go(held)
+        await self._attempts.join()
+        await self._endings.close(self._drain)
+
+    # What others may know
+
+    @property
+    def held(self) -> int:
+        """How many tasks it has."""
+        return len(self._holding)
+
+    def breakers(self) -> dict[Key, BreakerState]:
+        """Which targets are left alone, tried again, or called as usual."""
+        now = self._now()
+        return {each.key: each.breaker.state(now) for each in self._targets}
+
+    def write(self, page: Exposition) -> None:
+        """Its numbers, for Prometheus."""
+        self._tally.write(page)
+        page.family(
+            "accord_tasks_held", "gauge", "Tasks that were taken and have not ended.",
+            [((), len(self._holding))],
+        )  # fmt: skip
+        page.family(
+            "accord_tasks_waiting", "gauge", "Those of them that wait for their target.",
+            [((), sum(len(each.waiting) for each in self._targets))],
+        )  # fmt: skip
+        page.family(
+            "accord_task_breakers", "gauge", "Targets that are left alone, or tried again.",
+            (
+                ((("kind", kind), ("target", target), ("state", state)), 1)
+                for (kind, target), state in sorted(self.breakers().items())
+                if state != "closed"
+            ),
+        )  # fmt: skip
+
+    # Taking
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._turn()
+            except StoreError as error:
+                log.warning("tasks cannot be taken: %s", error)
+                await asyncio.sleep(self._poll)
+            except Exception:
+                log.exception("a turn of the worker failed")
+                await asyncio.sleep(self._poll)
+            else:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._poll):
+                        await self._woken.wait()
+
+    async def _turn(self) -> None:
+        """Look at everything once. Raises StoreError."""
+        self._woken.clear()
+        if self._membership.lost.is_set():
+            self._doubted = True
+            return
+        await self._look()
+        await self._place_again()
+        for target in tuple(self._targets):
+            self._begin(target)
+        while await self._take():
+            pass
+
+    async def _take(self) -> bool:
+        """Take tasks; whether there may be more of them, and room."""
+        room = min(self._holding.room, MOST_AT_ONCE)
+        if room <= 0:
+            self._more = True
+            return False
+        now = self._now()
+        full = self._targets.full(now)
+        rows = await self._rows.take(self._membership.id, now=now, most=room, besides=full)
+        self._more = bool(full) or len(rows) == room
+        await self._receive(rows)
+        return len(rows) == room
+
+    async def _receive(self, rows: list[Row]) -> None:
+        for row in rows:
+            try:
+                held = Held(claimed_of(row))
+            except (NewerSchemaError, msgspec.DecodeError) as error:
+                held = Held(unreadable(row))
+                self._holding.add(held)
+                self._outcomes.fail(held, DefiniteError("unreadable_command", str(error)))
+                continue
+            self._holding.add(held)
+            await self._place(held)
+
+    async def _place(self, held: Held) -> None:
+        """Put a task to those that wait for its target."""
+        task = held.task
+        target = self._target_of(held)
+        try:
+            target.terms = await self._callers[task.kind].terms(task.target)
+        except StoreError:
+            self._unplaced.append(held)
+        except CallError as error:
+            self._outcomes.fail(held, error)
+        else:
+            if held.cancelled:  # there is not much to do, and it may be overdue
+                self._attempts.start(held, target)
+            else:
+                target.waiting.append(held)
+                self._begin(target)
+
+    async def _place_again(self) -> None:
+        unplaced, self._unplaced = self._unplaced, []
+        for held in unplaced:
+            if held in self._holding:
+                await self._place(held)
+
+    def _begin(self, target: Target) -> None:
+        if self._membership.lost.is_set():
+            self._doubted = True
+        if not self._doubted and not self._closing:
+            self._attempts.begin(target)
+
+    def _freed(self, target: Target) -> None:
+        """A target is done with a task."""
+        self._begin(target)
+        if self._more and not target.is_full(self._now()):
+            self._woken.set()
+
+    def _target_of(self, held: Held) -> Target:
+        return self._targets.get((held.task.kind, held.task.target))
+
+    # What was cancelled, and what others took
+
+    async def _look(self) -> None:
+        now = time.monotonic()
+        if self._doubted or now - self._looked_at_all >= self._poll:
+            await self._look_at_all()
+            self._looked = self._looked_at_all = now
+            rows = await self._rows.take_over(self._membership.id, most=MOST_AT_ONCE)
+            await self._receive(rows)
+        elif len(self._holding) and now - self._looked >= CANCEL_SECONDS:
+            self._looked = now
+            for row in await self._rows.cancelled(self._membership.id):
+                self._hear_of(row)
+
+    async def _look_at_all(self) -> None:
+        before = self._holding.all()
+        rows = {row["id"]: row for row in await self._rows.held(self._membership.id)}
+        self._doubted = False
+        for held in before:
+            row = rows.get(held.task.id)
+            if row is not None and row["fence"] == held.task.fence:
+                self._hear_of(row)
+            elif not held.ending and held in self._holding:
+                self._lose(held)
+
+    def _hear_of(self, row: Row) -> None:
+        held = self._holding.get(row["id"])
+        if held is None or not row["cancelled"] or held.cancelled:
+            return
+        held.cancelled = True
+        target = self._target_of(held)
+        if held in target.waiting:
+            target.waiting.remove(held)
+            self._attempts.start(held, target)
+        elif held.task.remote_task or not target.terms.follows:
+            held.stop()  # else its id comes first: without that nobody could be told
+
+    def _lose(self, held: Held) -> None:
+        """Somebody else has it."""
+        log.warning("task %s was taken by another", held.task.id)
+        self._tally.lost += 1
+        self._holding.remove(held)
+        with suppress(ValueError):
+            self._target_of(held).waiting.remove(held)
+        held.stop()
