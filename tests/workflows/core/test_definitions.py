@@ -183,7 +183,7 @@ TYPES = "there are agent, parallel, condition, loop, wait, workflow, call"
                 "steps[0].retry.attempts: '0' is not allowed (a whole number from 1 to 100)",
                 "steps[0].retry.multiplier: '0.5' is no multiplier (a number from 1 to 100)",
                 "steps[0].retry.jitter: true or false is needed",
-                "steps[0].retry.tries: there is no field 'tries' (there are attempts, initial_delay, multiplier, max_delay, jitter)",
+                "steps[0].retry.tries: there is no field 'tries' (there are attempts, initial_delay, multiplier, max_delay, jitter, failures)",
             ],
         ),
         ([agent("a", on_error="retry")], ["steps[0].on_error: 'retry' is not allowed (continue, or a list of steps)"]),

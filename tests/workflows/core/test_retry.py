@@ -34,7 +34,12 @@ def test_the_same_message_follows_on_an_unknown_outcome() -> None:
 
 def test_a_new_message_follows_on_a_definite_failure() -> None:
     made = Attempt(2, 1, 11.0)
-    assert next_attempt(PLAIN, made, "definite", now=12.0, random=0.0) == Attempt(3, 2, 14.0)
+    policy = Retry(jitter=False, failures="all")
+    assert next_attempt(policy, made, "definite", now=12.0, random=0.0) == Attempt(3, 2, 14.0)
+
+
+def test_a_definite_failure_is_not_tried_again_unless_the_policy_says_so() -> None:
+    assert next_attempt(PLAIN, Attempt(), "definite", now=0.0, random=0.0) is None
 
 
 def test_the_other_side_may_ask_for_more_time() -> None:

@@ -24,6 +24,8 @@ class Retry(Struct, frozen=True, forbid_unknown_fields=True):
     multiplier: float = 2.0
     max_delay: float = 30.0
     jitter: bool = True
+    failures: Literal["unknown", "all"] = "unknown"
+    """Only those whose outcome is unknown, or also what the other side says has failed."""
 
 
 class Approval(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

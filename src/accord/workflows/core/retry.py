@@ -45,9 +45,10 @@ def next_attempt(
 ) -> Attempt | None:
     """The attempt that follows on `made`; None where the policy or the deadline allows no more.
 
-    After a definite failure it is a new group, with a new message id; else the same again.
+    After a definite failure, if the policy is for those too, it is a new group, with a new message
+    id; else the same again.
     """
-    if made.number >= policy.attempts:
+    if made.number >= policy.attempts or (outcome == "definite" and policy.failures != "all"):
         return None
     at = now + max(delay(policy, made.number, random), retry_after)
     if deadline is not None and at >= deadline:

@@ -431,6 +431,7 @@ _RETRY: Final = _struct(
         "multiplier": _number(1.0, 100.0, "multiplier"),
         "max_delay": _seconds,
         "jitter": _truth,
+        "failures": _choice("unknown", "all"),
     },
 )
 _STEPS: Final[dict[str, _Spec]] = {
