@@ -13,6 +13,7 @@ from accord.operations.accounts.operations import operations as accounts_operati
 from accord.operations.audit.operations import operations as audit_operations
 from accord.operations.registry import Registry
 from accord.operations.runner import Recorder
+from accord.workflows.registry import workflow_operations
 
 RECORDERS: Final[tuple[Recorder, ...]] = (record, index, advise, announce)
 
@@ -20,6 +21,11 @@ RECORDERS: Final[tuple[Recorder, ...]] = (record, index, advise, announce)
 def all_operations() -> Registry:
     """Everything that can be done."""
     registry = Registry()
-    for part in (hub_operations(), accounts_operations, audit_operations):
+    for part in (
+        hub_operations(),
+        workflow_operations(),
+        accounts_operations,
+        audit_operations,
+    ):
         registry.include(part)
     return registry

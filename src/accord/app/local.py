@@ -18,6 +18,7 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.app.agent_addresses import agent_addresses
 from accord.app.composition import RECORDERS, all_operations
 from accord.app.parts import PARTS
 from accord.app.settings import Settings
@@ -31,6 +32,8 @@ from accord.operations.limiter import Limiter
 from accord.operations.outcome import Outcome
 from accord.operations.runner import Observe, Runner
 from accord.store import Store, open_store
+from accord.workflows.storage.definitions import Definitions
+from accord.workflows.watching import RunWatch
 
 AUDIT_PURPOSE: Final = "audit"
 """What the key of the audit trail is derived for."""
@@ -43,6 +46,7 @@ class Local(Struct, frozen=True):
     key: ServerKey
     accounts: Accounts
     runner: Runner
+    watch: RunWatch
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
@@ -72,19 +76,21 @@ async def open_local(
             store, key.derive(AUDIT_PURPOSE), head_file=_head_file(settings)
         ) as trail:
             limits = limiter(store)
+            watch = RunWatch(store)
             accounts = Accounts(store, key, trail=trail, limiter=limits)
             runner = Runner(
                 all_operations(),
                 store,
                 trail,
                 limiter=limits,
-                services=(accounts, trail),
+                services=(accounts, trail, watch, Definitions(), agent_addresses(settings)),
                 recorders=RECORDERS,
                 observe=observe,
             )
             try:
-                yield Local(store, key, accounts, runner)
+                yield Local(store, key, accounts, runner, watch)
             finally:
+                await watch.close()
                 await accounts.close()
 
 

@@ -98,6 +98,42 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         False
     )
 
+    workflows: Annotated[
+        Literal["here", "elsewhere"],
+        Meta(
+            description="where runs are executed and agents called: in the server, or by "
+            "accord executor and accord bridge (needs PostgreSQL)"
+        ),
+    ] = "here"
+    bus: Annotated[
+        str,
+        Meta(
+            description="what carries tasks and results: embedded, or kafka://host:port,host:port "
+            "(needs accord[kafka])"
+        ),
+    ] = "embedded"
+    allow_agents: Annotated[
+        list[str],
+        Meta(description="hosts and networks with private addresses that agents may have"),
+    ] = []
+    allow_private_agents: Annotated[
+        bool, Meta(description="let agents have any address but link-local ones")
+    ] = False
+    secrets: Annotated[
+        str, Meta(description="the folder with files that agents' secrets are read from")
+    ] = ""
+    lease_seconds: Annotated[
+        float,
+        Meta(
+            ge=1,
+            le=600,
+            description="how long a process of workflows may be silent before others take over",
+        ),
+    ] = 10.0
+    keep_runs_days: Annotated[
+        int, Meta(ge=1, le=36_500, description="how long runs are kept once they ended")
+    ] = 90
+
     @property
     def database_url(self) -> str:
         if self.database:

@@ -12,13 +12,15 @@ from accord.hub.storage import revisions
 from accord.operations.outcome import Change
 from accord.operations.work import Work
 
-ACCOUNTS: Final = frozenset({"user", "token", "session"})
-"""Kinds that the audit trail keeps, and history does not."""
+ELSEWHERE: Final = frozenset(
+    {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
+)
+"""Kinds that are not the hub's: the audit trail keeps what happens to them."""
 
 
 async def record(work: Work, change: Change) -> None:
     """Keep what a write did, with who did it and by which program; nothing where it did nothing."""
-    effects = [effect for effect in work.effects if effect.kind not in ACCOUNTS]
+    effects = [effect for effect in work.effects if effect.kind not in ELSEWHERE]
     if not effects:
         return
     undoes, proposal_id, reason = None, None, change.reason

@@ -14,6 +14,7 @@ from accord.operations.work import Work
 Verb: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Function: TypeAlias = Callable[..., Awaitable[Any]]
 Prepare: TypeAlias = Callable[[Work, Mapping[str, Any]], Awaitable[Any]]
+Finish: TypeAlias = Callable[[Work, Mapping[str, Any], Any], Awaitable[Any]]
 
 
 class Rest(Struct, frozen=True):
@@ -28,6 +29,10 @@ class Rest(Struct, frozen=True):
     """Where what was created is found, such as `/epics/{id}`."""
     aliases: tuple[tuple[str, str], ...] = ()
     """Names of parameters in the query that are shorter than their own: `("q", "query")`."""
+    whole: str = ""
+    """The parameter that the whole body is, where its members are not the parameters."""
+    texts: tuple[str, ...] = ()
+    """Media types beside JSON that a body may have: `whole` then is the text as it was sent."""
 
 
 class Operation(Struct, frozen=True, kw_only=True, eq=False):
@@ -47,6 +52,9 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     prepare: Prepare | None = None
     """Of a write: what takes too long for a transaction, such as hashing a password. It is run
     before, may read the database, and what it gives is `work.prepared`."""
+    finish: Finish | None = None
+    """Of a write: what is to be waited for once it is committed. It is given the arguments and the
+    result, may read the database, and what it gives is the result."""
     rest: tuple[Rest, ...] = ()
     cost: int = 1
     """What a call takes from the bucket of its caller."""

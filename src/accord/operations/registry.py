@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.parameters import Parameter, read_signature
-from accord.operations.operation import Operation, Prepare, Rest
+from accord.operations.operation import Finish, Operation, Prepare, Rest
 from accord.operations.rights import Right
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,6 +49,7 @@ class OperationOptions(TypedDict, total=False):
 
     right: Right
     prepare: Prepare
+    finish: Finish
     rest: Rest | tuple[Rest, ...]
     title: str
     cost: int
@@ -125,6 +126,7 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
         right=options.get("right", "write" if writes else "read"),
         writes=writes,
         prepare=options.get("prepare"),
+        finish=options.get("finish"),
         rest=rest if isinstance(rest, tuple) else (rest,),
         cost=options.get("cost", 5 if writes else 1),
         tool=options.get("tool", True),

@@ -9,7 +9,7 @@ run(operation, arguments, caller)
        ├─ recorders keep what follows from them: revisions, the search index
        ├─ the audit record
        └─ a dry run takes it all back
-  listeners are told of the effects once they are committed
+  listeners are told of the effects once they are committed, and what is to be waited for is
 """
 
 from __future__ import annotations
@@ -231,7 +231,10 @@ class Runner:
         if outcome.effects:
             for listener in self._listeners:
                 listener(outcome, caller, operation.name)
-        return outcome
+        if operation.finish is None:
+            return outcome
+        work = self.work(self.store, caller)
+        return replace(outcome, result=await operation.finish(work, arguments, outcome.result))
 
     async def _change(self, operation: Operation, arguments: dict[str, Any], work: Work) -> Outcome:
         result = await operation.function(work, **arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from accord.hub.recorder import ELSEWHERE
 from accord.operations.outcome import Change
 from accord.operations.work import Work
 
@@ -13,5 +14,5 @@ CHANNEL: Final = "accord_hub_changes"
 
 async def announce(work: Work, change: Change) -> None:
     """Wake those who listen; a recorder."""
-    if work.effects:
+    if any(effect.kind not in ELSEWHERE for effect in work.effects):
         await work.db.notify(CHANNEL)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -17,6 +18,7 @@ from accord.operations.faces.mapping import kind_of, members, problem
 from accord.operations.logs.redaction import masked
 from accord.operations.outcome import Allowance
 from accord.transports.http.replies import Reply
+from accord.transports.web.app import Stream
 
 JSON: Final = b"content-type: application/json\r\n"
 PROBLEM: Final = b"content-type: application/problem+json\r\n"
@@ -33,12 +35,18 @@ WRONG_ORIGIN: Final = Kind("origin_not_allowed", "This web page may not ask", 40
 encode: Final = msgspec.json.Encoder().encode
 
 
+Pour: TypeAlias = Callable[[Stream], Awaitable[None]]
+"""Writes the pieces of an answer, as long as there are some and anybody reads them."""
+
+
 class Answer(Struct, frozen=True):
     """One answer, but for the header lines that every one has."""
 
     status: int
     headers: bytes = b""
     body: bytes = b""
+    pour: Pour | None = None
+    """Instead of a body: it comes in pieces, over time."""
 
 
 def correlation_line(correlation_id: str) -> bytes:

@@ -7,6 +7,7 @@ again for an equal head, so nothing in it is made up.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -24,6 +25,8 @@ from accord.transports.web.app import WebRequest
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9._:\-]{1,64}")
 # W3C Trace Context, section 3.2: the trace is known by its second part, which is never zero.
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}.*")
+MAX_TRACE: Final = 64
+"""Most characters of a traceparent; that of today's version has 55."""
 _EXPOSED: Final = (
     b"access-control-expose-headers: ETag, Location, Retry-After, RateLimit, RateLimit-Policy, "
     b"X-Correlation-Id, Accord-Change-Id\r\n"
@@ -63,6 +66,12 @@ def sent_correlation_id(fields: Fields) -> str:
     trace = fields.get("traceparent", "")
     found = _TRACEPARENT.fullmatch(trace) if trace else None
     return "" if found is None else found[1]
+
+
+def sent_traceparent(fields: Mapping[str, str]) -> str:
+    """The span that a client says its request belongs to; nothing where it says none."""
+    trace = fields.get("traceparent", "")
+    return trace if trace and _TRACEPARENT.fullmatch(trace) and len(trace) <= MAX_TRACE else ""
 
 
 def new_correlation_id() -> str:

@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import Credentials, credentials_in
 from accord.operations.caller import Caller, Face
-from accord.operations.faces.asking import Asking, new_correlation_id
+from accord.operations.faces.asking import Asking, new_correlation_id, sent_traceparent
 
 MOST_PLACES: Final = 4_096
 """How many connections are remembered with where they come from: clients repeat themselves."""
@@ -66,10 +67,12 @@ class Entrance:
 
     async def caller(self, visit: Visit) -> Caller:
         """Who it is. Raises UnauthenticatedError."""
-        return await self._accounts.caller(
+        caller = await self._accounts.caller(
             visit.credentials,
             face=self._face,
             client=visit.asking.client,
             address=visit.address,
             correlation_id=visit.correlation_id,
         )
+        trace = sent_traceparent(visit.asking.fields)
+        return replace(caller, traceparent=trace) if trace else caller

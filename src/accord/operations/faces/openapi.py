@@ -6,12 +6,13 @@ that the document cannot promise anything else. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from accord.operations.faces.answers import encode
 from accord.operations.faces.openapi_operation import describe
 from accord.operations.faces.openapi_parts import problem_parts, security_schemes, session_paths
+from accord.operations.faces.rest_head import Further
 from accord.operations.faces.rest_route import RestRoute
 from accord.operations.registry import Registry
 from accord.schema.bundle import Bundle
@@ -29,7 +30,13 @@ take `If-Match` with the `ETag` of what was read. Errors are problems (RFC 9457)
 
 
 def openapi_document(
-    registry: Registry, *, title: str, version: str, root: str, description: str = _ABOUT
+    registry: Registry,
+    *,
+    title: str,
+    version: str,
+    root: str,
+    description: str = _ABOUT,
+    further: Sequence[Further] = (),
 ) -> bytes:
     """The document of the operations that are served below `root`."""
     bundle = Bundle(SCHEMAS, "2020-12", taken=("Problem",))
@@ -41,6 +48,8 @@ def openapi_document(
         tags[tag] = None
         item = paths.setdefault(route.rest.path, {})
         item[route.rest.verb.lower()] = describe(route, bundle, tag)
+    for each in further:
+        paths.setdefault(each.path, {})[each.verb.lower()] = each.described
     tags["sessions"] = None
     for path, item in session_paths(bundle).items():
         paths.setdefault(path, {}).update(item)

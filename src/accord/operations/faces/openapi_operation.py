@@ -17,7 +17,7 @@ from accord.schema.schema import Json
 from accord.schema.types import accepts, returns
 
 _ALWAYS: Final = (401, 403, 422, 429, 431, 500, 503)
-_DONE: Final = {200: "Done.", 201: "It was created.", 204: "It is gone."}
+_DONE: Final = {200: "Done.", 201: "It was created.", 202: "It has begun.", 204: "It is gone."}
 _JSON: Final = "application/json"
 
 
@@ -92,6 +92,8 @@ def _header(name: str, about: str, schema: Json) -> Json:
 
 
 def _body(route: RestRoute, bundle: Bundle) -> Json:
+    if route.rest.whole:
+        return _whole(route, bundle)
     properties = {each.name: _schema(each, bundle) for each in route.body}
     required = [each.name for each in route.body if each.required and each.name != EXPECTED_VERSION]
     schema: dict[str, Any] = {
@@ -102,6 +104,14 @@ def _body(route: RestRoute, bundle: Bundle) -> Json:
     if required:
         schema["required"] = required
     return {"required": bool(required), "content": {_JSON: {"schema": schema}}}
+
+
+def _whole(route: RestRoute, bundle: Bundle) -> Json:
+    """A body that is one parameter."""
+    [whole] = [each for each in route.body if each.name == route.rest.whole]
+    content: dict[str, Any] = {_JSON: {"schema": _schema(whole, bundle)}}
+    content |= {each: {"schema": {"type": "string"}} for each in route.rest.texts}
+    return {"required": True, "content": content}
 
 
 def _schema(parameter: Parameter, bundle: Bundle, *, in_words: bool = False) -> Json:

@@ -27,6 +27,7 @@ from accord.operations.faces.answers import (
     WRONG_TYPE,
     WRONG_VERB,
     Answer,
+    Pour,
     correlation_line,
     encode,
     error_answer,
@@ -40,25 +41,29 @@ from accord.operations.faces.asking import (
 )
 from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.openapi import openapi_document
-from accord.operations.faces.rest_head import Conditions, RestHead, Target, Words
+from accord.operations.faces.rest_head import Conditions, Further, RestHead, Target, Words
 from accord.operations.faces.rest_route import EXPECTED_VERSION, RestRoute
 from accord.operations.faces.routes import Routes
 from accord.operations.faces.sessions import SIGN_IN, SIGN_OUT, SignIn, SignOut
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.replies import Reply, page_reply
 from accord.transports.pages import Page, PageSource, etag_of
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import Exchange, Stream, WebRequest
 
 log = logging.getLogger("accord.operations.rest")
 
 ROOT: Final = "/api/v1"
 MAX_IN_FLIGHT: Final = 1_000
 """Most requests that are answered at once; more are answered 503."""
+MAX_POURING: Final = 2_000
+"""Most answers that come in pieces at once; more are answered 503."""
 OPENAPI: Final = "openapi.json"
 VERSION_POINTER: Final = f"/{EXPECTED_VERSION}"
 
+_JSON: Final = "application/json"
 _MEDIA_TYPE: Final = re.compile(
-    r'application/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?', re.IGNORECASE
+    r'([a-z0-9.+-]+/[a-z0-9.+-]+)[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-?8"?[ \t]*)?',
+    re.IGNORECASE,
 )
 _PUBLIC: Final = (
     ("cache-control", "no-cache"),
@@ -71,7 +76,7 @@ class RestApp:
     """Serves operations below `root`; implements `LivingApp`.
 
     `trusted_proxies` are networks whose `X-Forwarded-For` is believed; `origins` are web pages of
-    others that may ask, which none may by default.
+    others that may ask, which none may by default. `further` is served beside the operations.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class RestApp:
         root: str = ROOT,
         trusted_proxies: Sequence[str] = (),
         origins: tuple[str, ...] | None = None,
+        further: Sequence[Further] = (),
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self._entrance = Entrance(accounts, "rest", trusted_proxies=trusted_proxies)
@@ -95,11 +101,16 @@ class RestApp:
                 self._routes.add(rest.verb, rest.path, target)
         self._routes.add("POST", SIGN_IN, SignIn(accounts, root))
         self._routes.add("DELETE", SIGN_OUT, SignOut(accounts, self._entrance))
-        document = openapi_document(runner.registry, title=title, version=version, root=root)
+        for each in further:
+            self._routes.add(each.verb, each.path, each.make(self._entrance))
+        document = openapi_document(
+            runner.registry, title=title, version=version, root=root, further=further
+        )
         index = encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"})
         self._pages: dict[str, PageSource] = {OPENAPI: _page(document), "": _page(index)}
         self._max_in_flight = max_in_flight
         self._tasks: set[asyncio.Task[None]] = set()
+        self._pouring: set[asyncio.Task[None]] = set()
 
     # What carries this application asks: see `LivingApp`
 
@@ -117,7 +128,7 @@ class RestApp:
         target = found.by_verb.get(verb)
         if target is None:
             return self._other_verb(request, found.by_verb).adding(lines)
-        refused = _body_refusal(request, takes_body=target.takes_body)
+        refused = _body_refusal(request, target)
         if refused is not None:
             return refused.adding(lines)
         fields = request.fields
@@ -131,6 +142,7 @@ class RestApp:
                 fields.get("if-match"), fields.get("if-none-match"), fields.get("idempotency-key")
             ),
             asking=read_asking(request),
+            is_text=_media_type(request) in target.texts,
             lines=PRIVATE + lines,
         )
 
@@ -153,7 +165,9 @@ class RestApp:
         """Nothing is to be got ready."""
 
     async def close(self, drain: float) -> None:
-        """Let what is under way be answered for so long."""
+        """Let what is under way be answered for so long; what comes in pieces ends."""
+        for task in tuple(self._pouring):
+            task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=drain)
         for task in tuple(self._tasks):
@@ -171,7 +185,16 @@ class RestApp:
                 extra={"correlation_id": visit.correlation_id},
             )
             answer = _error(error, head, visit)
-        _send(exchange, head, visit, answer)
+        if answer.pour is not None and len(self._pouring) >= MAX_POURING:
+            answer = _error(_busy(), head, visit)
+        if answer.pour is None:
+            _send(exchange, head, visit, answer)
+            return
+        stream = exchange.stream(status=answer.status, headers=_lines(head, visit, answer))
+        task = asyncio.create_task(_pour(answer.pour, stream, visit))
+        self._pouring.add(task)
+        task.add_done_callback(self._pouring.discard)
+        exchange.on_gone = partial(_cancel, task)
 
     def _show(self, request: WebRequest, page: PageSource) -> Reply:
         correlation_id = sent_correlation_id(request.fields) or new_correlation_id()
@@ -203,6 +226,7 @@ class OperationTarget:
         self._runner = runner
         self._entrance = entrance
         self.takes_body = route.takes_body
+        self.texts = route.rest.texts
         self.writes = route.operation.writes
         self.read_words = route.read_words
 
@@ -232,18 +256,27 @@ def _read_words(target: Target, values: tuple[str, ...], query: str) -> Words | 
         return None
 
 
-def _body_refusal(request: WebRequest, *, takes_body: bool) -> Reply | None:
+def _media_type(request: WebRequest) -> str:
+    """What the body is; empty where that is not said, or is in no UTF-8."""
+    found = _MEDIA_TYPE.fullmatch(request.fields.get("content-type", ""))
+    return "" if found is None else found[1].lower()
+
+
+def _body_refusal(request: WebRequest, target: Target) -> Reply | None:
     if request.length == 0:
         return None
-    if not takes_body:
+    if not target.takes_body:
         return _refuse(request, WRONG_TYPE, f"{request.method} takes no body here")
     fields = request.fields
     if fields.get("content-encoding", "identity").lower() != "identity":
         detail = "Send the body without content-encoding"
         return _refuse(request, WRONG_TYPE, detail, b"accept-encoding: identity\r\n")
-    if _MEDIA_TYPE.fullmatch(fields.get("content-type", "")) is None:
-        detail = "Send the body as JSON in UTF-8, with content-type: application/json"
-        return _refuse(request, WRONG_TYPE, detail, b"accept: application/json\r\n")
+    taken = (_JSON, *target.texts)
+    if _media_type(request) not in taken:
+        what = "JSON" if len(taken) == 1 else "JSON or text"
+        detail = f"Send the body as {what} in UTF-8, with content-type: {' or '.join(taken)}"
+        accept = f"accept: {', '.join(taken)}\r\n".encode("ascii")
+        return _refuse(request, WRONG_TYPE, detail, accept)
     return None
 
 
@@ -275,8 +308,17 @@ def _error(error: Exception, head: RestHead, visit: Visit) -> Answer:
 
 
 def _send(exchange: Exchange, head: RestHead, visit: Visit, answer: Answer) -> None:
-    exchange.reply(
-        answer.body,
-        status=answer.status,
-        headers=answer.headers + head.lines + correlation_line(visit.correlation_id),
-    )
+    exchange.reply(answer.body, status=answer.status, headers=_lines(head, visit, answer))
+
+
+def _lines(head: RestHead, visit: Visit, answer: Answer) -> bytes:
+    return answer.headers + head.lines + correlation_line(visit.correlation_id)
+
+
+async def _pour(pour: Pour, stream: Stream, visit: Visit) -> None:
+    try:
+        await pour(stream)
+    except Exception:
+        log.exception("an answer broke off", extra={"correlation_id": visit.correlation_id})
+    finally:
+        stream.close()

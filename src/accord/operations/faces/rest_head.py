@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
 from accord.operations.faces.answers import Answer
 from accord.operations.faces.asking import Asking
-from accord.operations.faces.entrance import Visit
+from accord.operations.faces.entrance import Entrance, Visit
+from accord.operations.operation import Verb
+from accord.schema.schema import Json
 
 Words: TypeAlias = dict[str, str | list[str]]
 
@@ -34,6 +37,8 @@ class RestHead(Struct, frozen=True):
     asks."""
     conditions: Conditions
     asking: Asking
+    is_text: bool
+    """Whether the body is a text, and no JSON."""
     lines: bytes
     """Header lines of the answer, for pages of other origins."""
 
@@ -46,6 +51,10 @@ class Target(Protocol):
         """Whether requests have a body."""
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Media types beside JSON that it may have."""
+
+    @property
     def writes(self) -> bool:
         """Whether it is to be finished even if nobody waits for the answer any more."""
 
@@ -54,3 +63,13 @@ class Target(Protocol):
 
     async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
         """Raises ServiceError for what is refused."""
+
+
+class Further(Struct, frozen=True):
+    """A target that is no operation."""
+
+    verb: Verb
+    path: str
+    make: Callable[[Entrance], Target]
+    described: Json
+    """Its operation object in the OpenAPI document."""

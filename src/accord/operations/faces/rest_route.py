@@ -13,6 +13,7 @@ from typing import Any, Final, Union, get_args, get_origin
 from urllib.parse import quote
 
 import msgspec.inspect
+import msgspec.json
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
@@ -53,6 +54,10 @@ class RestRoute:
             raise RegistrationError(
                 f"{rest.verb} {rest.path}: {operation.name} has no parameter {unknown[0]!r}"
             )
+        if rest.whole and rest.whole not in parameters:
+            raise RegistrationError(
+                f"{rest.verb} {rest.path}: {operation.name} has no parameter {rest.whole!r}"
+            )
         self.takes_body = rest.verb in BODY_VERBS
         others = [each for each in operation.parameters if each.name not in self.names]
         query = [each for each in others if not self.takes_body or each.name == DRY_RUN]
@@ -86,8 +91,9 @@ class RestRoute:
         words = self.read_words(head.values, head.query) if head.words is None else head.words
         found = self._words.convert(words, from_text=True)
         if self.takes_body:
-            _check_depth(body)
-            found = _merged(found, self._body.decode(body or b"{}"))
+            if not head.is_text:
+                _check_depth(body)
+            found = _merged(found, self._in_body(body, is_text=head.is_text))
         given = self._in_headers(head.conditions)
         for parameter in self._headers:
             name = parameter.name
@@ -120,6 +126,14 @@ class RestRoute:
             return Answer(204, lines)
         return Answer(self.rest.status, JSON + lines, encode(result))
 
+    def _in_body(self, body: bytes, *, is_text: bool) -> dict[str, Any]:
+        whole = self.rest.whole
+        if not whole:
+            return self._body.decode(body or b"{}")
+        if not body:
+            raise InvalidError("", "the body is empty")
+        return self._body.convert({whole: _text(body) if is_text else _json(body)})
+
     def _in_headers(self, conditions: Conditions) -> dict[str, Any]:
         if not self.operation.writes:
             return {}
@@ -134,6 +148,21 @@ class RestRoute:
                 raise MalformedError(f"{self.operation.name} compares no versions: omit If-Match")
             given[EXPECTED_VERSION] = version
         return given
+
+
+def _text(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        raise MalformedError("what was sent is not UTF-8") from None
+
+
+def _json(body: bytes) -> Any:
+    _text(body)  # msgspec does not look at what it skips
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        raise MalformedError("what was sent is not JSON") from None
 
 
 def _key_in(header: str) -> str:

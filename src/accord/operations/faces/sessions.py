@@ -44,6 +44,7 @@ class SignIn:
     """Begins a login session; implements `Target`."""
 
     takes_body = True
+    texts = ()
     writes = True
 
     def __init__(self, accounts: Accounts, root: str) -> None:
@@ -76,6 +77,7 @@ class SignOut:
     """Ends the login session that asks; implements `Target`."""
 
     takes_body = False
+    texts = ()
     writes = True
 
     def __init__(self, accounts: Accounts, entrance: Entrance) -> None:

@@ -10,6 +10,7 @@ from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
 from accord.operations.accounts.authenticator import CALLER
 from accord.operations.caller import Caller, client_name
+from accord.operations.faces.asking import sent_traceparent
 from accord.operations.identifiers import new_id
 
 
@@ -28,6 +29,7 @@ def caller_in(incoming: Incoming) -> Caller:
         face="mcp",
         client=_client(incoming) or known.client,
         correlation_id=known.correlation_id or new_id(),
+        traceparent=sent_traceparent(incoming.context.headers),
     )
 
 

@@ -1,0 +1,305 @@
+"""Agents that workflows may ask: where each is, how it is asked, and how often again. Secrets are
+kept elsewhere; here is only where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict, replace
+
+from accord.a2a.client.guard import AddressRefusedError, Guard
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.jsonrpc.errors import ConnectError
+from accord.operations.errors import ConflictError, InvalidError, NotFoundError, StaleError
+from accord.operations.operation import Rest
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
+from accord.transports.web_address import WebAddress, parse
+from accord.workflows.core.definition import Retry
+from accord.workflows.storage.agents import (
+    COLUMNS,
+    WAKE,
+    AgentAuth,
+    AgentRow,
+    AgentWire,
+    Health,
+    NoAuth,
+    agent_of,
+)
+
+operations: Final = Registry()
+
+AgentName: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$")]
+AgentUrl: TypeAlias = Annotated[str, Meta(min_length=8, max_length=2_000)]
+About: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+Timeout: TypeAlias = Annotated[
+    float, Meta(ge=1, le=300, description="Seconds that one request to the agent may take.")
+]
+Concurrency: TypeAlias = Annotated[
+    int, Meta(ge=1, le=10_000, description="Calls of this agent at the same time.")
+]
+
+BY_NAME: Final = f"SELECT {COLUMNS} FROM agents WHERE name = $1 OR id = $1"
+LIST: Final = f"SELECT {COLUMNS} FROM agents WHERE name > $1 ORDER BY name LIMIT $2"
+COUNT: Final = "SELECT COUNT(*) AS total FROM agents"
+NAMES: Final = "SELECT name FROM agents ORDER BY name LIMIT 20"
+INSERT: Final = """
+INSERT INTO agents (id, name, description, url, wire, auth, timeout, retry, max_concurrency, active,
+    version, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+"""
+UPDATE: Final = """
+UPDATE agents SET description = $2, url = $3, wire = $4, auth = $5, timeout = $6, retry = $7,
+    max_concurrency = $8, active = $9, version = $10, updated_at = $11
+WHERE id = $1
+"""
+DELETE: Final = "DELETE FROM agents WHERE id = $1"
+WAITING: Final = """
+SELECT COUNT(*) AS total FROM tasks WHERE target = $1 AND kind = 'agent' AND state <> 'done'
+"""
+
+MAX_AGENTS: Final = 10_000
+
+
+class AgentRetry(Struct, frozen=True, forbid_unknown_fields=True):
+    """When a call that failed is tried again. Seconds."""
+
+    attempts: Annotated[int, Meta(ge=1, le=100)] = 3
+    initial_delay: Annotated[float, Meta(ge=0, le=86_400)] = 1.0
+    multiplier: Annotated[float, Meta(ge=1, le=100)] = 2.0
+    max_delay: Annotated[float, Meta(ge=0, le=86_400)] = 30.0
+    jitter: bool = True
+
+
+NO_AUTH: Final = NoAuth()
+USUAL_RETRY: Final = AgentRetry()
+
+
+class Agent(Changed, kw_only=True):
+    id: str
+    name: str
+    description: str
+    url: str
+    wire: AgentWire
+    auth: AgentAuth
+    timeout: float
+    retry: AgentRetry
+    max_concurrency: int
+    active: bool
+    health: Health
+    health_detail: str
+    checked_at: str | None
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class AgentDeleted(Changed, kw_only=True):
+    deleted: str
+
+
+async def _check_address(work: Work, arguments: Mapping[str, Any]) -> list[Hint]:
+    """What is to be said about a URL. Raises InvalidError for one that must not be called."""
+    url = arguments["url"]
+    if url is UNSET:
+        return []
+    try:
+        address = _address(url)
+        await Guard(work.service(AddressPolicy)).resolve(address)
+    except AddressRefusedError as error:
+        raise InvalidError("url", error.message) from None
+    except OSError:
+        return [Hint(code="unknown_host", message="its host has no address at the moment")]
+    return []
+
+
+def _address(url: str) -> WebAddress:
+    try:
+        address = parse(url)
+    except ConnectError as error:
+        raise InvalidError("url", error.message) from None
+    if address.scheme not in ("http", "https"):
+        raise InvalidError("url", "must begin with http:// or https://")
+    return address
+
+
+@operations.write(
+    right="admin",
+    rest=Rest("POST", "/agents", 201, "/agents/{name}"),
+    tag="agents",
+    tool=False,
+    prepare=_check_address,
+)
+async def create_agent(
+    work: Work,
+    *,
+    name: AgentName,
+    url: AgentUrl,
+    wire: AgentWire = "auto",
+    auth: AgentAuth = NO_AUTH,
+    timeout: Timeout = 30.0,
+    retry: AgentRetry = USUAL_RETRY,
+    max_concurrency: Concurrency = 64,
+    description: About = "",
+    active: bool = True,
+) -> Agent:
+    """Register an agent. Its address is checked now and at every call; a secret is named, never
+    given: env:ACCORD_SECRET_NAME, or file:NAME in the folder of secrets."""
+    if await work.db.fetch(BY_NAME, name):
+        raise ConflictError(f"there is an agent {name!r} already")
+    [count] = await work.db.fetch(COUNT)
+    if count["total"] >= MAX_AGENTS:
+        raise ConflictError(f"there are {MAX_AGENTS:,} agents already, which is the limit")
+    await work.db.execute(
+        INSERT, work.new_id(), name, description, url, wire, _json(auth), timeout, _json(retry),
+        max_concurrency, int(active), 1, work.now,
+    )  # fmt: skip
+    row = await find_agent(work.db, name)
+    await _tell(work, "created", None, row)
+    return _shown(row)
+
+
+@operations.read(right="admin", rest=Rest("GET", "/agents"), tag="agents", tool=False)
+async def list_agents(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[Agent]:
+    """List agents, by name."""
+    [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
+    rows = await work.db.fetch(LIST, after, limit + 1)
+    [count] = await work.db.fetch(COUNT)
+    return page_of(
+        [_shown(agent_of(row)) for row in rows],
+        limit=limit,
+        total=count["total"],
+        key=lambda agent: (agent.name,),
+    )
+
+
+@operations.read(right="admin", rest=Rest("GET", "/agents/{name}"), tag="agents", tool=False)
+async def get_agent(work: Work, *, name: AgentName) -> Agent:
+    """Get an agent, by its name or id."""
+    return _shown(await find_agent(work.db, name))
+
+
+@operations.write(
+    right="admin",
+    rest=(Rest("PATCH", "/agents/{name}"), Rest("PUT", "/agents/{name}")),
+    tag="agents",
+    tool=False,
+    prepare=_check_address,
+    idempotent=True,
+)
+async def update_agent(
+    work: Work,
+    *,
+    name: AgentName,
+    url: AgentUrl | UnsetType = UNSET,
+    wire: AgentWire | UnsetType = UNSET,
+    auth: AgentAuth | UnsetType = UNSET,
+    timeout: Timeout | UnsetType = UNSET,
+    retry: AgentRetry | UnsetType = UNSET,
+    max_concurrency: Concurrency | UnsetType = UNSET,
+    description: About | UnsetType = UNSET,
+    active: bool | UnsetType = UNSET,
+    expected_version: int | None = None,
+) -> Agent:
+    """Change an agent, or deactivate it: calls of it fail until it is active again."""
+    before = await find_agent(work.db, name)
+    if expected_version is not None and expected_version != before.version:
+        raise StaleError(
+            f"{before.name} has version {before.version}, not {expected_version}",
+            current=_shown(before),
+        )
+    given = {
+        "url": url,
+        "wire": wire,
+        "auth": auth,
+        "timeout": timeout,
+        "retry": UNSET if retry is UNSET else Retry(**asdict(retry)),
+        "max_concurrency": max_concurrency,
+        "description": description,
+        "active": active,
+    }
+    after = replace(before, **{key: value for key, value in given.items() if value is not UNSET})
+    if after == before:
+        return _shown(before)
+    await work.db.execute(
+        UPDATE, after.id, after.description, after.url, after.wire, _json(after.auth),
+        after.timeout, _json(after.retry), after.max_concurrency, int(after.active),
+        before.version + 1, work.now,
+    )  # fmt: skip
+    stored = await find_agent(work.db, after.id)
+    await _tell(work, "updated", before, stored)
+    return _shown(stored)
+
+
+@operations.write(
+    right="admin",
+    rest=Rest("DELETE", "/agents/{name}", 204),
+    tag="agents",
+    tool=False,
+    destructive=True,
+)
+async def delete_agent(work: Work, *, name: AgentName) -> AgentDeleted:
+    """Remove an agent that no task waits for; deactivate one that is still in use."""
+    row = await find_agent(work.db, name)
+    [waiting] = await work.db.fetch(WAITING, row.name)
+    if waiting["total"]:
+        raise ConflictError(
+            f"{waiting['total']:,} tasks wait for {row.name}: deactivate it, or cancel their runs",
+            tasks=waiting["total"],
+        )
+    await work.db.execute(DELETE, row.id)
+    await _tell(work, "deleted", row, None)
+    return AgentDeleted(deleted=row.name)
+
+
+async def find_agent(db: Database, name: str) -> AgentRow:
+    """Raises NotFoundError, which names those that there are."""
+    rows = await db.fetch(BY_NAME, name)
+    if not rows:
+        names = [row["name"] for row in await db.fetch(NAMES)]
+        there = f"there are {', '.join(names)}" if names else "there are none"
+        raise NotFoundError(f"there is no agent {name!r}; {there}", valid=names)
+    return agent_of(rows[0])
+
+
+async def _tell(
+    work: Work, action: Action, before: AgentRow | None, after: AgentRow | None
+) -> None:
+    for hint in work.prepared or ():
+        work.hint(hint)
+    about = after or before
+    assert about is not None
+    work.did(
+        Effect(
+            action=action,
+            kind="agent",
+            id=about.id,
+            reference_id=about.name,
+            version=about.version,
+            before=None if before is None else _kept(before),
+            after=None if after is None else _kept(after),
+        )
+    )
+    await work.db.notify(WAKE)
+
+
+def _kept(row: AgentRow) -> dict[str, Any]:
+    """The fields of an agent that a change of it is told by."""
+    told = ("name", "url", "wire", "timeout", "retry", "max_concurrency", "active", "auth")
+    return {name: msgspec.to_builtins(getattr(row, name)) for name in told}
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _shown(row: AgentRow) -> Agent:
+    fields = asdict(row)
+    del fields["card"]
+    return Agent(**{**fields, "retry": AgentRetry(**asdict(row.retry))})

@@ -1,0 +1,163 @@
+"""Decisions that runs wait for. One of the people or roles that the step names is enough, and a
+token decides only where its scope `approve` was given on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from accord.operations.accounts.names import name_key
+from accord.operations.caller import Caller
+from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
+from accord.operations.operation import Rest
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Work
+from accord.store.store import Row
+from accord.workflows.core.events import ApprovalGiven
+from accord.workflows.operations.commands import Reason, ask
+from accord.workflows.operations.moments import now_of, text_of
+from accord.workflows.operations.run_views import (
+    PendingApproval,
+    Run,
+    loaded,
+    pending_approvals,
+)
+from accord.workflows.operations.runs import RunId
+from accord.workflows.storage.loading import Loaded
+
+operations: Final = Registry()
+
+ApprovalStep: TypeAlias = Annotated[
+    str,
+    Meta(min_length=1, max_length=500, description="Needed where the run waits for several."),
+]
+
+OPEN: Final = """
+SELECT a.run_id, a.task, a.step, a.approvers, a.deadline, a.created_at, r.workflow, r.version,
+    r.username
+FROM approvals a JOIN runs r ON r.id = a.run_id
+WHERE a.state = 'open' AND (a.created_at, a.run_id, a.task) > ($1, $2, $3)
+ORDER BY a.created_at, a.run_id, a.task LIMIT $4
+"""
+_FIRST: Final = (0.0, "", "")
+_AT_ONCE: Final = 500
+
+
+class WaitingApproval(Struct, kw_only=True):
+    """A decision that a run waits for, and the caller may take."""
+
+    run_id: str
+    step: str
+    key: str
+    by: list[str]
+    workflow: str
+    workflow_version: int
+    started_by: str
+    since: str
+    deadline: str | None
+
+
+@operations.write(
+    right="approve", rest=Rest("POST", "/runs/{run}/approve", 202), tag="approvals", tool=False
+)
+async def approve_run(
+    work: Work,
+    *,
+    run: RunId,
+    step: ApprovalStep | None = None,
+    approved: bool = True,
+    reason: Reason = "",
+) -> Run:
+    """Approve what a run waits for, or with `approved: false` refuse it."""
+    found = await loaded(work, run)
+    wanted = _wanted(found, step)
+    if not may_decide(work.caller, wanted.by):
+        raise ForbiddenError(
+            f"{wanted.key} is decided by {' or '.join(wanted.by)}", required=wanted.by
+        )
+    decision = ApprovalGiven(
+        at=now_of(work),
+        task=found.state.steps[wanted.key].task,
+        approved=approved,
+        by=work.caller.username,
+        reason=reason,
+    )
+    return await ask(work, found, decision)
+
+
+@operations.read(rest=Rest("GET", "/approvals"), tag="approvals", tool=False, snapshot=True)
+async def list_approvals(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[WaitingApproval]:
+    """List the decisions that wait for you, the oldest first."""
+    place = _FIRST if cursor is None else keys_of(cursor, tuple[float, str, str])
+    mine = [row async for row in _open(work)]
+    behind = [row for row in mine if _key(row) > place]
+    page = page_of(behind[: limit + 1], limit=limit, total=len(mine), key=_key)
+    return Page(
+        items=[_waiting(row) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+def may_decide(caller: Caller, by: Iterable[str]) -> bool:
+    """Whether somebody is among people and roles, whose names have no letter case."""
+    names = {name_key(each) for each in by}
+    return not names.isdisjoint((name_key(caller.username), name_key(caller.role)))
+
+
+def _wanted(run: Loaded, step: str | None) -> PendingApproval:
+    """The decision that is meant. Raises ConflictError where the run waits for none, and
+    InvalidError, which names those that it waits for."""
+    waiting = list(pending_approvals(run.program, run.state))
+    named = [each for each in waiting if step is None or step in (each.key, each.step)]
+    if len(named) == 1:
+        return named[0]
+    if not waiting:
+        raise ConflictError(
+            f"the run is {run.state.status}, and waits for nobody's decision",
+            state=run.state.status,
+        )
+    keys = [each.key for each in waiting]
+    raise InvalidError("step", f"name one of those that wait: {', '.join(keys)}", valid=keys)
+
+
+async def _open(work: Work) -> AsyncIterator[Row]:
+    """What waits for the caller."""
+    place = _FIRST
+    while True:
+        rows = await work.db.fetch(OPEN, *place, _AT_ONCE)
+        for row in rows:
+            if may_decide(work.caller, _approvers(row)):
+                yield row
+        if len(rows) < _AT_ONCE:
+            return
+        place = _key(rows[-1])
+
+
+def _key(row: Row) -> tuple[float, str, str]:
+    return row["created_at"], row["run_id"], row["task"]
+
+
+def _approvers(row: Row) -> list[str]:
+    return msgspec.json.decode(row["approvers"], type=list[str])
+
+
+def _waiting(row: Row) -> WaitingApproval:
+    return WaitingApproval(
+        run_id=row["run_id"],
+        step=row["step"],
+        key=row["task"].partition("@")[0],
+        by=_approvers(row),
+        workflow=row["workflow"],
+        workflow_version=row["version"],
+        started_by=row["username"],
+        since=text_of(row["created_at"]),
+        deadline=text_of(row["deadline"]),
+    )

@@ -1,0 +1,143 @@
+"""What people have a run do: stop, wait, go on, try again, hear a signal. The run's executor is
+told by a message; whoever asks for what makes no sense is told so before."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta
+
+from accord.operations.errors import ConflictError, InvalidError
+from accord.operations.operation import Rest
+from accord.operations.registry import Registry
+from accord.operations.work import Effect, Work
+from accord.workflows.core.errors import RefusedError
+from accord.workflows.core.events import (
+    CancelRequested,
+    PauseRequested,
+    ResumeRequested,
+    RetryRequested,
+    SignalReceived,
+)
+from accord.workflows.core.requests import Request, check_request
+from accord.workflows.core.sizes import size_problem
+from accord.workflows.core.state import State
+from accord.workflows.operations.moments import now_of
+from accord.workflows.operations.run_views import Run, loaded, shown_run
+from accord.workflows.operations.runs import RunId
+from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.loading import Loaded
+
+operations: Final = Registry()
+
+Reason: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+StepKey: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=500, description="The key of a step, such as `comment[3]`.")
+]
+SignalName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=500)]
+SignalId: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=255, description="A second signal with it is ignored.")
+]
+
+
+@operations.write(right="run", rest=Rest("POST", "/runs/{run}/cancel", 202), tag="runs", tool=False)
+async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
+    """Cancel a run; agents that work for it are told."""
+    return await ask(
+        work,
+        await own_run(work, run),
+        CancelRequested(at=now_of(work), by=work.caller.username, reason=reason),
+    )
+
+
+@operations.write(right="run", rest=Rest("POST", "/runs/{run}/pause", 202), tag="runs", tool=False)
+async def pause_run(work: Work, *, run: RunId) -> Run:
+    """Let a run start nothing more until it is resumed; what is under way goes on."""
+    return await ask(
+        work,
+        await own_run(work, run),
+        PauseRequested(at=now_of(work), by=work.caller.username),
+    )
+
+
+@operations.write(right="run", rest=Rest("POST", "/runs/{run}/resume", 202), tag="runs", tool=False)
+async def resume_run(work: Work, *, run: RunId) -> Run:
+    """Let a run that was paused go on."""
+    return await ask(
+        work,
+        await own_run(work, run),
+        ResumeRequested(at=now_of(work), by=work.caller.username),
+    )
+
+
+@operations.write(right="run", rest=Rest("POST", "/runs/{run}/retry", 202), tag="runs", tool=False)
+async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> Run:
+    """Let a run that failed or was cancelled go on from a step, or from the one that failed; what
+    completed before it stays."""
+    found = await own_run(work, run)
+    return await ask(
+        work,
+        found,
+        RetryRequested(
+            at=now_of(work), step=step or _where_it_ended(found.state), by=work.caller.username
+        ),
+    )
+
+
+@operations.write(right="run", rest=Rest("POST", "/runs/{run}/signal", 202), tag="runs", tool=False)
+async def signal_run(
+    work: Work, *, run: RunId, name: SignalName, id: SignalId | None = None, payload: Any = None
+) -> Run:
+    """Send a run a signal, which it keeps until something waits for it. An agent that asks for
+    input is answered by one that is named as its step's key."""
+    _, problem = size_problem("payload", payload)
+    if problem is not None:
+        raise InvalidError("payload", problem.message)
+    signal = SignalReceived(at=now_of(work), name=name, id=id or work.new_id(), payload=payload)
+    return await ask(work, await own_run(work, run), signal, f"signal/{signal.id}")
+
+
+async def own_run(work: Work, id: str) -> Loaded:
+    """A run that the caller may command. Raises NotFoundError and ForbiddenError."""
+    run = await loaded(work, id)
+    work.caller.require_own(run.row.starter.user_id, "this run")
+    return run
+
+
+async def ask(work: Work, run: Loaded, request: Request, message: str = "") -> Run:
+    """Have a run do something; the run as it is before it does. Raises ConflictError where it
+    cannot."""
+    check(run, request)
+    id = f"{run.row.id}/{message or work.new_id()}"
+    await deliver(work.db, [Message(id, run.row.id, request)])
+    what = type(request).__struct_config__.tag
+    work.did(
+        Effect(
+            action="updated",
+            kind="run",
+            id=run.row.id,
+            reference_id=run.row.id,
+            before={"state": run.state.status},
+            after={"state": run.state.status, "asked": what},
+        )
+    )
+    return await shown_run(work.db, run)
+
+
+def check(run: Loaded, request: Request) -> None:
+    """Raises ConflictError where a run cannot do what is asked of it."""
+    pending = run.state.phase == "pending"
+    if pending and isinstance(request, CancelRequested | PauseRequested | SignalReceived):
+        return  # it is told after it began
+    try:
+        check_request(run.program, run.state, request)
+    except RefusedError as error:
+        raise ConflictError(str(error), state=run.state.status) from None
+
+
+def _where_it_ended(state: State) -> str:
+    """The step that a run failed at, or that was cancelled."""
+    if state.error is not None and state.error.step in state.steps:
+        return state.error.step
+    ended = [each.key for each in state.steps.values() if each.status in ("failed", "cancelled")]
+    return ended[0] if ended else next(iter(state.steps), "")

@@ -1,0 +1,224 @@
+"""Runs as callers see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from accord.operations.errors import NotFoundError
+from accord.operations.work import Changed, Database, Work
+from accord.store.store import Row
+from accord.workflows.core.definition import StepType, WaitStep
+from accord.workflows.core.events import Event
+from accord.workflows.core.program import Program
+from accord.workflows.core.state import Failure, RunStatus, State, StepStatus
+from accord.workflows.core.tree import asks_approval
+from accord.workflows.core.views import StepView, view_steps
+from accord.workflows.operations.moments import text_of
+from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.errors import UnknownRunError
+from accord.workflows.storage.loading import Loaded, load_run
+
+MAX_STEPS_SHOWN: Final = 1_000
+"""More steps of one run are listed by pages."""
+
+CHILDREN: Final = """
+SELECT id, workflow, version, status, parent_task FROM runs WHERE parent_run = $1
+ORDER BY created_at, id LIMIT 1000
+"""
+
+_HIDDEN: Final = frozenset({"schema", "type", "at", "frame", "size"})
+"""Members of events that mean nothing outside."""
+_TIMES: Final = frozenset({"wake", "deadline"})
+
+
+class RunError(Struct, kw_only=True):
+    """Why a run or a step failed."""
+
+    code: str
+    message: str
+    step: str | UnsetType = UNSET
+    """The key of the step that failed."""
+    details: Any = UNSET
+
+
+class Step(Struct, kw_only=True):
+    """One step of a run; of a loop's body every round is one."""
+
+    name: str
+    key: str
+    """Its name and the rounds of the loops around it: `comment[3]`."""
+    type: StepType
+    state: StepStatus
+    attempts: int
+    output: Any
+    error: RunError | None
+    started_at: str | None
+    finished_at: str | None
+    prompt: Any = UNSET
+    """What an agent asks for: a signal named as the key of the step answers it."""
+
+
+class PendingApproval(Struct, kw_only=True):
+    """A decision that a run waits for."""
+
+    step: str
+    key: str
+    by: list[str]
+    """People or roles, of whom one is enough."""
+    since: str
+    deadline: str | None
+
+
+class ChildRun(Struct, kw_only=True):
+    """A run that a step started."""
+
+    id: str
+    workflow: str
+    workflow_version: int
+    state: RunStatus
+    step: str
+
+
+class RunSummary(Changed, kw_only=True):
+    id: str
+    workflow: str
+    workflow_version: int
+    state: RunStatus
+    started_by: str
+    origin: str
+    """How it was started: rest, rpc, mcp, cli, schedule, webhook, event, workflow, …"""
+    parent_run: str | None
+    correlation_id: str
+    created_at: str
+    finished_at: str | None
+
+
+class Run(RunSummary, kw_only=True):
+    input: Any
+    output: Any
+    error: RunError | None
+    steps: list[Step]
+    """In the order in which they are written."""
+    steps_total: int
+    approvals: list[PendingApproval]
+    children: list[ChildRun]
+    signals: list[str]
+    """Names of signals that it waits for."""
+
+
+class RunEvent(Struct, kw_only=True):
+    """Something that happened in a run."""
+
+    sequence: int
+    type: str
+    at: str
+    detail: dict[str, Any]
+
+
+async def loaded(work: Work, id: str) -> Loaded:
+    """A run as it is now. Raises NotFoundError."""
+    try:
+        return await load_run(work.db, work.service(Definitions), id)
+    except UnknownRunError as error:
+        raise NotFoundError(str(error)) from None
+
+
+async def shown_run(db: Database, run: Loaded) -> Run:
+    row, state = run.row, run.state
+    return Run(
+        id=row.id,
+        workflow=row.workflow,
+        workflow_version=row.version,
+        state=state.status,
+        started_by=row.starter.username,
+        origin=row.origin,
+        parent_run=row.parent_run,
+        correlation_id=row.correlation_id,
+        created_at=text_of(row.created_at),
+        finished_at=text_of(row.finished_at),
+        input=state.input,
+        output=state.output,
+        error=shown_error(state.error),
+        steps=list(islice(shown_steps(run.program, state), MAX_STEPS_SHOWN)),
+        steps_total=sum(1 for _ in view_steps(run.program, state)),
+        approvals=list(pending_approvals(run.program, state)),
+        children=[_child(each) for each in await db.fetch(CHILDREN, row.id)],
+        signals=sorted(state.waiters) if state.phase == "running" else [],
+    )
+
+
+def shown_steps(program: Program, state: State) -> Iterator[Step]:
+    return map(_step, view_steps(program, state))
+
+
+def pending_approvals(program: Program, state: State) -> Iterator[PendingApproval]:
+    """The decisions that a run waits for."""
+    if state.phase != "running":
+        return
+    for step in state.steps.values():
+        plan = program.plans[step.name]
+        if step.active and asks_approval(plan):
+            assert isinstance(plan.step, WaitStep)
+            assert plan.step.approval is not None
+            yield PendingApproval(
+                step=step.name,
+                key=step.key,
+                by=list(plan.step.approval.by),
+                since=text_of(step.started_at),
+                deadline=text_of(state.deadlines.get(step.key)),
+            )
+
+
+def shown_error(error: Failure | None) -> RunError | None:
+    if error is None:
+        return None
+    return RunError(
+        code=error.code,
+        message=error.message,
+        step=error.step or UNSET,
+        details=UNSET if error.details is None else error.details,
+    )
+
+
+def shown_event(sequence: int, event: Event) -> RunEvent:
+    members = msgspec.to_builtins(event)
+    return RunEvent(
+        sequence=sequence,
+        type=members["type"],
+        at=text_of(event.at),
+        detail={
+            name: text_of(value) if name in _TIMES else value
+            for name, value in members.items()
+            if name not in _HIDDEN and value is not None
+        },
+    )
+
+
+def _step(view: StepView) -> Step:
+    return Step(
+        name=view.name,
+        key=view.key,
+        type=view.type,
+        state=view.status,
+        attempts=view.attempts,
+        output=view.output,
+        error=shown_error(view.error),
+        started_at=text_of(view.started_at),
+        finished_at=text_of(view.finished_at),
+        prompt=UNSET if view.prompt is None else view.prompt,
+    )
+
+
+def _child(row: Row) -> ChildRun:
+    return ChildRun(
+        id=row["id"],
+        workflow=row["workflow"],
+        workflow_version=row["version"],
+        state=row["status"],
+        step=row["parent_task"],
+    )

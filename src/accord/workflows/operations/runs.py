@@ -1,0 +1,231 @@
+"""Runs: how they are started, and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta, Struct
+
+from accord.operations.caller import Caller
+from accord.operations.errors import ConflictError, InvalidError
+from accord.operations.identifiers import random_hex
+from accord.operations.operation import Rest
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Effect, Work
+from accord.store.store import Row
+from accord.workflows.core.schemas import input_problem
+from accord.workflows.core.state import RunStatus
+from accord.workflows.operations.moments import now_of, text_of
+from accord.workflows.operations.run_views import (
+    Run,
+    RunEvent,
+    RunSummary,
+    Step,
+    loaded,
+    shown_event,
+    shown_run,
+    shown_steps,
+)
+from accord.workflows.operations.workflows import WorkflowName, find_workflow
+from accord.workflows.storage.definitions import decode_definition
+from accord.workflows.storage.history import read_history
+from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run
+from accord.workflows.watching import RunWatch
+
+operations: Final = Registry()
+
+RunId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
+Wait: TypeAlias = Annotated[
+    float, Meta(ge=0, le=60, description="Seconds to wait for its end before answering.")
+]
+Place: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+
+LIST: Final = """
+SELECT id, workflow, version, status, username, origin, parent_run, correlation_id, created_at,
+    finished_at
+FROM runs
+"""
+NEWEST: Final = (1e12, "")
+"""Above the keys of every run."""
+_ORIGINS: Final[dict[str, Origin]] = {
+    "rest": "rest",
+    "rpc": "rpc",
+    "mcp": "mcp",
+    "cli": "cli",
+    "web": "web",
+    "system": "workflow",
+}
+
+
+class RunHistory(Struct, kw_only=True):
+    """What happened in a run, in order."""
+
+    items: list[RunEvent]
+    has_more: bool
+
+
+async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -> Any:
+    """The run once it has ended, or as it is after the time that the caller gives it."""
+    seconds = arguments.get("wait", 0)
+    if not seconds:
+        return result
+    id = result["id"] if isinstance(result, dict) else result.id
+    await work.service(RunWatch).wait(id, seconds)
+    run = await shown_run(work.db, await loaded(work, id))
+    if isinstance(result, Run):
+        run.change_id = result.change_id
+    return run
+
+
+@operations.write(
+    right="run",
+    rest=Rest("POST", "/workflows/{name}/runs", 202, "/runs/{id}"),
+    tag="runs",
+    finish=_wait_for_end,
+)
+async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wait: Wait = 0) -> Run:
+    """Start a run of a workflow. get_run tells what became of it."""
+    row = await find_workflow(work.db, name)
+    if not row["active"]:
+        raise ConflictError(f"runs of {row['name']}@{row['version']} cannot be started: not active")
+    problem = input_problem(decode_definition(row["definition"]), input)
+    if problem is not None:
+        raise InvalidError("input", problem)
+    caller = work.caller
+    run = NewRun(
+        id=work.new_id(),
+        workflow=row["name"],
+        version=row["version"],
+        input=input,
+        starter=starter_of(caller),
+        origin=_ORIGINS[caller.face],
+        at=now_of(work),
+        correlation_id=caller.correlation_id,
+        traceparent=caller.traceparent or new_traceparent(caller.correlation_id),
+    )
+    await create_run(work.db, run)
+    work.did(
+        Effect(
+            action="created",
+            kind="run",
+            id=run.id,
+            reference_id=run.id,
+            after={"workflow": run.workflow, "version": run.version},
+        )
+    )
+    return await shown_run(work.db, await loaded(work, run.id))
+
+
+@operations.read(rest=Rest("GET", "/runs/{id}"), tag="runs", snapshot=True)
+async def get_run(work: Work, *, id: RunId) -> Run:
+    """Get a run: its state, output, error, steps, and what it waits for."""
+    return await shown_run(work.db, await loaded(work, id))
+
+
+@operations.read(rest=Rest("GET", "/runs"), tag="runs", tool=False, snapshot=True)
+async def list_runs(
+    work: Work,
+    *,
+    workflow: WorkflowName | None = None,
+    state: RunStatus | None = None,
+    started_by: Annotated[str, Meta(max_length=64)] | None = None,
+    parent_run: RunId | None = None,
+    limit: Limit = 20,
+    cursor: Cursor | None = None,
+) -> Page[RunSummary]:
+    """List runs, the newest first."""
+    bare, _, version = (workflow or "").partition("@")
+    filters = {
+        "workflow": bare or None,
+        "version": int(version) if version else None,
+        "status": state,
+        "username": started_by,
+        "parent_run": parent_run,
+    }
+    given = {column: value for column, value in filters.items() if value is not None}
+    where = " AND ".join(f"{column} = ${place}" for place, column in enumerate(given, 1))
+    values = list(given.values())
+    [count] = await work.db.fetch(
+        f"SELECT COUNT(*) AS total FROM runs WHERE {where or '1 = 1'}", *values
+    )
+    before = NEWEST if cursor is None else keys_of(cursor, tuple[float, str])
+    behind = f"(created_at, id) < (${len(values) + 1}, ${len(values) + 2})"
+    rows = await work.db.fetch(
+        f"{LIST} WHERE {where and where + ' AND '}{behind}"
+        f" ORDER BY created_at DESC, id DESC LIMIT {limit + 1}",
+        *values,
+        *before,
+    )
+    page = page_of(
+        rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
+    )
+    return Page(
+        items=[_listed(row) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+@operations.read(rest=Rest("GET", "/runs/{id}/steps"), tag="runs", tool=False, snapshot=True)
+async def list_run_steps(
+    work: Work, *, id: RunId, limit: Limit = 100, cursor: Cursor | None = None
+) -> Page[Step]:
+    """List the steps of a run, in the order in which they are written."""
+    run = await loaded(work, id)
+    [start] = [0] if cursor is None else keys_of(cursor, tuple[int])
+    steps = list(islice(shown_steps(run.program, run.state), start, None)) if start >= 0 else []
+    return page_of(
+        steps[: limit + 1], limit=limit, total=start + len(steps), key=lambda step: (start + limit,)
+    )
+
+
+@operations.read(rest=Rest("GET", "/runs/{id}/history"), tag="runs", tool=False, snapshot=True)
+async def get_run_history(
+    work: Work, *, id: RunId, after: Place = 0, limit: Limit = 100
+) -> RunHistory:
+    """What happened in a run, in order, from the event after number `after` on."""
+    await loaded(work, id)
+    events = await read_history(work.db, id, after)
+    return RunHistory(
+        items=[shown_event(*each) for each in events[:limit]], has_more=len(events) > limit
+    )
+
+
+def starter_of(caller: Caller) -> Starter:
+    """Who starts a run, with the rights that bind its steps."""
+    scopes = " ".join(sorted(caller.scopes)) if caller.via == "token" else None
+    return Starter(
+        user_id=caller.user_id,
+        username=caller.username,
+        token_id=caller.token_id,
+        scopes=scopes,
+    )
+
+
+def new_traceparent(correlation_id: str) -> str:
+    """The trace of a run that came without one (W3C Trace Context, section 3.2): its id is the
+    correlation id, where that can be one."""
+    hexadecimal = len(correlation_id) == 32 and all(
+        each in "0123456789abcdef" for each in correlation_id
+    )
+    trace = correlation_id if hexadecimal else random_hex(16)
+    return f"00-{trace}-{random_hex(8)}-01"
+
+
+def _listed(row: Row) -> RunSummary:
+    return RunSummary(
+        id=row["id"],
+        workflow=row["workflow"],
+        workflow_version=row["version"],
+        state=row["status"],
+        started_by=row["username"],
+        origin=row["origin"],
+        parent_run=row["parent_run"],
+        correlation_id=row["correlation_id"],
+        created_at=text_of(row["created_at"]),
+        finished_at=text_of(row["finished_at"]),
+    )

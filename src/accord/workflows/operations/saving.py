@@ -1,0 +1,78 @@
+"""What a definition must fit when it is saved: its own rules, and what there is in this
+installation. Everything that is wrong is told at once."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+from accord.operations.errors import FieldError, InvalidError
+from accord.operations.logs.redaction import masked
+from accord.operations.registry import Registry
+from accord.operations.rights import Right
+from accord.operations.work import Database
+from accord.workflows.core.definition import Definition
+from accord.workflows.core.errors import DefinitionError, Problem
+from accord.workflows.core.reading import read_definition, read_text
+from accord.workflows.core.rules import Known
+
+Given: TypeAlias = dict[str, Any] | str
+"""A definition as JSON, `{"source": "…"}` with its YAML, or the YAML itself."""
+
+NOT_FROM_RUNS: Final = frozenset[Right]({"session", "approve"})
+"""Rights whose operations a run has not, whoever started it: they are for people who are there."""
+
+AGENTS: Final = "SELECT name FROM agents"
+WORKFLOWS: Final = "SELECT name, version FROM workflows"
+
+
+class DefinitionRefusedError(InvalidError):
+    """A definition has problems; `data` has all of them, each with its path."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        count = len(problems)
+        said = "1 problem" if count == 1 else f"{count} problems"
+        super().__init__(
+            "",
+            f"the definition has {said}: {problems[0]}",
+            problems=[
+                {"path": each.path, "message": masked(each.message), "hint": masked(each.hint)}
+                for each in problems
+            ],
+        )
+        self.errors = tuple(FieldError(_pointer(each.path), _sentence(each)) for each in problems)
+
+
+async def known_things(db: Database, registry: Registry) -> Known:
+    """What a definition may refer to."""
+    workflows = await db.fetch(WORKFLOWS)
+    return Known(
+        agents=frozenset(row["name"] for row in await db.fetch(AGENTS)),
+        operations=frozenset(each.name for each in registry if each.right not in NOT_FROM_RUNS),
+        workflows=frozenset(
+            name for row in workflows for name in (row["name"], f"{row['name']}@{row['version']}")
+        ),
+    )
+
+
+def read_given(given: Given, known: Known) -> Definition:
+    """The definition that somebody sent. Raises DefinitionRefusedError."""
+    try:
+        if isinstance(given, str):
+            return read_text(given, "yaml", known)
+        if set(given) == {"source"} and isinstance(given["source"], str):
+            return read_text(given["source"], "yaml", known)
+        return read_definition(given, known)
+    except DefinitionError as error:
+        raise DefinitionRefusedError(error.problems) from None
+
+
+def _sentence(problem: Problem) -> str:
+    return f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+
+
+def _pointer(path: str) -> str:
+    """The place as a JSON pointer; nothing for one that is none, such as a line of YAML."""
+    steps = path.replace("[", ".").replace("]", "").split(".")
+    if path == "definition" or " " in path:
+        return ""
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)

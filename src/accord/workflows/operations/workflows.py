@@ -1,0 +1,265 @@
+"""Workflows: definitions by name and version. One that was saved never changes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
+
+from accord.operations.errors import ConflictError, NotFoundError
+from accord.operations.operation import Rest
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.registry import Registry
+from accord.operations.work import Changed, Database, Effect, Work
+from accord.store.store import Row
+from accord.workflows.core.definition import Definition
+from accord.workflows.core.places import find_places
+from accord.workflows.operations.saving import Given, known_things, read_given
+from accord.workflows.storage.definitions import encode_definition
+
+operations: Final = Registry()
+
+WorkflowName: TypeAlias = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}(@[1-9][0-9]{0,8})?$",
+        description="NAME, which is its newest version, or NAME@VERSION.",
+    ),
+]
+
+YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml")
+
+COLUMNS: Final = """
+w.name, w.version, w.description, w.definition, w.active, w.created_at,
+COALESCE(u.username, '') AS creator
+"""
+FROM: Final = "FROM workflows w LEFT JOIN users u ON u.id = w.created_by"
+NEWEST: Final = f"""
+SELECT {COLUMNS} {FROM} WHERE w.name = $1 ORDER BY w.active DESC, w.version DESC LIMIT 1
+"""
+LAST: Final = (
+    "SELECT version, definition FROM workflows WHERE name = $1 ORDER BY version DESC LIMIT 1"
+)
+ONE: Final = f"SELECT {COLUMNS} {FROM} WHERE w.name = $1 AND w.version = $2"
+LIST: Final = f"""
+SELECT {COLUMNS} {FROM}
+WHERE w.name > $1 AND w.version = (SELECT MAX(v.version) FROM workflows v WHERE v.name = w.name)
+ORDER BY w.name LIMIT $2
+"""
+VERSIONS: Final = f"""
+SELECT {COLUMNS} {FROM} WHERE w.name = $1 AND w.version < $2 ORDER BY w.version DESC LIMIT $3
+"""
+COUNT: Final = "SELECT COUNT(DISTINCT name) AS total FROM workflows"
+COUNT_VERSIONS: Final = "SELECT COUNT(*) AS total FROM workflows WHERE name = $1"
+NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name LIMIT 20"
+INSERT: Final = """
+INSERT INTO workflows (name, version, description, definition, created_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+SET_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1"
+SET_ONE_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1 AND version = $3"
+
+NO_VERSION: Final = 2**31 - 1
+"""Above every version."""
+
+
+class WorkflowSummary(Changed, kw_only=True):
+    id: str
+    """NAME@VERSION."""
+    name: str
+    version: int
+    description: str
+    active: bool
+    """Whether runs may be started."""
+    creator: str
+    created_at: str
+    input: Any = None
+    """The JSON Schema of what a run takes."""
+
+
+class Workflow(WorkflowSummary, kw_only=True):
+    definition: dict[str, Any]
+
+
+class Validated(Struct, kw_only=True):
+    """A definition without problems."""
+
+    valid: bool
+    name: str
+    steps: int
+
+
+@operations.write(
+    right="admin",
+    rest=Rest("POST", "/workflows", 201, "/workflows/{id}", whole="definition", texts=YAML),
+    tag="workflows",
+    tool=False,
+)
+async def create_workflow(work: Work, *, definition: Given) -> Workflow:
+    """Save a workflow: a definition as JSON, or its YAML. Versions count up; the same definition
+    again makes no new one."""
+    read = read_given(definition, await known_things(work.db, work.service(Registry)))
+    newest = await work.db.fetch(LAST, read.name)
+    if newest and _same(newest[0], read):
+        return await _get(work.db, read.name, newest[0]["version"])
+    version = newest[0]["version"] + 1 if newest else 1
+    if read.version not in (None, version):
+        raise ConflictError(
+            f"the next version of {read.name} is {version}, and the definition says {read.version}",
+            next_version=version,
+        )
+    text = encode_definition(replace(read, version=version))
+    await work.db.execute(
+        INSERT, read.name, version, read.description, text, work.caller.user_id, work.now
+    )
+    saved = await _get(work.db, read.name, version)
+    work.did(
+        Effect(
+            action="created",
+            kind="workflow",
+            id=saved.id,
+            reference_id=saved.id,
+            version=version,
+            after={"definition": text},
+        )
+    )
+    return saved
+
+
+@operations.read(
+    right="admin",
+    rest=Rest("POST", "/workflows/validate", whole="definition", texts=YAML),
+    tag="workflows",
+    tool=False,
+    cost=5,
+)
+async def validate_workflow(work: Work, *, definition: Given) -> Validated:
+    """Look for problems in a definition, without saving it; all are told at once."""
+    read = read_given(definition, await known_things(work.db, work.service(Registry)))
+    return Validated(valid=True, name=read.name, steps=sum(1 for _ in find_places(read)))
+
+
+@operations.read(rest=Rest("GET", "/workflows"), tag="workflows")
+async def list_workflows(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[WorkflowSummary]:
+    """List workflows, each with the schema of its input."""
+    [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
+    rows = await work.db.fetch(LIST, after, limit + 1)
+    [count] = await work.db.fetch(COUNT)
+    return page_of(
+        [WorkflowSummary(**_summary(row)) for row in rows],
+        limit=limit,
+        total=count["total"],
+        key=lambda each: (each.name,),
+    )
+
+
+@operations.read(rest=Rest("GET", "/workflows/{name}/versions"), tag="workflows", tool=False)
+async def list_workflow_versions(
+    work: Work, *, name: WorkflowName, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[WorkflowSummary]:
+    """List the versions of a workflow, the newest first."""
+    bare, _ = split_name(name)
+    [before] = [NO_VERSION] if cursor is None else keys_of(cursor, tuple[int])
+    rows = await work.db.fetch(VERSIONS, bare, before, limit + 1)
+    [count] = await work.db.fetch(COUNT_VERSIONS, bare)
+    if not count["total"]:
+        await _not_there(work.db, name)
+    return page_of(
+        [WorkflowSummary(**_summary(row)) for row in rows],
+        limit=limit,
+        total=count["total"],
+        key=lambda each: (each.version,),
+    )
+
+
+@operations.read(rest=Rest("GET", "/workflows/{name}"), tag="workflows", tool=False)
+async def get_workflow(work: Work, *, name: WorkflowName) -> Workflow:
+    """Get a workflow with its definition."""
+    return _shown(await find_workflow(work.db, name))
+
+
+@operations.write(
+    right="admin",
+    rest=(Rest("PATCH", "/workflows/{name}"), Rest("PUT", "/workflows/{name}")),
+    tag="workflows",
+    tool=False,
+    idempotent=True,
+)
+async def update_workflow(
+    work: Work, *, name: WorkflowName, active: bool | UnsetType = UNSET
+) -> Workflow:
+    """Let runs of a workflow be started, or not: of all its versions, or of one."""
+    bare, version = split_name(name)
+    before = await find_workflow(work.db, name)
+    if active is UNSET or bool(before["active"]) == active:
+        return _shown(before)
+    if version is None:
+        await work.db.execute(SET_ACTIVE, bare, int(active))
+    else:
+        await work.db.execute(SET_ONE_ACTIVE, bare, int(active), version)
+    after = await find_workflow(work.db, name)
+    work.did(
+        Effect(
+            action="updated",
+            kind="workflow",
+            id=name,
+            reference_id=name,
+            before={"active": not active},
+            after={"active": active},
+        )
+    )
+    return _shown(after)
+
+
+async def find_workflow(db: Database, name: str) -> Row:
+    """A version of a workflow: the one that is named, or the newest that runs may be started of.
+    Raises NotFoundError, which names those that there are."""
+    bare, version = split_name(name)
+    rows = await (db.fetch(NEWEST, bare) if version is None else db.fetch(ONE, bare, version))
+    return rows[0] if rows else await _not_there(db, name)
+
+
+def split_name(name: str) -> tuple[str, int | None]:
+    """NAME and VERSION of NAME@VERSION; None where no version is named."""
+    bare, _, version = name.partition("@")
+    return bare, int(version) if version else None
+
+
+async def _not_there(db: Database, name: str) -> Row:
+    names = [row["name"] for row in await db.fetch(NAMES)]
+    there = f"there are {', '.join(names)}" if names else "there are none"
+    raise NotFoundError(f"there is no workflow {name!r}; {there}", valid=names)
+
+
+async def _get(db: Database, name: str, version: int) -> Workflow:
+    [row] = await db.fetch(ONE, name, version)
+    return _shown(row)
+
+
+def _same(row: Row, read: Definition) -> bool:
+    """Whether this is what was saved last."""
+    if read.version not in (None, row["version"]):
+        return False
+    text: str = row["definition"]
+    return encode_definition(replace(read, version=row["version"])) == text
+
+
+def _summary(row: Row) -> dict[str, Any]:
+    return {
+        "id": f"{row['name']}@{row['version']}",
+        "name": row["name"],
+        "version": row["version"],
+        "description": row["description"],
+        "active": bool(row["active"]),
+        "creator": row["creator"],
+        "created_at": row["created_at"],
+        "input": msgspec.json.decode(row["definition"]).get("input"),
+    }
+
+
+def _shown(row: Row) -> Workflow:
+    return Workflow(**_summary(row), definition=msgspec.json.decode(row["definition"]))

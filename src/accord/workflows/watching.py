@@ -1,0 +1,178 @@
+"""Follows runs as they happen: one listener and one query for all who watch, however many.
+
+Who follows a run gets what it missed from the table, and from then on what is read once for
+everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final, TypeAlias
+
+from accord.store.errors import StoreError
+from accord.store.store import Reading, Store
+from accord.workflows.core.events import Event
+from accord.workflows.core.state import FINAL
+from accord.workflows.storage.history import WAKE, read_history
+from accord.workflows.storage.lists import IN_TEXTS, as_parameter
+
+log = logging.getLogger("accord.workflows")
+
+POLL: Final = 1.0
+"""Seconds after which is looked again, should a wake be lost."""
+GATHER: Final = 0.01
+"""Seconds that wakes are gathered for."""
+QUIET: Final = 15.0
+"""Seconds after which a follower hears that nothing happened."""
+
+_LAST: Final = """
+(SELECT h.sequence + h.count - 1 FROM run_history h WHERE h.run_id = {run}
+    ORDER BY h.sequence DESC LIMIT 1)
+"""
+_APPLIED: Final = f"SELECT COALESCE({_LAST.format(run='$1')}, 0) AS applied"
+
+_STANDING: Final = {
+    engine: f"""
+    SELECT r.id, r.status, COALESCE({_LAST.format(run="r.id")}, 0) AS applied FROM runs r
+    WHERE r.id {IN_TEXTS[engine].format("$1")}
+    """
+    for engine in IN_TEXTS
+}
+
+Numbered: TypeAlias = tuple[int, Event]
+
+
+class _Follower:
+    """Somebody who follows one run."""
+
+    def __init__(self) -> None:
+        self.news: list[Numbered] = []
+        self.ended = False
+        self.woken = asyncio.Event()
+
+
+class _Followed:
+    """One run that is followed; `tail` is the number of the last event that was read, None until
+    the first follower knows."""
+
+    def __init__(self) -> None:
+        self.tail: int | None = None
+        self.followers: set[_Follower] = set()
+
+
+class RunWatch:
+    """Watches the runs of one store, as long as anybody follows one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._followed: dict[str, _Followed] = {}
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def follow(self, run_id: str, after: int = 0) -> AsyncIterator[Sequence[Numbered]]:
+        """What happens in a run, from the event after number `after` on, until the run has ended;
+        empty where nothing happened for a while. A run that is not there has ended."""
+        follower = _Follower()
+        followed = self._followed.setdefault(run_id, _Followed())
+        followed.followers.add(follower)
+        try:
+            place = after
+            tail, missed = await self._read(run_id, after)
+            if followed.tail is None:
+                followed.tail = tail
+            self._begin()
+            while True:
+                fresh = [each for each in (*missed, *follower.news) if each[0] > place]
+                ended, missed = follower.ended, []
+                follower.news.clear()
+                follower.woken.clear()
+                if fresh:
+                    place = fresh[-1][0]
+                    yield fresh
+                elif not ended:
+                    yield ()
+                if ended:
+                    return
+                await _wait(follower.woken, QUIET)
+        finally:
+            followed.followers.discard(follower)
+            if not followed.followers and self._followed.get(run_id) is followed:
+                del self._followed[run_id]
+
+    async def wait(self, run_id: str, seconds: float) -> None:
+        """Until a run has ended, or for so long."""
+
+        async def follow() -> None:
+            async for _ in self.follow(run_id):
+                pass
+
+        try:
+            async with asyncio.timeout(seconds):
+                await follow()
+        except TimeoutError:
+            pass
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _begin(self) -> None:
+        self._woken.set()
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._watch())
+
+    async def _watch(self) -> None:
+        stop: Callable[[], None] | None = None
+        try:
+            while self._followed:
+                self._woken.clear()
+                try:
+                    stop = stop or await self._store.listen(WAKE, self._woken.set)
+                    await self._look()
+                except StoreError as error:
+                    log.warning("runs cannot be followed at the moment: %s", error)
+                await _wait(self._woken, POLL)
+                await asyncio.sleep(GATHER)
+        finally:
+            if stop is not None:
+                stop()
+
+    async def _look(self) -> None:
+        ids = list(self._followed)
+        rows = await self._store.fetch(_STANDING[self._store.engine], as_parameter(ids))
+        standing = {row["id"]: (row["status"], row["applied"]) for row in rows}
+        for id in ids:
+            status, applied = standing.get(id, ("cancelled", 0))
+            followed = self._followed.get(id)
+            if followed is None or followed.tail is None:
+                continue
+            news: list[Numbered] = []
+            if applied > followed.tail:
+                followed.tail, news = await self._read(id, followed.tail)
+            for follower in followed.followers:
+                follower.news += news
+                if status in FINAL:
+                    follower.ended = True
+                if news or follower.ended:
+                    follower.woken.set()
+
+    async def _read(self, run_id: str, after: int) -> tuple[int, list[Numbered]]:
+        return await self._store.read(lambda db: _read(db, run_id, after))
+
+
+async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[Numbered]]:
+    """The number of the last event, and the events after number `after`."""
+    [row] = await db.fetch(_APPLIED, run_id)
+    events = await read_history(db, run_id, after)
+    return events[-1][0] if events else row["applied"], events
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass
