@@ -17,7 +17,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races docs pictures compliance test-versions lock build clean
+.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races kafka docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ soak-hub: setup ## Use the whole system for minutes on each database; writes int
 
 races: setup ## Race 64 writers for 1,000 rounds, kill servers and databases, try any writes.
 	ACCORD_RACES=100 ACCORD_STATEFUL=20 $(BIN)/python -m pytest tests/hub/races tests/hub/stateful
+
+kafka: setup ## Run a Kafka broker to develop with, until it is interrupted (KAFKA_PORT=9092).
+	@$(BIN)/python -m tools.kafka
 
 docs: setup compliance ## Regenerate the pages that come from code.
 	$(BIN)/python -m tools.error_page

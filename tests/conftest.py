@@ -16,6 +16,7 @@ from tests.databases import (
     migrated_url as migrated_url,
     url as url,
 )
+from tests.kafka import kafka as kafka
 
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""

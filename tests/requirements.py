@@ -179,6 +179,19 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-04", "Results have one form: task id, status, output, error."),
         ("W-12", "Agents are called in both wire formats, chosen by their card."),
     ),
+    ("accord.a2a.checker.checker", "tests"): (
+        ("W-13", "Agents' developers have formats, examples that run, guides and a checker."),
+    ),
+    ("accord.cli.agents_migration", "tests"): (
+        ("W-14", "Agents in the older format are called until they move; those left are listed."),
+    ),
+    ("accord.workflows.executor.executor", "tests"): (
+        ("W-07", "Workflows run: in sequence, in parallel, by choice, in loops, with people."),
+        ("W-09", "Runs survive crashes: nothing is lost, nothing completed runs again."),
+    ),
+    ("accord.workflows.bus.kafka", "tests"): (
+        ("W-08", "Tasks and results travel by Kafka, or by the tables, with the same promises."),
+    ),
     ("accord.jsonrpc", "benchmarks"): (
         ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),
         ("F-22", "More than 10,000 messages a second on one connection; workers share the load."),

@@ -18,7 +18,8 @@ CREATE TABLE outbox (
     run_id text NOT NULL,
     message_id text NOT NULL,
     message text NOT NULL, -- JSON: an envelope
-    published_at double precision -- by the clock of the database
+    published_at double precision, -- by the clock of the database
+    swept integer NOT NULL DEFAULT 0 -- how often it was published again
 );
 CREATE INDEX outbox_unpublished ON outbox (id) WHERE published_at IS NULL;
 

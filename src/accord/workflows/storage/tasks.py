@@ -60,14 +60,15 @@ async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: First) 
 
 def _row(task: NewTask, state: First) -> tuple[object, ...]:
     command = task.command
-    kind, target = _aim(command)
+    kind, target = aim(command)
     return (
         task.id, task.run_id, command.task, kind, target, encode_command(command).decode(), state,
         task.traceparent, task.correlation_id, task.at,
     )  # fmt: skip
 
 
-def _aim(command: Call) -> tuple[Kind, str]:
+def aim(command: Call) -> tuple[Kind, str]:
+    """What a call is of, and whom it asks."""
     match command:
         case CallAgent():
             return "agent", command.agent

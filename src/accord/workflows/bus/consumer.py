@@ -1,0 +1,168 @@
+"""A consumer of topics, on a thread of its own: reads many messages, has them stored on the event
+loop, and commits their offsets after that. What was not committed is read again by somebody.
+
+The thread waits while messages are stored, so that partitions never change hands meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from accord.workflows.bus.counts import BusCounts
+from accord.workflows.bus.letters import Record
+from accord.workflows.bus.relay import ROW
+
+log = logging.getLogger("accord.workflows.bus")
+
+SETTINGS: Final[Mapping[str, Any]] = {
+    "partition.assignment.strategy": "cooperative-sticky",
+    "enable.auto.commit": False,
+    "auto.offset.reset": "earliest",
+    "session.timeout.ms": 10_000,
+    "queued.max.messages.kbytes": 16_384,
+    "fetch.wait.max.ms": 100,
+    "reconnect.backoff.max.ms": 1_000,
+    "allow.auto.create.topics": False,
+}
+MOST: Final = 2_000
+"""How many messages are stored together."""
+POLL_SECONDS: Final = 0.2
+LAG_SECONDS: Final = 5.0
+"""How often the lag is looked at."""
+
+Receive = Callable[[Sequence[Record]], Coroutine[Any, Any, None]]
+
+
+class TopicReader:
+    """Reads topics as a member of a group, and has `receive` store what it reads."""
+
+    def __init__(
+        self, config: Mapping[str, Any], group: str, topics: Sequence[str], receive: Receive,
+        counts: BusCounts,
+    ) -> None:  # fmt: skip
+        self._config = {**config, **SETTINGS, "group.id": group}
+        self._topics = list(topics)
+        self._receive = receive
+        self._counts = counts
+        self._loop = asyncio.get_running_loop()
+        self._closing = threading.Event()
+        self._storing: Any = None
+        self._lag_at = 0.0
+        self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def close(self) -> None:
+        """Leave the group; what is being stored is read again by whoever comes next."""
+        self._closing.set()
+        if self._storing is not None:
+            self._storing.cancel()
+        await self._loop.run_in_executor(None, self._thread.join)
+
+    def _run(self) -> None:
+        consumer = Consumer(self._config)
+        consumer.subscribe(self._topics, on_assign=self._assigned)
+        try:
+            while not self._closing.is_set():
+                messages = _read(consumer)
+                if messages and not self._store(messages):
+                    return
+                if messages:
+                    _commit(consumer, messages)
+                self._look_at_lag(consumer)
+        finally:
+            consumer.close()
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._loop.call_soon_threadsafe(self._count_rebalance)
+
+    def _count_rebalance(self) -> None:
+        self._counts.rebalances += 1
+
+    def _store(self, messages: Sequence[Message]) -> bool:
+        """False where it was called off."""
+        work = self._receive([_record(message) for message in messages])
+        try:
+            self._storing = asyncio.run_coroutine_threadsafe(work, self._loop)
+            if self._closing.is_set():
+                self._storing.cancel()
+            self._storing.result()
+        except CancelledError:
+            return False
+        return True
+
+    def _look_at_lag(self, consumer: Consumer) -> None:
+        if time.monotonic() - self._lag_at < LAG_SECONDS:
+            return
+        self._lag_at = time.monotonic()
+        lag = dict.fromkeys(self._topics, 0)
+        try:
+            for place in consumer.position(consumer.assignment()):
+                # From the last answer of the broker, without asking it again.
+                _, end = consumer.get_watermark_offsets(place, cached=True)
+                if place.offset >= 0 and end >= 0:
+                    lag[place.topic] += max(0, end - place.offset)
+        except KafkaException as error:
+            log.debug("the lag is not known: %s", error)
+        else:
+            self._counts.lag.update(lag)
+
+
+def _read(consumer: Consumer) -> list[Message]:
+    """All that is there, at once; waits for the first."""
+    first = consumer.poll(POLL_SECONDS)
+    if first is None:
+        return []
+    found = [first, *consumer.consume(MOST - 1, 0)]
+    messages = []
+    for each in found:
+        error = each.error()
+        if error is None:
+            messages.append(each)
+        else:
+            log.info("the broker says: %s", error.str())
+    return messages
+
+
+def _record(message: Message) -> Record:
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    assert topic is not None
+    assert partition is not None
+    assert offset is not None
+    return Record(
+        topic, partition, offset, message.timestamp()[1],
+        _bytes(message.key()), _bytes(message.value()), _row(message.headers()),
+    )  # fmt: skip
+
+
+def _bytes(value: str | bytes | None) -> bytes:
+    return value.encode() if isinstance(value, str) else value or b""
+
+
+def _row(headers: Any) -> int | None:
+    for name, value in headers or ():
+        if name == ROW and value is not None and value.isdigit() and len(value) < 19:
+            return int(value)
+    return None
+
+
+def _commit(consumer: Consumer, messages: Sequence[Message]) -> None:
+    """What is stored is not read again; where this fails it is, which does no harm."""
+    last = {(each.topic(), each.partition()): each.offset() for each in messages}
+    places = [
+        TopicPartition(topic or "", partition or 0, (offset or 0) + 1)
+        for (topic, partition), offset in last.items()
+    ]
+    try:
+        consumer.commit(offsets=places, asynchronous=False)
+    except KafkaException as error:
+        log.info("offsets were not committed: %s", error)

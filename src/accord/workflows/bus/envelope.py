@@ -1,0 +1,295 @@
+"""Messages as they stand in topics: JSON, of one schema. Pure.
+
+A task says enough for people and programs that watch; who works on it reads its row. What came of
+one says all there is. What others may send, to start, cancel and signal runs, is read strictly.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from uuid import UUID
+
+from msgspec import UNSET, DecodeError, Meta, Raw, Struct, UnsetType, ValidationError, json
+
+from accord.workflows.bus.bus import Announcement
+from accord.workflows.bus.errors import EnvelopeError
+from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
+from accord.workflows.core.state import Failure
+from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.tasks import Kind, NewTask, aim, task_id
+
+SCHEMA: Final = 1
+"""The version of all messages."""
+
+T = TypeVar("T")
+
+Name: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00-\x1f]{1,200}$")]
+Id: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~]{1,200}$")]
+Trace: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~]{0,200}$")]
+Status: TypeAlias = Literal["success", "error", "input_required"]
+
+
+class _Envelope(Struct, frozen=True, kw_only=True, tag_field="type"):
+    schema: int = SCHEMA
+    message_id: str
+    run_id: str
+    correlation_id: str = ""
+    traceparent: str = ""
+    created_at: float
+
+
+# From executors to bridges
+
+
+class TaskSent(_Envelope, frozen=True, kw_only=True, tag="task"):
+    """Something is to be done. `agent` is whom to ask: an agent, a server or an address."""
+
+    task_id: str
+    attempt_group: int = 1
+    attempt: int = 1
+    fence: int = 0
+    kind: Kind
+    agent: str
+    deadline: float | None = None
+    input: Any = None
+
+
+class TaskCancelled(_Envelope, frozen=True, kw_only=True, tag="cancel"):
+    """Nobody waits for a task any more."""
+
+    task_id: str
+
+
+# From bridges to executors
+
+
+class TaskAnswered(_Envelope, frozen=True, kw_only=True, tag="result"):
+    """What came of a task."""
+
+    task_id: str
+    attempt: int = 1
+    status: Status
+    output: Any = None
+    data: Any = None
+    artifacts: Any = None
+    error: Failure | None = None
+    prompt: Any = None
+
+
+# From anybody
+
+
+class _Asked(Struct, frozen=True, kw_only=True, tag_field="type"):
+    schema: int
+    message_id: Id
+    correlation_id: Trace = ""
+    traceparent: Trace = ""
+
+
+class StartRun(_Asked, frozen=True, kw_only=True, tag="start"):
+    """Start a run as a person of this installation. Without `run_id` the id of the message says
+    which run it is, so that a second one starts nothing."""
+
+    workflow: Name
+    version: Annotated[int, Meta(ge=1, le=2_147_483_647)] | None = None
+    started_by: Name
+    run_id: UUID | None = None
+    input: Any = None
+
+
+class CancelRun(_Asked, frozen=True, kw_only=True, tag="cancel"):
+    run_id: UUID
+    by: Name
+    reason: Annotated[str, Meta(pattern=r"^[^\x00]{0,4000}$")] = ""
+
+
+class SignalRun(_Asked, frozen=True, kw_only=True, tag="signal"):
+    """A signal; a second one with the same `id` is ignored."""
+
+    run_id: UUID
+    name: Name
+    id: Id | UnsetType = UNSET
+    payload: Any = None
+
+
+# For anybody
+
+
+class Decided(_Envelope, frozen=True, kw_only=True, tag="events"):
+    """What one decision added to the history of a run."""
+
+    sequence: int
+    events: Raw
+
+
+class Buried(_Envelope, frozen=True, kw_only=True, tag="dead_letter"):
+    """A message that could not be read, or failed too often; `body` may be cut."""
+
+    topic: str
+    code: str
+    message: str
+    body: str
+
+
+ToBridge: TypeAlias = TaskSent | TaskCancelled
+Asked: TypeAlias = StartRun | CancelRun | SignalRun
+Sent: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | Decided | Buried
+
+
+class Trail(Struct, frozen=True):
+    """What every message says of where it comes from, for headers."""
+
+    message_id: str = ""
+    correlation_id: str = ""
+    traceparent: str = ""
+
+
+class _Head(Struct, frozen=True):
+    schema: int
+
+
+_encode: Final = json.Encoder().encode
+_HEAD: Final = json.Decoder(_Head)
+_TRAIL: Final = json.Decoder(Trail)
+_TO_BRIDGE: Final[json.Decoder[ToBridge]] = json.Decoder(ToBridge)
+_ANSWERS: Final = json.Decoder(TaskAnswered)
+_ASKED: Final[json.Decoder[Asked]] = json.Decoder(Asked)
+
+
+def encode(envelope: Sent) -> str:
+    """A message as JSON."""
+    return _encode(envelope).decode()
+
+
+def read_to_bridge(data: bytes) -> ToBridge:
+    """Raises EnvelopeError."""
+    return _read(_TO_BRIDGE, data)
+
+
+def read_answer(data: bytes) -> TaskAnswered:
+    """Raises EnvelopeError."""
+    answer = _read(_ANSWERS, data)
+    if not answer.task_id.startswith(f"{answer.run_id}/"):
+        raise EnvelopeError("unreadable", "the task is not one of the run")
+    if (answer.status == "error") is (answer.error is None):
+        raise EnvelopeError("unreadable", "`error` is there if and only if the status is error")
+    return answer
+
+
+def read_asked(data: bytes) -> Asked:
+    """Raises EnvelopeError."""
+    return _read(_ASKED, data)
+
+
+def read_trail(data: str | bytes) -> Trail:
+    """Where a message comes from; nothing for what cannot be read."""
+    try:
+        return _TRAIL.decode(data)
+    except DecodeError:
+        return Trail()
+
+
+def task_sent(task: NewTask) -> TaskSent:
+    command = task.command
+    kind, target = aim(command)
+    return TaskSent(
+        message_id=task.id,
+        run_id=task.run_id,
+        task_id=task.id,
+        kind=kind,
+        agent=target,
+        deadline=command.deadline,
+        input=command.input,
+        correlation_id=task.correlation_id,
+        traceparent=task.traceparent,
+        created_at=task.at,
+    )
+
+
+def task_cancelled(id: str, at: float) -> TaskCancelled:
+    run_id = id.partition("/")[0]
+    return TaskCancelled(message_id=f"{id}/cancel", run_id=run_id, task_id=id, created_at=at)
+
+
+def task_answered(message: Message) -> TaskAnswered | None:
+    """What came of a task; None for something else that arrives for a run."""
+    arrival = message.arrival
+    match arrival:
+        case TaskSucceeded():
+            return _answered(
+                message, arrival.task, arrival.at,
+                status="success", attempt=arrival.attempts, output=arrival.output,
+                data=arrival.data, artifacts=arrival.artifacts,
+            )  # fmt: skip
+        case TaskFailed():
+            return _answered(
+                message, arrival.task, arrival.at,
+                status="error", attempt=arrival.attempts, error=arrival.error,
+            )  # fmt: skip
+        case TaskAsked():
+            return _answered(
+                message, arrival.task, arrival.at,
+                status="input_required", prompt=arrival.prompt,
+            )  # fmt: skip
+        case _:
+            return None
+
+
+def message_of(answer: TaskAnswered) -> Message:
+    """What arrives for the run."""
+    return Message(
+        answer.message_id, answer.run_id, _arrival(answer), answer.traceparent,
+        answer.correlation_id,
+    )  # fmt: skip
+
+
+def decided(announcement: Announcement) -> Decided:
+    return Decided(
+        message_id=f"{announcement.run_id}/{announcement.sequence}",
+        run_id=announcement.run_id,
+        sequence=announcement.sequence,
+        events=Raw(announcement.events),
+        correlation_id=announcement.correlation_id,
+        traceparent=announcement.traceparent,
+        created_at=announcement.at,
+    )
+
+
+def _answered(message: Message, task: str, at: float, **rest: Any) -> TaskAnswered:
+    return TaskAnswered(
+        message_id=message.id,
+        run_id=message.run_id,
+        task_id=task_id(message.run_id, task),
+        correlation_id=message.correlation_id,
+        traceparent=message.traceparent,
+        created_at=at,
+        **rest,
+    )
+
+
+def _arrival(answer: TaskAnswered) -> Arrival:
+    task = answer.task_id[len(answer.run_id) + 1 :]
+    at = answer.created_at
+    if answer.status == "input_required":
+        return TaskAsked(at=at, task=task, prompt=answer.prompt)
+    if answer.error is not None:
+        return TaskFailed(at=at, task=task, error=answer.error, attempts=answer.attempt)
+    return TaskSucceeded(
+        at=at,
+        task=task,
+        output=answer.output,
+        data=answer.data,
+        artifacts=answer.artifacts,
+        attempts=answer.attempt,
+    )
+
+
+def _read(decoder: json.Decoder[T], data: bytes) -> T:
+    try:
+        schema = _HEAD.decode(data).schema
+        if schema > SCHEMA:
+            text = f"schema {schema} is newer than {SCHEMA}, the newest that is known here"
+            raise EnvelopeError("newer_schema", text)
+        return decoder.decode(data)
+    except (ValidationError, DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise EnvelopeError("unreadable", f"not a message: {error}") from None

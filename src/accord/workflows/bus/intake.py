@@ -1,0 +1,226 @@
+"""What is done with messages that arrive: many in one transaction, each in any order and any number
+of times. Knows nothing of how they are read from topics.
+
+A message that cannot be read, or fails again and again, becomes a dead letter; those beside it are
+stored all the same. Where the database is away everything waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+from uuid import uuid4
+
+from msgspec import Struct
+
+from accord.store.errors import UnavailableError
+from accord.store.store import Store, Transaction
+from accord.workflows.bus import outbox
+from accord.workflows.bus.asking import grant
+from accord.workflows.bus.counts import BusCounts
+from accord.workflows.bus.envelope import (
+    Asked,
+    CancelRun,
+    SignalRun,
+    StartRun,
+    TaskAnswered,
+    TaskCancelled,
+    TaskSent,
+    message_of,
+    read_answer,
+    read_asked,
+    read_to_bridge,
+)
+from accord.workflows.bus.errors import EnvelopeError
+from accord.workflows.bus.letters import Letter, Record, bury
+from accord.workflows.bus.topics import LARGEST, Names
+from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.inbox import deliver
+from accord.workflows.storage.task_changes import cancel_tasks
+from accord.workflows.storage.tasks import WAKE
+
+log = logging.getLogger("accord.workflows.bus")
+
+TRIES: Final = 5
+"""How often a message is tried by itself before it is given up."""
+DELAYS: Final = (0.1, 5.0)
+"""Seconds between tries, at first and at most."""
+
+# In order, so that two consumers with the same messages wait for each other instead of being stuck.
+_READY: Final = """
+WITH arrived AS (
+    SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
+)
+UPDATE tasks SET state = 'ready', due = 0 FROM arrived WHERE tasks.id = arrived.id
+"""
+_UNKNOWN: Final = """
+SELECT id FROM unnest($1::text[]) AS asked (id)
+WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = asked.id)
+"""
+_NEVER_BEGIN: Final = """
+WITH arrived AS (
+    SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
+)
+UPDATE tasks SET state = 'done', outcome = 'cancelled', finished_at = $2
+FROM arrived WHERE tasks.id = arrived.id
+"""
+
+
+Envelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | Asked
+
+
+class _Read(Struct, frozen=True):
+    """A message that was understood."""
+
+    record: Record
+    envelope: Envelope
+
+
+class _Stored(Struct, frozen=True):
+    """What came of messages: those given up, and those that said nothing new, by topic."""
+
+    given_up: list[Letter]
+    duplicates: Counter[str]
+
+
+class Intake:
+    """Stores what arrives, for one consumer."""
+
+    def __init__(
+        self, store: Store, names: Names, counts: BusCounts, *, now: Callable[[], float]
+    ) -> None:
+        self._store = store
+        self._names = names
+        self._counts = counts
+        self._now = now
+        self._definitions = Definitions()
+        self._lane = f"kafka-intake-{uuid4()}"
+
+    async def receive(self, records: Sequence[Record]) -> None:
+        """Returns when all are stored, or have become dead letters."""
+        letters: list[Letter] = []
+        read: list[_Read] = []
+        for record in records:
+            try:
+                read.append(_Read(record, self._read(record)))
+            except EnvelopeError as error:
+                letters.append(Letter(record, error.code, str(error)))
+        try:
+            await self._keep(read, letters)
+        except Exception as error:
+            if not read:
+                raise
+            log.warning("%d messages are stored one by one: %s", len(read), error)
+            await self._keep([], letters)
+            for each in read:
+                await self._keep_alone(each)
+
+    def _read(self, record: Record) -> Envelope:
+        if len(record.value) > LARGEST:
+            text = f"message of {len(record.value):,} bytes is over the limit of {LARGEST:,}"
+            raise EnvelopeError("too_large", text)
+        if record.topic == self._names.tasks:
+            return read_to_bridge(record.value)
+        if record.topic == self._names.results:
+            return read_answer(record.value)
+        return read_asked(record.value)
+
+    async def _keep(self, read: Sequence[_Read], letters: Sequence[Letter]) -> None:
+        """Store messages as soon as the database is there. Raises what is wrong with one."""
+        if not read and not letters:
+            return
+        delay, longest = DELAYS
+        while True:
+            try:
+                stored = await self._store.transact(
+                    lambda db: self._store_all(db, read, letters), lane=self._lane
+                )
+            except UnavailableError as error:
+                log.warning("messages wait for the database: %s", error)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, longest)
+            else:
+                self._count(read, stored)
+                return
+
+    async def _keep_alone(self, read: _Read) -> None:
+        delay, longest = DELAYS
+        reason = ""
+        for _ in range(TRIES):
+            try:
+                return await self._keep([read], [])
+            except Exception as error:
+                log.warning("%s cannot be stored: %s", read.record.place, error)
+                reason = str(error)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, longest)
+        await self._keep([], [Letter(read.record, "failed", reason, TRIES)])
+        return None
+
+    async def _store_all(
+        self, db: Transaction, read: Sequence[_Read], letters: Sequence[Letter]
+    ) -> _Stored:
+        stored = _Stored(list(letters), Counter())
+        await self._make_ready(db, _of(read, TaskSent), stored)
+        await self._cancel(db, _of(read, TaskCancelled))
+        await self._deliver(db, _of(read, TaskAnswered))
+        for record, asked in _of(read, StartRun | CancelRun | SignalRun):
+            await self._grant(db, record, asked, stored)
+        await bury(db, self._names.dead_letters, stored.given_up, self._now())
+        return stored
+
+    async def _make_ready(
+        self, db: Transaction, sent: Sequence[tuple[Record, TaskSent]], stored: _Stored
+    ) -> None:
+        ids = sorted({task.task_id for _, task in sent})
+        made = await db.execute(_READY, ids) if ids else 0
+        if made:
+            await db.notify(WAKE)
+        if made == len(sent):
+            return
+        unknown = {row["id"] for row in await db.fetch(_UNKNOWN, ids)}
+        lost = [record for record, task in sent if task.task_id in unknown]
+        stored.given_up.extend(
+            Letter(record, "unknown_task", "there is no such task") for record in lost
+        )
+        stored.duplicates[self._names.tasks] += len(sent) - made - len(lost)
+
+    async def _cancel(
+        self, db: Transaction, cancelled: Sequence[tuple[Record, TaskCancelled]]
+    ) -> None:
+        if cancelled:
+            ids = sorted({task.task_id for _, task in cancelled})
+            await db.execute(_NEVER_BEGIN, ids, self._now())
+            await cancel_tasks(db, ids)
+
+    async def _deliver(
+        self, db: Transaction, answered: Sequence[tuple[Record, TaskAnswered]]
+    ) -> None:
+        await deliver(db, [message_of(answer) for _, answer in answered])
+        await outbox.forget_arrived(
+            db,
+            [
+                (record.row, answer.message_id)
+                for record, answer in answered
+                if record.row is not None
+            ],
+        )
+
+    async def _grant(self, db: Transaction, record: Record, asked: Asked, stored: _Stored) -> None:
+        try:
+            if not await grant(db, self._definitions, asked, self._now()):
+                stored.duplicates[record.topic] += 1
+        except EnvelopeError as error:
+            stored.given_up.append(Letter(record, error.code, str(error)))
+
+    def _count(self, read: Sequence[_Read], stored: _Stored) -> None:
+        self._counts.consumed.update(each.record.topic for each in read)
+        self._counts.duplicates.update(stored.duplicates)
+        self._counts.dead_letters.update(letter.record.topic for letter in stored.given_up)
+
+
+def _of(read: Sequence[_Read], kind: Any) -> list[tuple[Record, Any]]:
+    return [(each.record, each.envelope) for each in read if isinstance(each.envelope, kind)]

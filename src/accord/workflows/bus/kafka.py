@@ -1,0 +1,213 @@
+"""The bus that is Kafka. What is to be sent is written into the outbox in the transaction that it
+follows from; a relay publishes it; consumers store what arrives in the tables that executors and
+bridges work on.
+
+    executor ── tasks, outbox ──> relay ── accord.tasks ──> consumer ──> tasks ready ── bridge
+    executor <── run_inbox <── consumer <── accord.results ── relay <── outbox ── bridge
+
+Nothing is lost with the broker: what it forgot is published again (see `sweep`). What is too large
+for it does not travel at all, as both ends share the database. That is PostgreSQL: with SQLite
+there is one process, which needs no bus.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from confluent_kafka.admin import AdminClient
+
+from accord.store.store import Store, Transaction
+from accord.workflows.bus import envelope, outbox, topics
+from accord.workflows.bus.bus import Announcement
+from accord.workflows.bus.consumer import TopicReader
+from accord.workflows.bus.counts import BusCounts
+from accord.workflows.bus.errors import BusError, TopicError
+from accord.workflows.bus.intake import Intake
+from accord.workflows.bus.outbox import Outgoing
+from accord.workflows.bus.publisher import Publisher
+from accord.workflows.bus.relay import Relay
+from accord.workflows.bus.topics import LARGEST, Names, Shape
+from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.task_changes import cancel_tasks
+from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
+
+log = logging.getLogger("accord.workflows.bus")
+
+Role: TypeAlias = Literal["executor", "bridge", "both"]
+
+NAMES: Final = Names()
+SHAPE: Final = Shape()
+SWEEP_SECONDS: Final = 60.0
+"""After how long something counts as vanished."""
+CHECK_SECONDS: Final = 10.0
+"""How often topics are looked at."""
+
+
+class KafkaBus:
+    """Implements `Bus`. `role` says what is received here; what is sent is published by any."""
+
+    def __init__(
+        self,
+        store: Store,
+        servers: str,
+        *,
+        role: Role = "both",
+        names: Names = NAMES,
+        shape: Shape = SHAPE,
+        group: str = "accord",
+        options: Mapping[str, Any] | None = None,
+        lease_seconds: float = 10.0,
+        sweep_seconds: float = SWEEP_SECONDS,
+        check_seconds: float = CHECK_SECONDS,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """`servers` are `host:port`, separated by commas; `options` are librdkafka's, for TLS and
+        passwords. Raises BusError on SQLite."""
+        if store.engine != "postgresql":
+            raise BusError("the Kafka bus needs PostgreSQL: with SQLite there is one process")
+        self.counts = BusCounts()
+        self._store = store
+        self._config = {**(options or {}), "bootstrap.servers": servers, "log_level": 0}
+        self._role = role
+        self._names = names
+        self._shape = shape
+        self._group = group
+        self._lease_seconds = lease_seconds
+        self._sweep_seconds = sweep_seconds
+        self._check_seconds = check_seconds
+        self._now = now
+        self._ids: dict[str, str] = {}
+        self._admin: AdminClient | None = None
+        self._publisher: Publisher | None = None
+        self._readers: list[TopicReader] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    # Handing over, inside of a transaction
+
+    async def dispatch(self, db: Transaction, tasks: Sequence[NewTask]) -> None:
+        written = [(task, envelope.encode(envelope.task_sent(task))) for task in tasks]
+        small = [(task, text) for task, text in written if _fits(text)]
+        large = [task for task, text in written if not _fits(text)]
+        await insert_tasks(db, [task for task, _ in small], "published")
+        await outbox.put(
+            db, [Outgoing(self._names.tasks, task.run_id, task.id, text) for task, text in small]
+        )
+        if large:
+            await insert_tasks(db, large, "ready")
+            await db.notify(WAKE)
+
+    async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
+        # Kept in the tables too: a message can vanish, and nobody would publish this one again.
+        await cancel_tasks(db, task_ids)
+        messages = [envelope.task_cancelled(id, self._now()) for id in task_ids]
+        await outbox.put(db, [self._outgoing(self._names.tasks, each) for each in messages])
+
+    async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
+        small: list[Outgoing] = []
+        direct: list[Message] = []
+        for message in messages:
+            answered = envelope.task_answered(message)
+            sent = None if answered is None else self._outgoing(self._names.results, answered)
+            if sent is None or not _fits(sent.message):
+                direct.append(message)
+            else:
+                small.append(sent)
+        await deliver(db, direct)
+        await outbox.put(db, small)
+
+    async def announce(self, db: Transaction, decisions: Sequence[Announcement]) -> None:
+        messages = [
+            self._outgoing(self._names.events, envelope.decided(each)) for each in decisions
+        ]
+        await outbox.put(db, [each for each in messages if _fits(each.message)])
+
+    # Carrying
+
+    async def start(self) -> None:
+        """Begin to publish and to receive, also where the broker is away: then as soon as it is
+        there. Raises TopicError where topics cannot be used."""
+        self._admin = AdminClient(self._config)
+        try:
+            await self._make_topics()
+        except topics.Unreachable as error:
+            log.warning("the broker is away: %s", error)
+        self._publisher = Publisher(self._config)
+        relay = Relay(
+            self._store,
+            self._publisher,
+            self._names,
+            self.counts,
+            lease_seconds=self._lease_seconds,
+            sweep_seconds=self._sweep_seconds,
+            now=self._now,
+        )
+        self._open_readers()
+        self._tasks = [
+            asyncio.create_task(relay.run(), name="kafka-relay"),
+            asyncio.create_task(self._watch_topics(), name="kafka-topics"),
+        ]
+
+    async def close(self) -> None:
+        """What is under way stays in the outbox, or is read again."""
+        for task in self._tasks:
+            task.cancel()
+        if self._publisher is not None:
+            await self._publisher.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._close_readers()
+
+    def _open_readers(self) -> None:
+        self._readers = [
+            self._reader(role, read)
+            for role, read in (
+                ("bridge", (self._names.tasks,)),
+                ("executor", (self._names.results, self._names.runs)),
+            )
+            if self._role in (role, "both")
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def _reader(self, role: str, read: Sequence[str]) -> TopicReader:
+        intake = Intake(self._store, self._names, self.counts, now=self._now)
+        return TopicReader(self._config, f"{self._group}-{role}", read, intake.receive, self.counts)
+
+    async def _close_readers(self) -> None:
+        await asyncio.gather(*(reader.close() for reader in self._readers))
+
+    async def _watch_topics(self) -> None:
+        """A topic that was deleted is made again. A consumer would not notice that it reads one
+        that was made anew, and go on where the old one was."""
+        while True:
+            await asyncio.sleep(self._check_seconds)
+            try:
+                before = self._ids
+                await self._make_topics()
+            except topics.Unreachable as error:
+                log.warning("the broker is away: %s", error)
+            except TopicError as error:
+                log.error("%s", error)
+            else:
+                if before and before != self._ids:
+                    log.warning("topics were made anew, and are read from their beginning")
+                    await self._close_readers()
+                    self._open_readers()
+
+    async def _make_topics(self) -> None:
+        loop = asyncio.get_running_loop()
+        assert self._admin is not None
+        self._ids = await loop.run_in_executor(
+            None, topics.ensure, self._admin, self._names, self._shape
+        )
+
+    def _outgoing(self, topic: str, message: envelope.Sent) -> Outgoing:
+        return Outgoing(topic, message.run_id, message.message_id, envelope.encode(message))
+
+
+def _fits(message: str) -> bool:
+    # No character takes more than four bytes: most need not be counted.
+    return len(message) * 4 <= LARGEST or len(message.encode()) <= LARGEST

@@ -1,0 +1,115 @@
+"""Messages that were given up: kept in the table and told in a topic, and published again when
+somebody has seen to their cause."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID, uuid5
+
+from msgspec import Struct
+
+from accord.store.store import Transaction
+from accord.workflows.bus import outbox
+from accord.workflows.bus.envelope import Buried, encode
+from accord.workflows.bus.errors import ReplayError
+from accord.workflows.bus.outbox import Outgoing
+from accord.workflows.bus.topics import LARGEST
+
+MOST_TOLD: Final = 100_000
+"""Characters of a message that are told in the topic of dead letters; the table has all of it."""
+LONGEST: Final = 4_000
+"""Characters of a reason."""
+
+_NAMESPACE: Final = UUID("6d2b9a53-62a5-5a0e-9a3e-5f0e7c1b0d11")
+_BINARY: Final = "base64:"
+_CUT: Final = "cut:"
+
+_INSERT: Final = """
+INSERT INTO dead_letters (id, kind, topic, run_id, code, message, body, attempts, created_at)
+VALUES ($1, 'message', $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING
+"""
+_GET: Final = "SELECT topic, run_id, body FROM dead_letters WHERE id = $1 AND kind = 'message'"
+
+
+class Record(Struct, frozen=True):
+    """A message as it was read from a topic."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes
+    value: bytes
+    row: int | None = None
+    """Of the outbox that it came from, where that is told."""
+
+    @property
+    def place(self) -> str:
+        """Where it stands; a topic that was made anew counts from the beginning."""
+        return f"{self.topic}/{self.partition}/{self.offset}/{self.timestamp}"
+
+
+class Letter(Struct, frozen=True):
+    """A message that is given up, and why."""
+
+    record: Record
+    code: str
+    message: str
+    attempts: int = 1
+
+    @property
+    def id(self) -> str:
+        return str(uuid5(_NAMESPACE, self.record.place))
+
+
+async def bury(db: Transaction, topic: str, letters: Sequence[Letter], at: float) -> None:
+    """Keep letters, and tell them in `topic`. One that is there already is left alone."""
+    for each in letters:
+        body = _text(each.record.value)
+        run_id = _run_id(each.record.key)
+        reason = f"{each.message[:LONGEST]} ({each.record.place})"
+        made = await db.execute(
+            _INSERT, each.id, each.record.topic, run_id, each.code, reason, body, each.attempts, at
+        )
+        if made:
+            told = Buried(
+                message_id=each.id,
+                run_id=run_id,
+                topic=each.record.topic,
+                code=each.code,
+                message=reason,
+                body=body[:MOST_TOLD],
+                created_at=at,
+            )
+            await outbox.put(db, [Outgoing(topic, run_id, each.id, encode(told))])
+
+
+async def replay(db: Transaction, id: str) -> None:
+    """Publish a dead letter of kind message again, where it was. Raises ReplayError."""
+    rows = await db.fetch(_GET, id)
+    if not rows:
+        raise ReplayError(f"there is no dead letter {id[:80]!r} of a message")
+    [row] = rows
+    if not row["topic"]:
+        raise ReplayError("the message did not come from a topic")
+    if row["body"].startswith((_BINARY, _CUT)):
+        raise ReplayError("the message was too large, or not text, and cannot be published again")
+    await outbox.put(db, [Outgoing(row["topic"], row["run_id"], id, row["body"])])
+
+
+def _text(value: bytes) -> str:
+    if len(value) > LARGEST:
+        return _CUT + value[:LONGEST].decode("latin-1").replace("\0", "")
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return _BINARY + b64encode(value).decode()
+    return _BINARY + b64encode(value).decode() if "\0" in text else text
+
+
+def _run_id(key: bytes) -> str:
+    """The key, where it may be the id of a run."""
+    text = key[:100].decode("ascii", "replace")
+    return text if text.isprintable() and text.isascii() else ""

@@ -1,0 +1,91 @@
+"""The producer of a bus, on a thread of its own: idempotent, and acknowledged by all replicas."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from msgspec import Struct
+
+SETTINGS: Final[Mapping[str, Any]] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "linger.ms": 1,
+    "compression.type": "lz4",
+    "message.max.bytes": 1_500_000,
+    "message.timeout.ms": 15_000,
+    # Topics are made before anything is published: one that is not there is soon told.
+    "topic.metadata.propagation.max.ms": 5_000,
+    "reconnect.backoff.max.ms": 1_000,
+}
+PATIENCE: Final = 20.0
+"""Seconds after which what was not acknowledged counts as not published."""
+
+
+class Parcel(Struct, frozen=True):
+    """A message on its way to a topic."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: list[tuple[str, str | bytes | None]]
+
+
+class Publisher:
+    """Publishes messages and waits for the broker. One call at a time."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = {**config, **SETTINGS}
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="accord-kafka-producer")
+        self._producer = Producer(self._config)
+
+    async def publish(self, parcels: Sequence[Parcel]) -> dict[int, KafkaError]:
+        """Returns when all are acknowledged or given up: those that failed, by their place."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._publish, parcels)
+
+    async def close(self) -> None:
+        """Give up what is under way; blocks nothing."""
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self._close)
+
+    def _publish(self, parcels: Sequence[Parcel]) -> dict[int, KafkaError]:
+        missing = dict.fromkeys(range(len(parcels)), KafkaError(KafkaError._TIMED_OUT))
+
+        def tell(place: int, error: KafkaError | None) -> None:
+            if error is None:
+                missing.pop(place, None)
+            else:
+                missing[place] = error
+
+        producer = self._producer
+        for place, parcel in enumerate(parcels):
+            try:
+                self._produce(parcel, lambda error, _, place=place: tell(place, error))
+            except KafkaException as error:
+                missing[place] = error.args[0]
+        if producer.flush(PATIENCE):
+            producer.purge()
+            producer.flush(PATIENCE)
+        if any(error.fatal() for error in missing.values()):
+            # Idempotence is lost for good with this one.
+            self._producer = Producer(self._config)
+        return missing
+
+    def _produce(self, parcel: Parcel, tell: Any) -> None:
+        while True:
+            try:
+                self._producer.produce(
+                    parcel.topic, parcel.value, parcel.key,
+                    on_delivery=tell, headers=parcel.headers,
+                )  # fmt: skip
+                return
+            except BufferError:
+                self._producer.poll(0.1)
+
+    def _close(self) -> None:
+        self._producer.purge()  # ends a flush that waits
+        self._thread.shutdown()

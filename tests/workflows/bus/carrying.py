@@ -1,0 +1,162 @@
+"""Buses on one database and one broker, and what tests look at."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Any
+from uuid import uuid4
+
+from confluent_kafka import Consumer, Producer
+
+from accord.store import Store
+from accord.workflows.bus.kafka import KafkaBus
+from accord.workflows.bus.topics import Names, Shape
+from accord.workflows.core.commands import CallAgent
+from accord.workflows.core.events import TaskSucceeded
+from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.tasks import NewTask
+
+PATIENCE = 60.0
+PARTITIONS = 4
+QUIET = {"log_level": 0}
+
+
+def new_names() -> Names:
+    """Topics that nobody else uses."""
+    prefix = f"test-{uuid4().hex[:12]}"
+    return Names(
+        tasks=f"{prefix}.tasks",
+        results=f"{prefix}.results",
+        runs=f"{prefix}.runs",
+        events=f"{prefix}.events",
+        dead_letters=f"{prefix}.dead-letters",
+    )
+
+
+async def workflow(store: Store) -> None:
+    """Something to start, and somebody who may."""
+    await store.execute(
+        "INSERT INTO workflows (name, version, definition, created_by, created_at)"
+        " VALUES ('greet', 1, $1, '', '')",
+        '{"name":"greet","input":{"type":"object","required":["who"]},'
+        '"steps":[{"type":"wait","name":"pause","for":1}]}',
+    )
+    for name, role, active in (("ann", "User", 1), ("cay", "Commenter", 1), ("old", "User", 0)):
+        await store.execute(
+            "INSERT INTO users (id, username, username_key, role, active, created_at, updated_at)"
+            " VALUES ($1, $2, $2, $3, $4, '', '')",
+            f"id-of-{name}", name, role, active,
+        )  # fmt: skip
+
+
+class Carrying:
+    """Buses that share a database and topics."""
+
+    def __init__(self, store: Store, servers: str, names: Names) -> None:
+        self.store = store
+        self.servers = servers
+        self.names = names
+        self._open: list[KafkaBus] = []
+
+    async def __aenter__(self) -> Carrying:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for bus in self._open:
+            await bus.close()
+
+    def bus(self, **options: Any) -> KafkaBus:
+        """One that is not started: it hands over, and carries nothing."""
+        chosen = {"shape": Shape(partitions=PARTITIONS), "lease_seconds": 2.0, **options}
+        return KafkaBus(self.store, self.servers, names=self.names, **chosen)
+
+    async def start(self, **options: Any) -> KafkaBus:
+        bus = self.bus(**options)
+        await bus.start()
+        self._open.append(bus)
+        return bus
+
+    async def close(self, bus: KafkaBus) -> None:
+        self._open.remove(bus)
+        await bus.close()
+
+    async def dispatch(self, bus: KafkaBus, *tasks: NewTask) -> None:
+        await self.store.transact(lambda db: bus.dispatch(db, tasks), lane="test-executor")
+
+    async def answer(self, bus: KafkaBus, *messages: Message) -> None:
+        await self.store.transact(lambda db: bus.answer(db, messages), lane="test-bridge")
+
+    async def states(self) -> dict[str, str]:
+        rows = await self.store.fetch("SELECT id, state FROM tasks ORDER BY id")
+        return {row["id"]: row["state"] for row in rows}
+
+    async def count(self, sql: str) -> int:
+        [row] = await self.store.fetch(f"SELECT count(*) AS count FROM {sql}")
+        count: int = row["count"]
+        return count
+
+    async def inbox(self) -> list[str]:
+        rows = await self.store.fetch("SELECT message_id FROM run_inbox ORDER BY id")
+        return [row["message_id"] for row in rows]
+
+    async def letters(self) -> list[tuple[str, str]]:
+        rows = await self.store.fetch("SELECT topic, code FROM dead_letters ORDER BY created_at")
+        return [(row["topic"].partition(".")[2], row["code"]) for row in rows]
+
+    def say(self, topic: str, *values: bytes, key: str = "k") -> None:
+        """Publish as somebody else would."""
+        producer = Producer({"bootstrap.servers": self.servers, **QUIET})
+        for value in values:
+            producer.produce(topic, value, key)
+        assert producer.flush(PATIENCE) == 0
+
+    async def heard(self, topic: str, count: int) -> list[Any]:
+        """The first messages of a topic, as somebody else reads them."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(None, _heard, self.servers, topic, count)
+
+
+def _heard(servers: str, topic: str, count: int) -> list[Any]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": uuid4().hex,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **QUIET,
+        }
+    )
+    consumer.subscribe([topic])
+    found: list[Any] = []
+    deadline = time.monotonic() + PATIENCE
+    while len(found) < count and time.monotonic() < deadline:
+        found += [each for each in consumer.consume(count, 0.2) if each.error() is None]
+    consumer.close()
+    return found
+
+
+async def until(
+    condition: Callable[[], Coroutine[Any, Any, bool]], patience: float = PATIENCE
+) -> None:
+    """Look again and again: what is waited for happens in the database."""
+    async with asyncio.timeout(patience):
+        while not await condition():
+            await asyncio.sleep(0.05)
+
+
+def task(run_id: str, name: str, at: float = 1.0, **more: Any) -> NewTask:
+    command = CallAgent(task=name, step=name, agent="shouter", input={"text": name})
+    return NewTask(run_id=run_id, command=command, at=at, **more)
+
+
+def answer(run_id: str, name: str, output: Any = None) -> Message:
+    event = TaskSucceeded(at=2.0, task=name, output=output)
+    return Message(f"{run_id}/{name}/1", run_id, event)
