@@ -17,7 +17,7 @@ thread that writes: it must not touch what belongs to the event loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from importlib.resources.abc import Traversable
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -31,6 +31,8 @@ class Row(Protocol):
     """One row of a result, whose values are found by name or place."""
 
     def __getitem__(self, key: str | int, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
 
     def __len__(self) -> int: ...
 

@@ -186,16 +186,20 @@ def _page(
 
 
 def _found(hit: Hit, asked: Asked) -> Found:
-    row = hit.row
-    is_comment = row["comment_id"] is not None
-    text = row["text"] if is_comment else row["description"] or row["content"]
+    (_, id, kind, reference_id, title, description, content, status, comment_id, comment, *_) = (
+        hit.row
+    )
+    if comment_id is not None:
+        kind, id, text = "comment", comment_id, comment
+    else:
+        text = description or content
     piece = snippet(text, asked.groups)
     return Found(
-        kind="comment" if is_comment else row["kind"],
-        id=row["comment_id"] if is_comment else row["id"],
-        reference_id=row["reference_id"],
-        title=row["title"] or summary(row["description"]),
-        status=row["status"],
+        kind=kind,
+        id=id,
+        reference_id=reference_id,
+        title=title or summary(description),
+        status=status,
         snippet=piece.text,
         marks=piece.marks,
         score=hit.score,

@@ -36,12 +36,14 @@ class Snippet(Struct, frozen=True):
 def snippet(text: str, groups: tuple[Group, ...]) -> Snippet:
     """The piece of `text` around the first of the words; its beginning where it has none."""
     plain = _plain(groups) if text.isascii() else None
-    begin = _word_edge(text, max(0, _first(text, groups, plain) - BEFORE))
-    piece = text[begin : begin + LENGTH]
-    shown = ("…" if begin else "") + " ".join(piece.split())
+    first = _first(text, groups, plain)
+    begin = _word_edge(text, first - BEFORE) if first > BEFORE else 0
+    shown = " ".join(text[begin : begin + LENGTH].split())
+    if begin:
+        shown = f"…{shown}"
     if begin + LENGTH < len(text):
         shown += "…"
-    return Snippet(shown, [list(at.span()) for at in _found(shown, groups, plain)])
+    return Snippet(shown, [[*at.span()] for at in _found(shown, groups, plain)])
 
 
 def _first(text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None) -> int:
@@ -92,5 +94,5 @@ def _is(word: str, groups: tuple[Group, ...]) -> bool:
 
 def _word_edge(text: str, place: int) -> int:
     """The beginning of the next word, where `place` is within one."""
-    space = text.find(" ", place, place + BEFORE) if place else -1
+    space = text.find(" ", place, place + BEFORE)
     return place if space < 0 else space + 1

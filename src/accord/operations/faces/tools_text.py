@@ -25,6 +25,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _TIME_LENGTH: Final = 27
 _LISTS: Final = (list, tuple)
 _TEXT: Final = frozenset({str})
+_NUMBER: Final = frozenset({int})
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
@@ -74,10 +75,15 @@ def _several(values: Sequence[Any], indent: str) -> str:
     return "\n".join(f"{indent}- {told(each, indent + '  ').lstrip()}" for each in values)
 
 
-def _columns(rows: Sequence[Members]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[Members]) -> dict[str, Sequence[Any]]:
     """What rows have, name by name, as `_shown` has it for one."""
-    names = dict.fromkeys(chain.from_iterable(rows))
-    columns = {name: [row.get(name) for row in rows] for name in names}
+    names = list(rows[0])
+    columns: dict[str, Sequence[Any]]
+    if all(list(row) == names for row in rows):
+        columns = dict(zip(names, zip(*[row.values() for row in rows], strict=True), strict=True))
+    else:
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
+        columns = {name: [row.get(name) for row in rows] for name in names}
     for name in names:
         others = columns.get(_name_of(name))
         if others is not None:
@@ -86,23 +92,28 @@ def _columns(rows: Sequence[Members]) -> dict[str, list[Any]]:
     return {name: column for name, column in columns.items() if _is_told(column)}
 
 
-def _is_told(column: list[Any]) -> bool:
+def _is_told(column: Sequence[Any]) -> bool:
     """Whether there is something in a column that is worth reading. Lists of lists are not: they
     are places in a text, for programs that show it."""
     first = next((each for each in column if each or each == 0), None)
     return first is not None and not (isinstance(first, _LISTS) and isinstance(first[0], _LISTS))
 
 
-def _table(columns: dict[str, list[Any]], indent: str) -> str:
+def _table(columns: dict[str, Sequence[Any]], indent: str) -> str:
     """Rows with the same fields, whose names are said once."""
     rows = zip(*map(_cells, columns.values()), strict=True)
     return "\n".join([indent + " | ".join(row) for row in (columns, *rows)])
 
 
-def _cells(column: list[Any]) -> list[str]:
-    if _TEXT.issuperset(map(type, column)) and "".join(column).isprintable():
+def _cells(column: Sequence[Any]) -> Sequence[str]:
+    kinds = set(map(type, column))
+    if kinds == _NUMBER:
+        return [str(each) for each in column]
+    if kinds == _TEXT and "".join(column).isprintable():
         lengths = set(map(len, column))
-        if max(lengths) <= MAX_CELL and _TIME_LENGTH not in lengths:
+        if max(lengths) <= MAX_CELL and not (
+            _TIME_LENGTH in lengths and any(map(_is_time, column))
+        ):
             return column
     return [_cell(each) for each in column]
 
@@ -143,10 +154,13 @@ def _are_scalars(values: Iterable[Any]) -> bool:
 
 def _scalar(value: Any) -> str:
     if value.__class__ is str:
-        is_time = len(value) == _TIME_LENGTH and _TIME.fullmatch(value)
-        return f"{value[:19]}Z" if is_time else value
+        return f"{value[:19]}Z" if _is_time(value) else value
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
+
+
+def _is_time(text: str) -> bool:
+    return len(text) == _TIME_LENGTH and _TIME.fullmatch(text) is not None
