@@ -1,0 +1,1 @@
+"""What starts runs without anybody asking for one: events of the hub, schedules, webhooks."""

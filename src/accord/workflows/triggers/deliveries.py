@@ -1,0 +1,171 @@
+"""Deliveries to webhooks: whether one is genuine, whether it was there before, and its run."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Final
+
+from msgspec import DecodeError, Struct, json
+
+from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
+from accord.operations.runner import LANE
+from accord.store.store import Store, Transaction
+from accord.workflows.bridge.secrets import SecretError, Secrets
+from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved
+from accord.workflows.triggers.signatures import Signature, is_genuine
+from accord.workflows.triggers.starting import (
+    Cause,
+    NotStartedError,
+    bury,
+    require_active,
+    run_id_for,
+    start_run,
+)
+
+log = logging.getLogger("accord.workflows.triggers")
+
+REMEMBERED: Final = 7 * 86_400.0
+"""Seconds for which a delivery is known."""
+SWEPT: Final = 10
+"""How many old deliveries are forgotten for each new one, at most."""
+
+_FIND: Final = f"SELECT {COLUMNS} FROM triggers WHERE kind = 'webhook' AND name = $1"
+_KNOWN: Final = """
+SELECT run_id FROM webhook_deliveries WHERE trigger_id = $1 AND key IN ($2, $3)
+"""
+_KEEP: Final = """
+INSERT INTO webhook_deliveries (trigger_id, key, run_id, created_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (trigger_id, key) DO NOTHING
+"""
+_SWEEP: Final = f"""
+DELETE FROM webhook_deliveries WHERE (trigger_id, key) IN (
+    SELECT trigger_id, key FROM webhook_deliveries WHERE created_at < $1
+    ORDER BY created_at LIMIT {SWEPT}
+)
+"""
+_ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,200}", re.ASCII)
+
+
+class BadSignatureError(ServiceError):
+    """There is no such webhook, or it was not signed by who should: which of them is not said."""
+
+    kind = Kind("bad_signature", "The signature is not right", 403, -32055)
+
+    def __init__(self) -> None:
+        super().__init__("there is no such webhook, or the signature is missing, old or wrong")
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """Something that was sent to a webhook."""
+
+    webhook: str
+    signature: Signature | None
+    id: str
+    """By which its sender knows it; empty where it has none."""
+    body: bytes
+    correlation_id: str
+
+
+class Taken(Struct, frozen=True):
+    """The run of a delivery."""
+
+    run_id: str
+    workflow: str
+    duplicate: bool
+    """Whether an earlier delivery had started it."""
+
+
+class Deliveries:
+    """Takes deliveries."""
+
+    def __init__(
+        self, store: Store, secrets: Secrets, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._now = now
+
+    async def take(self, delivery: Delivery) -> Taken:
+        """Start the run of a delivery, once. Raises BadSignatureError, MalformedError for a body
+        that is no JSON, InvalidError for one that the workflow does not take."""
+        await self._verify(delivery)
+        if delivery.id and not _ID.fullmatch(delivery.id):
+            raise MalformedError("accord-delivery has up to 200 letters, digits and . _ : -")
+        seen = {"body": _value(delivery.body), "id": delivery.id}
+        done = await self._store.transact(lambda db: self._begin(db, delivery, seen), lane=LANE)
+        if isinstance(done, NotStartedError):
+            raise InvalidError("", done.message)
+        return done
+
+    async def _verify(self, delivery: Delivery) -> None:
+        rows = await self._store.fetch(_FIND, delivery.webhook)
+        if not rows or delivery.signature is None:
+            raise BadSignatureError
+        reference = read_saved(rows[0]).start.trigger.secret or ""
+        try:
+            secret = self._secrets.read(reference)
+        except SecretError as error:
+            log.error("the webhook %s has no secret: %s", delivery.webhook, error)
+            raise BadSignatureError from None
+        if not is_genuine(delivery.signature, secret, delivery.body, self._now()):
+            raise BadSignatureError
+
+    async def _begin(
+        self, db: Transaction, delivery: Delivery, seen: dict[str, Any]
+    ) -> Taken | NotStartedError:
+        rows = await db.fetch(_FIND, delivery.webhook)
+        if not rows:
+            raise BadSignatureError  # it was removed meanwhile
+        saved = read_saved(rows[0])
+        keys = _keys(delivery)
+        known = await db.fetch(_KNOWN, saved.id, *keys)
+        if known:
+            return Taken(known[0]["run_id"], saved.workflow, duplicate=True)
+        return await self._start(db, saved, delivery, seen, keys)
+
+    async def _start(
+        self,
+        db: Transaction,
+        saved: Saved,
+        delivery: Delivery,
+        seen: dict[str, Any],
+        keys: tuple[str, str],
+    ) -> Taken | NotStartedError:
+        run_id, now = run_id_for(saved, keys[0]), self._now()
+        try:
+            await require_active(db, saved.saved_by)
+            await start_run(
+                db,
+                saved,
+                seen,
+                run_id=run_id,
+                starter=saved.saved_by,
+                at=now,
+                cause=Cause(correlation_id=delivery.correlation_id),
+            )
+        except NotStartedError as error:
+            log.warning("%s was not started by %s: %s", saved.workflow, saved.name, error)
+            await bury(db, saved, seen, error, run_id=run_id, at=now)
+            return error
+        await db.execute(_SWEEP, now - REMEMBERED)
+        await db.execute_many(_KEEP, [(saved.id, key, run_id, now) for key in keys])
+        return Taken(run_id, saved.workflow, duplicate=False)
+
+
+def _keys(delivery: Delivery) -> tuple[str, str]:
+    """What tells deliveries apart: what their sender says, and that nobody sends the same again
+    that somebody else had signed."""
+    assert delivery.signature is not None, "it was verified"
+    signed = f"{delivery.signature.time}/{sha256(delivery.body).hexdigest()}"
+    return (f"id/{delivery.id}" if delivery.id else signed, signed)
+
+
+def _value(body: bytes) -> Any:
+    try:
+        return json.decode(body)
+    except (DecodeError, RecursionError) as error:
+        raise MalformedError(f"the body is no JSON: {str(error)[:200]}") from error

@@ -1,0 +1,172 @@
+"""Runs that changes of the hub start: in the transaction of the change, as whoever makes it.
+
+Most changes start nothing, and pay next to nothing for it. SQLite is asked each time, by an index,
+without leaving its thread. For PostgreSQL that would be a round trip: which events start anything
+is remembered for a second, and less where a process hears that triggers were saved. So a trigger
+that one process saved may miss what another writes within that second, and nothing after it.
+
+Runs write too, and that is an event again. How many runs led to one is counted, and at a limit no
+further one is started.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from accord.operations.outcome import Change
+from accord.operations.work import Effect, Work
+from accord.store.store import Store
+from accord.telemetry.exposition import Exposition
+from accord.workflows.core.errors import EvaluationError
+from accord.workflows.core.limits import MAX_CHAIN
+from accord.workflows.core.triggers import applies
+from accord.workflows.triggers.saved import COLUMNS, WAKE, Saved, read_saved
+from accord.workflows.triggers.starting import (
+    Cause,
+    NotStartedError,
+    acting,
+    bury,
+    run_id_for,
+    start_run,
+)
+
+log = logging.getLogger("accord.workflows.triggers")
+
+REMEMBERED: Final = 1.0
+"""Seconds for which the names of events are known."""
+
+_NAMES: Final = "SELECT DISTINCT name FROM triggers WHERE kind = 'event'"
+_FOR: Final = f"""
+SELECT {COLUMNS} FROM triggers WHERE kind = 'event' AND name IN ({{places}}) ORDER BY id
+"""
+_CHAIN: Final = """
+WITH RECURSIVE up (id, parent_run, chain) AS (
+    SELECT id, parent_run, chain FROM runs WHERE id = $1
+    UNION ALL
+    SELECT runs.id, runs.parent_run, runs.chain FROM runs JOIN up ON runs.id = up.parent_run
+)
+SELECT max(chain) AS chain FROM up
+"""
+
+
+async def trigger(work: Work, change: Change) -> None:
+    """Start the runs that a change starts; a recorder."""
+    if work.effects:
+        await work.service(Events).record(work, change)
+
+
+class Events:
+    """The triggers of one process that wait for changes, and what came of them."""
+
+    def __init__(
+        self, *, now: Callable[[], float] = time.time, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._now = now
+        self._clock = clock
+        self._names: frozenset[str] = frozenset()
+        self._known_until = -1.0
+        self.started = 0
+        self.failed_filters = 0
+        self.not_started = 0
+
+    async def watch(self, store: Store) -> Callable[[], None]:
+        """Hear at once of triggers that others save; call what this gives to stop."""
+        return await store.listen(WAKE, self.forget)
+
+    def forget(self) -> None:
+        """Ask again which events start anything."""
+        self._known_until = -1.0
+
+    async def record(self, work: Work, change: Change) -> None:
+        named = [(f"{effect.kind}.{effect.action}", effect) for effect in work.effects]
+        names = sorted({name for name, _ in named})
+        found = await self._find(work, names)
+        if not found:
+            return
+        cause = await self._cause(work)
+        for place, (name, effect) in enumerate(named):
+            for saved in found.get(name, ()):
+                await self._consider(work, saved, _seen(name, effect, change, work), place, cause)
+
+    async def _find(self, work: Work, names: Sequence[str]) -> dict[str, list[Saved]]:
+        if work.engine == "postgresql":
+            if self._clock() >= self._known_until:
+                rows = await work.db.fetch(_NAMES)
+                self._names = frozenset(row["name"] for row in rows)
+                self._known_until = self._clock() + REMEMBERED
+            names = [name for name in names if name in self._names]
+            if not names:
+                return {}
+        places = ", ".join(f"${place}" for place in range(1, len(names) + 1))
+        found: dict[str, list[Saved]] = {}
+        for row in await work.db.fetch(_FOR.format(places=places), *names):
+            found.setdefault(row["name"], []).append(read_saved(row))
+        return found
+
+    async def _cause(self, work: Work) -> Cause:
+        caller = work.caller
+        chain = 0
+        if caller.run_id:
+            [row] = await work.db.fetch(_CHAIN, caller.run_id)
+            chain = (row["chain"] or 0) + 1
+        return Cause(
+            correlation_id=caller.correlation_id,
+            traceparent=caller.traceparent,
+            run=caller.run_id,
+            chain=chain,
+        )
+
+    async def _consider(
+        self, work: Work, saved: Saved, seen: dict[str, Any], place: int, cause: Cause
+    ) -> None:
+        try:
+            if not applies(saved.start, seen):
+                return
+        except EvaluationError as error:
+            self.failed_filters += 1
+            log.warning("the filter of %s for %s failed: %s", saved.workflow, saved.name, error)
+            return
+        run_id = run_id_for(saved, f"{seen['change_id']}/{place}")
+        at = self._now()
+        try:
+            if cause.chain > MAX_CHAIN:
+                raise NotStartedError(
+                    "chain_too_long",
+                    f"{cause.chain} runs were started by what runs wrote, one after the other, and "
+                    f"the limit is {MAX_CHAIN}: does {saved.workflow} start itself?",
+                )
+            await start_run(
+                work.db, saved, seen, run_id=run_id, starter=acting(work.caller), at=at, cause=cause
+            )
+            self.started += 1
+        except NotStartedError as error:
+            self.not_started += 1
+            log.warning("%s was not started by %s: %s", saved.workflow, saved.name, error)
+            await bury(work.db, saved, seen, error, run_id=run_id, at=at)
+
+    def write(self, page: Exposition) -> None:
+        """What came of events, for Prometheus; runs of changes that were taken back included."""
+        for name, about, count in (
+            ("runs_started", "Runs that events started.", self.started),
+            ("filters_failed", "Filters of events that had no value.", self.failed_filters),
+            ("runs_not_started", "Runs that events could not start.", self.not_started),
+        ):
+            page.family(f"accord_trigger_{name}_total", "counter", about, [((), count)])
+
+
+def _seen(name: str, effect: Effect, change: Change, work: Work) -> dict[str, Any]:
+    """An event, as filters and inputs see it."""
+    seen: dict[str, Any] = to_builtins(effect)
+    return {
+        "name": name,
+        **seen,
+        "by": work.caller.username,
+        "at": work.now,
+        "operation": change.operation,
+        "change_id": change.id,
+    }

@@ -1,0 +1,121 @@
+"""Runs that the clock starts.
+
+Every process with an executor looks what is due. Firing is one transaction: it moves the schedule
+on if nobody else did, and starts the run, whose id follows from the schedule and the time. So
+however many look, and whenever one is killed, each time has one run. Times that passed while nobody
+looked are made up for by one run, that of the first of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from accord.operations.identifiers import random_hex
+from accord.operations.runner import LANE
+from accord.store.errors import StoreError
+from accord.store.store import Store, Transaction
+from accord.workflows.triggers.saved import COLUMNS, WAKE, Saved, first_fire, read_saved
+from accord.workflows.triggers.starting import (
+    Cause,
+    NotStartedError,
+    bury,
+    require_active,
+    run_id_for,
+    start_run,
+)
+
+log = logging.getLogger("accord.workflows.triggers")
+
+POLL: Final = 5.0
+"""Seconds after which schedules are looked at whatever happens: wakes get lost, clocks are set."""
+AT_ONCE: Final = 100
+
+_DUE: Final = f"""
+SELECT {COLUMNS} FROM triggers WHERE next_at <= $1 ORDER BY next_at, id LIMIT {AT_ONCE}
+"""
+_NEXT: Final = "SELECT min(next_at) AS next_at FROM triggers WHERE next_at IS NOT NULL"
+_MOVE: Final = "UPDATE triggers SET next_at = $3 WHERE id = $1 AND next_at = $2"
+
+
+class Scheduler:
+    """Starts what is due, from `start` to `close`."""
+
+    def __init__(self, store: Store, *, now: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._now = now
+        self._woken = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stop: Callable[[], None] | None = None
+
+    async def start(self) -> None:
+        self._stop = await self._store.listen(WAKE, self._woken.set)
+        self._task = asyncio.create_task(self._run(), name="accord schedules")
+
+    async def close(self) -> None:
+        """Finish what is being fired."""
+        if self._stop is not None:
+            self._stop()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        while True:
+            self._woken.clear()
+            try:
+                wait = await self.fire_due()
+            except StoreError as error:
+                log.error("schedules could not be looked at: %s", error)
+                wait = POLL
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._woken.wait()
+
+    async def fire_due(self) -> float:
+        """Start what is due; how many seconds there are until something may be due again."""
+        while rows := await self._store.fetch(_DUE, self._now()):
+            for row in rows:
+                await self._fire(read_saved(row))
+        [row] = await self._store.fetch(_NEXT)
+        if row["next_at"] is None:
+            return POLL
+        return min(max(float(row["next_at"]) - self._now(), 0.0), POLL)
+
+    async def _fire(self, saved: Saved) -> None:
+        due, now = saved.next_at, self._now()
+        assert due is not None, "what is due has a time"
+        later = first_fire(saved.start.trigger, max(now, due))
+        run_id = run_id_for(saved, f"{due:.0f}")
+        seen = {"at": datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+        async def work(db: Transaction) -> None:
+            if not await db.execute(_MOVE, saved.id, due, later):
+                return  # somebody else fired it, or it was saved again
+            await _begin(db, saved, seen, run_id, now)
+
+        await self._store.transact(work, lane=LANE)
+
+
+async def _begin(
+    db: Transaction, saved: Saved, seen: dict[str, Any], run_id: str, now: float
+) -> None:
+    try:
+        await require_active(db, saved.saved_by)
+        await start_run(
+            db,
+            saved,
+            seen,
+            run_id=run_id,
+            starter=saved.saved_by,
+            at=now,
+            cause=Cause(correlation_id=random_hex(16)),
+        )
+    except NotStartedError as error:
+        log.error("%s was not started at %s: %s", saved.workflow, seen["at"], error)
+        await bury(db, saved, seen, error, run_id=run_id, at=now)

@@ -1,0 +1,180 @@
+"""`Webhooks`: takes deliveries by POST, as an application of our HTTP server. No token is needed: a
+delivery is signed (see `signatures`)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.errors import Kind, ServiceError, UnavailableError
+from accord.operations.faces.answers import (
+    JSON,
+    NO_ROUTE,
+    PRIVATE,
+    TOO_LARGE,
+    WRONG_TYPE,
+    WRONG_VERB,
+    Answer,
+    correlation_line,
+    encode,
+    error_answer,
+    refusal,
+)
+from accord.operations.faces.asking import new_correlation_id, sent_correlation_id
+from accord.operations.limiter import Limiter
+from accord.store.errors import UnavailableError as StoreUnavailableError
+from accord.transports.http.fields import Fields
+from accord.transports.http.replies import Reply
+from accord.transports.web.app import Exchange, WebRequest
+from accord.workflows.triggers.deliveries import BadSignatureError, Deliveries, Delivery
+from accord.workflows.triggers.signatures import HEADER, read_signature
+
+log = logging.getLogger("accord.workflows.triggers")
+
+DELIVERY: Final = "accord-delivery"
+"""The header by which a sender names a delivery."""
+MAX_BODY: Final = 1_048_576
+MAX_IN_FLIGHT: Final = 100
+FAILED_COST: Final = 10
+"""What a delivery that is not genuine takes from the bucket of its address."""
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json[ \t]*(?:;.*)?", re.IGNORECASE)
+
+
+class Head(Struct, frozen=True):
+    """What the head of a delivery says."""
+
+    path: str
+    webhook: str
+    fields: Fields
+
+
+class Webhooks:
+    """Serves webhooks below a path; implements `LivingApp`. `runs` is the path of runs, where
+    senders with a token can look what became of theirs."""
+
+    def __init__(
+        self,
+        deliveries: Deliveries,
+        *,
+        runs: str,
+        limiter: Limiter | None = None,
+        trusted_proxies: Sequence[str] = (),
+    ) -> None:
+        self._deliveries = deliveries
+        self._runs = runs
+        self._limiter = limiter
+        self._addresses = Addresses(trusted_proxies)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def judge(self, request: WebRequest) -> Reply | Head:
+        if request.place is None or not _NAME.fullmatch(request.place):
+            return _refuse(request, NO_ROUTE, "There is nothing at this path")
+        if request.method != "POST":
+            return _refuse(request, WRONG_VERB, "This path takes POST", b"allow: POST\r\n")
+        if request.length > MAX_BODY:
+            return self.too_large(request, MAX_BODY)
+        if request.fields.get("content-encoding", "identity").lower() != "identity":
+            return _refuse(request, WRONG_TYPE, "Send the body without content-encoding")
+        if _JSON.fullmatch(request.fields.get("content-type", "")) is None:
+            return _refuse(request, WRONG_TYPE, "Send the body as JSON")
+        return Head(request.path, request.place, request.fields)
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        detail = f"The body of the request is over the limit of {min(most, MAX_BODY):,} bytes"
+        return _refuse(request, TOO_LARGE, detail)
+
+    def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
+        correlation_id = sent_correlation_id(judged.fields) or new_correlation_id()
+        if len(body) > MAX_BODY:
+            error = _TooLargeError(f"a body may have {MAX_BODY:,} bytes")
+            _send(exchange, _problem(error, judged, correlation_id), correlation_id)
+            return
+        if len(self._tasks) >= MAX_IN_FLIGHT:
+            busy = UnavailableError("too many deliveries are being taken: try again")
+            _send(exchange, _problem(busy, judged, correlation_id), correlation_id)
+            return
+        task = asyncio.create_task(self._serve(judged, body, exchange, correlation_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """Let what is under way be answered for so long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=drain)
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    async def _serve(
+        self, head: Head, body: bytes, exchange: Exchange, correlation_id: str
+    ) -> None:
+        try:
+            answer = await self._answer(head, body, exchange.channel.address, correlation_id)
+        except ServiceError as error:
+            answer = _problem(error, head, correlation_id)
+        except StoreUnavailableError:
+            gone = UnavailableError("the database is not available at the moment")
+            answer = _problem(gone, head, correlation_id)
+        except Exception as error:
+            log.exception("a delivery failed", extra={"correlation_id": correlation_id})
+            answer = _problem(error, head, correlation_id)
+        _send(exchange, answer, correlation_id)
+
+    async def _answer(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
+        address = self._addresses.client(peer, head.fields)
+        await self._pay(address, 1)
+        delivery = Delivery(
+            webhook=head.webhook,
+            signature=read_signature(head.fields.get(HEADER, "")),
+            id=head.fields.get(DELIVERY, ""),
+            body=body,
+            correlation_id=correlation_id,
+        )
+        try:
+            taken = await self._deliveries.take(delivery)
+        except BadSignatureError:
+            await self._pay(address, FAILED_COST)
+            log.warning("a delivery to %s was refused", head.webhook, extra={"address": address})
+            raise
+        location = f"location: {self._runs}/{taken.run_id}\r\n".encode("ascii")
+        return Answer(202, JSON + location, encode(taken))
+
+    async def _pay(self, address: str, cost: int) -> None:
+        if self._limiter is not None and address:
+            await self._limiter.take((f"webhooks:{address}",), cost)
+
+
+class _TooLargeError(ServiceError):
+    kind = TOO_LARGE
+
+
+def _problem(error: Exception, head: Head, correlation_id: str) -> Answer:
+    return error_answer(error, path=head.path, correlation_id=correlation_id)
+
+
+def _refuse(request: WebRequest, kind: Kind, detail: str, headers: bytes = b"") -> Reply:
+    return refusal(
+        kind,
+        detail,
+        path=request.path,
+        correlation_id=sent_correlation_id(request.fields) or new_correlation_id(),
+        headers=headers,
+    )
+
+
+def _send(exchange: Exchange, answer: Answer, correlation_id: str) -> None:
+    exchange.reply(
+        answer.body,
+        status=answer.status,
+        headers=answer.headers + PRIVATE + correlation_line(correlation_id),
+    )

@@ -1,0 +1,85 @@
+"""When schedules are next, also on days with 23 and 25 hours."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from accord.workflows.core.cron import read_cron
+from accord.workflows.triggers.cron import find_zone, known_timezones, next_fire
+
+BERLIN = "Europe/Berlin"
+"""Put forward on 2026-03-29 from 2:00 to 3:00, and back on 2026-10-25 from 3:00 to 2:00."""
+
+
+def fires(cron: str, zone: str, after: str, count: int) -> list[str]:
+    """The next times, in their timezone, as text."""
+    clock, times = find_zone(zone), []
+    at = datetime.fromisoformat(after).replace(tzinfo=clock).timestamp()
+    for _ in range(count):
+        at = next_fire(read_cron(cron), clock, at)
+        times.append(datetime.fromtimestamp(at, clock).isoformat())
+    return times
+
+
+@pytest.mark.parametrize(
+    ("cron", "after", "times"),
+    [
+        ("0 9 * * 1-5", "2026-11-13T09:00", ["2026-11-16T09:00:00+00:00"]),
+        ("@daily", "2026-12-31T23:59", ["2027-01-01T00:00:00+00:00"]),
+        ("*/30 8,9 * * *", "2026-11-15T08:30", ["2026-11-15T09:00:00+00:00", "2026-11-15T09:30:00+00:00"]),
+        ("0 0 29 2 *", "2026-11-15T00:00", ["2028-02-29T00:00:00+00:00"]),
+        ("0 0 29 2 *", "2096-03-01T00:00", ["2104-02-29T00:00:00+00:00"]),
+        ("0 0 13 * fri", "2026-11-12T00:00", ["2026-11-13T00:00:00+00:00", "2026-11-20T00:00:00+00:00"]),
+    ],
+)  # fmt: skip
+def test_the_next_time_fits_all_fields(cron: str, after: str, times: list[str]) -> None:
+    assert fires(cron, "UTC", after, len(times)) == times
+
+
+def test_a_time_that_a_day_does_not_have_comes_once_and_later() -> None:
+    assert fires("30 2 * * *", BERLIN, "2026-03-28T12:00", 2) == [
+        "2026-03-29T03:30:00+02:00",
+        "2026-03-30T02:30:00+02:00",
+    ]
+    assert fires("30 2,3 * * *", BERLIN, "2026-03-28T12:00", 2) == [
+        "2026-03-29T03:30:00+02:00",
+        "2026-03-30T02:30:00+02:00",
+    ]
+
+
+def test_a_time_that_a_day_has_twice_comes_once() -> None:
+    assert fires("30 2 * * *", BERLIN, "2026-10-24T12:00", 2) == [
+        "2026-10-25T02:30:00+02:00",
+        "2026-10-26T02:30:00+01:00",
+    ]
+
+
+@pytest.mark.parametrize("day", ["2026-03-29", "2026-10-25"])
+def test_what_comes_every_hour_goes_by_real_time(day: str) -> None:
+    clock = ZoneInfo(BERLIN)
+    at = datetime.fromisoformat(f"{day}T00:00").replace(tzinfo=clock).timestamp()
+    times = [at]
+    for _ in range(20):
+        times.append(next_fire(read_cron("*/30 * * * *"), clock, times[-1]))
+    assert {later - earlier for earlier, later in pairwise(times)} == {1_800.0}
+
+
+@pytest.mark.parametrize("zone", [BERLIN, "America/New_York", "Australia/Lord_Howe", "Asia/Gaza"])
+def test_every_day_of_a_year_has_one_run(zone: str) -> None:
+    for cron in ("30 2 * * *", "15 0 * * *", "45 1 * * *"):
+        clock = find_zone(zone)
+        at = datetime(2026, 1, 1, tzinfo=clock).timestamp()
+        days = []
+        for _ in range(365):
+            at = next_fire(read_cron(cron), clock, at)
+            days.append(datetime.fromtimestamp(at, clock).date())
+        assert all(later - earlier == timedelta(days=1) for earlier, later in pairwise(days))
+
+
+def test_utc_is_known_whatever_the_machine_knows() -> None:
+    assert "UTC" in known_timezones()
+    assert "Europe/Berlin" in known_timezones()

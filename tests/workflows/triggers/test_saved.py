@@ -1,0 +1,76 @@
+"""Triggers are saved with the version that they belong to."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from accord.operations.errors import ConflictError
+from accord.operations.runner import LANE
+from accord.workflows.core.definition import Trigger
+from accord.workflows.storage.runs import Starter
+from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved, remove_triggers
+from tests.workflows.triggers.site import NOW, Site
+
+ALL = """name: all
+input: {type: object}
+on:
+  - {event: epic.created, filter: "${event.after.priority == 1}"}
+  - {event: epic.created, filter: "${event.after.priority == 2}"}
+  - {schedule: "0 12 * * *"}
+  - {webhook: hook, secret: "file:hook"}"""
+
+
+async def saved(site: Site) -> list[Saved]:
+    rows = await site.store.fetch(f"SELECT {COLUMNS} FROM triggers ORDER BY kind, spec")
+    return [read_saved(row) for row in rows]
+
+
+async def test_only_the_newest_version_has_triggers(site: Site) -> None:
+    await site.save(ALL, starter=Starter(user_id="u", username="uma", scopes="read run"))
+    first = await saved(site)
+    assert [each.start.trigger for each in first] == [
+        Trigger(event="epic.created", filter="${event.after.priority == 1}"),
+        Trigger(event="epic.created", filter="${event.after.priority == 2}"),
+        Trigger(schedule="0 12 * * *"),
+        Trigger(webhook="hook", secret="file:hook"),
+    ]
+    noon = NOW - NOW % 86_400 + 12 * 3_600
+    assert [each.next_at for each in first] == [None, None, noon, None]
+    assert {(each.version, each.saved_by.username, each.saved_by.scopes) for each in first} == {
+        (1, "uma", "read run")
+    }
+    assert first[0].schema == {"type": "object"}
+    await site.save(ALL)
+    again = await saved(site)
+    assert [each.id for each in again] == [each.id for each in first]
+    assert {each.version for each in again} == {2}
+    await site.save("name: all")
+    assert await saved(site) == []
+
+
+async def test_a_time_that_came_before_it_was_saved_again_is_kept(site: Site) -> None:
+    await site.save(ALL)
+    site.now += 86_400.0
+    await site.save(ALL)
+    [schedule] = [each for each in await saved(site) if each.kind == "schedule"]
+    assert schedule.next_at == NOW - NOW % 86_400 + 12 * 3_600
+
+
+async def test_a_webhook_belongs_to_one_workflow(site: Site) -> None:
+    await site.save(ALL)
+    other = 'name: other\non: [{webhook: hook, secret: "file:x"}]'
+    with pytest.raises(ConflictError, match="the workflow 'all' has a webhook 'hook' already"):
+        await site.save(other)
+    await site.store.transact(lambda db: remove_triggers(db, "all"), lane=LANE)
+    assert await site.save(other) == 1
+
+
+async def test_triggers_are_announced(site: Site) -> None:
+    heard = asyncio.Event()
+    stop = await site.store.listen("triggers", heard.set)
+    await site.save(ALL)
+    async with asyncio.timeout(10):
+        await heard.wait()
+    stop()
