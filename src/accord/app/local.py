@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.app.agent_addresses import agent_addresses
-from accord.app.composition import RECORDERS, all_operations
+from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations
 from accord.app.parts import PARTS
 from accord.app.settings import Settings
 from accord.operations.accounts.accounts import Accounts
@@ -33,6 +33,7 @@ from accord.operations.outcome import Outcome
 from accord.operations.runner import Observe, Runner
 from accord.store import Store, open_store
 from accord.workflows.storage.definitions import Definitions
+from accord.workflows.triggers.events import Events
 from accord.workflows.watching import RunWatch
 
 AUDIT_PURPOSE: Final = "audit"
@@ -46,7 +47,9 @@ class Local(Struct, frozen=True):
     key: ServerKey
     accounts: Accounts
     runner: Runner
+    limiter: Limiter | None
     watch: RunWatch
+    events: Events
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
@@ -77,18 +80,19 @@ async def open_local(
         ) as trail:
             limits = limiter(store)
             watch = RunWatch(store)
+            events = Events(EVENT_KINDS)
             accounts = Accounts(store, key, trail=trail, limiter=limits)
             runner = Runner(
                 all_operations(),
                 store,
                 trail,
                 limiter=limits,
-                services=(accounts, trail, watch, Definitions(), agent_addresses(settings)),
+                services=(accounts, trail, watch, events, Definitions(), agent_addresses(settings)),
                 recorders=RECORDERS,
                 observe=observe,
             )
             try:
-                yield Local(store, key, accounts, runner, watch)
+                yield Local(store, key, accounts, runner, limits, watch, events)
             finally:
                 await watch.close()
                 await accounts.close()

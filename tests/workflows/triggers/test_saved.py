@@ -8,9 +8,10 @@ import pytest
 
 from accord.operations.errors import ConflictError
 from accord.operations.runner import LANE
+from accord.store.store import Transaction
 from accord.workflows.core.definition import Trigger
 from accord.workflows.storage.runs import Starter
-from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved, remove_triggers
+from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved, renew_triggers
 from tests.workflows.triggers.site import NOW, Site
 
 ALL = """name: all
@@ -58,12 +59,38 @@ async def test_a_time_that_came_before_it_was_saved_again_is_kept(site: Site) ->
     assert schedule.next_at == NOW - NOW % 86_400 + 12 * 3_600
 
 
+async def test_what_may_not_be_run_has_no_triggers(site: Site) -> None:
+    await site.save("name: all\non: epic.created")
+    await site.save("name: all\non: epic.deleted")
+    await set_active(site, "all", 2, active=False)
+    assert [(each.version, each.name) for each in await saved(site)] == [(1, "epic.created")]
+    await set_active(site, "all", active=False)
+    assert await saved(site) == []
+    await set_active(site, "all", active=True)
+    [again] = await saved(site)
+    assert (again.version, again.name, again.saved_by.username) == (2, "epic.deleted", "otto")
+
+
+async def set_active(site: Site, name: str, version: int | None = None, *, active: bool) -> None:
+    """Let versions be run or not, as an operation would that otto calls."""
+    otto = Starter(user_id=site.world.other.user_id, username="otto")
+
+    async def work(db: Transaction) -> None:
+        await db.execute(
+            "UPDATE workflows SET active = $2 WHERE name = $1 AND ($3 = 0 OR version = $3)",
+            *(name, int(active), version or 0),
+        )
+        await renew_triggers(db, name, otto, site.now)
+
+    await site.store.transact(work, lane=LANE)
+
+
 async def test_a_webhook_belongs_to_one_workflow(site: Site) -> None:
     await site.save(ALL)
     other = 'name: other\non: [{webhook: hook, secret: "file:x"}]'
     with pytest.raises(ConflictError, match="the workflow 'all' has a webhook 'hook' already"):
         await site.save(other)
-    await site.store.transact(lambda db: remove_triggers(db, "all"), lane=LANE)
+    await set_active(site, "all", active=False)
     assert await site.save(other) == 1
 
 

@@ -8,14 +8,13 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
-from accord.operations.caller import Caller
 from accord.operations.errors import ConflictError, InvalidError
-from accord.operations.identifiers import random_hex
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
 from accord.operations.registry import Registry
 from accord.operations.work import Effect, Work
 from accord.store.store import Row
+from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.schemas import input_problem
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.moments import now_of, text_of
@@ -30,9 +29,10 @@ from accord.workflows.operations.run_views import (
     shown_steps,
 )
 from accord.workflows.operations.workflows import WorkflowName, find_workflow
+from accord.workflows.starter import starter_of, trace_of
 from accord.workflows.storage.definitions import decode_definition
 from accord.workflows.storage.history import read_history
-from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run
+from accord.workflows.storage.runs import NewRun, Origin, chain_after, create_run
 from accord.workflows.watching import RunWatch
 
 operations: Final = Registry()
@@ -101,10 +101,12 @@ async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wai
         version=row["version"],
         input=input,
         starter=starter_of(caller),
+        cause=caller.run_id,
+        chain=await _chain(work),
         origin=_ORIGINS[caller.face],
         at=now_of(work),
         correlation_id=caller.correlation_id,
-        traceparent=caller.traceparent or new_traceparent(caller.correlation_id),
+        traceparent=trace_of(caller),
     )
     await create_run(work.db, run)
     work.did(
@@ -195,25 +197,14 @@ async def get_run_history(
     )
 
 
-def starter_of(caller: Caller) -> Starter:
-    """Who starts a run, with the rights that bind its steps."""
-    scopes = " ".join(sorted(caller.scopes)) if caller.via == "token" else None
-    return Starter(
-        user_id=caller.user_id,
-        username=caller.username,
-        token_id=caller.token_id,
-        scopes=scopes,
-    )
-
-
-def new_traceparent(correlation_id: str) -> str:
-    """The trace of a run that came without one (W3C Trace Context, section 3.2): its id is the
-    correlation id, where that can be one."""
-    hexadecimal = len(correlation_id) == 32 and all(
-        each in "0123456789abcdef" for each in correlation_id
-    )
-    trace = correlation_id if hexadecimal else random_hex(16)
-    return f"00-{trace}-{random_hex(8)}-01"
+async def _chain(work: Work) -> int:
+    """How many runs led to a new one. Raises ConflictError where that goes on and on."""
+    chain = await chain_after(work.db, work.caller.run_id)
+    if chain > MAX_CHAIN:
+        raise ConflictError(
+            f"{chain} runs were started by runs, one after the other, and the limit is {MAX_CHAIN}"
+        )
+    return chain
 
 
 def _listed(row: Row) -> RunSummary:

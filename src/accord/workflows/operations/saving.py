@@ -14,6 +14,7 @@ from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import DefinitionError, Problem
 from accord.workflows.core.reading import read_definition, read_text
 from accord.workflows.core.rules import Known
+from accord.workflows.triggers.cron import known_timezones
 
 Given: TypeAlias = dict[str, Any] | str
 """A definition as JSON, `{"source": "…"}` with its YAML, or the YAML itself."""
@@ -42,8 +43,8 @@ class DefinitionRefusedError(InvalidError):
         self.errors = tuple(FieldError(_pointer(each.path), _sentence(each)) for each in problems)
 
 
-async def known_things(db: Database, registry: Registry) -> Known:
-    """What a definition may refer to."""
+async def known_things(db: Database, registry: Registry, kinds: frozenset[str] | None) -> Known:
+    """What a definition may refer to; `kinds` are those of which there are events."""
     workflows = await db.fetch(WORKFLOWS)
     return Known(
         agents=frozenset(row["name"] for row in await db.fetch(AGENTS)),
@@ -51,6 +52,8 @@ async def known_things(db: Database, registry: Registry) -> Known:
         workflows=frozenset(
             name for row in workflows for name in (row["name"], f"{row['name']}@{row['version']}")
         ),
+        kinds=kinds,
+        timezones=known_timezones(),
     )
 
 
@@ -64,6 +67,10 @@ def read_given(given: Given, known: Known) -> Definition:
         return read_definition(given, known)
     except DefinitionError as error:
         raise DefinitionRefusedError(error.problems) from None
+    except ImportError:
+        raise InvalidError(
+            "", "YAML is not read here: send JSON (it needs accord[workflows])"
+        ) from None
 
 
 def _sentence(problem: Problem) -> str:

@@ -16,8 +16,13 @@ from accord.operations.work import Changed, Database, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.places import find_places
+from accord.workflows.core.rules import Known
+from accord.workflows.operations.moments import now_of
 from accord.workflows.operations.saving import Given, known_things, read_given
+from accord.workflows.starter import starter_of
 from accord.workflows.storage.definitions import encode_definition
+from accord.workflows.triggers.events import Events
+from accord.workflows.triggers.saved import renew_triggers, save_triggers
 
 operations: Final = Registry()
 
@@ -100,7 +105,7 @@ class Validated(Struct, kw_only=True):
 async def create_workflow(work: Work, *, definition: Given) -> Workflow:
     """Save a workflow: a definition as JSON, or its YAML. Versions count up; the same definition
     again makes no new one."""
-    read = read_given(definition, await known_things(work.db, work.service(Registry)))
+    read = read_given(definition, await _known(work))
     newest = await work.db.fetch(LAST, read.name)
     if newest and _same(newest[0], read):
         return await _get(work.db, read.name, newest[0]["version"])
@@ -114,6 +119,7 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
     await work.db.execute(
         INSERT, read.name, version, read.description, text, work.caller.user_id, work.now
     )
+    await save_triggers(work.db, read, version, starter_of(work.caller), now_of(work))
     saved = await _get(work.db, read.name, version)
     work.did(
         Effect(
@@ -137,7 +143,7 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
 )
 async def validate_workflow(work: Work, *, definition: Given) -> Validated:
     """Look for problems in a definition, without saving it; all are told at once."""
-    read = read_given(definition, await known_things(work.db, work.service(Registry)))
+    read = read_given(definition, await _known(work))
     return Validated(valid=True, name=read.name, steps=sum(1 for _ in find_places(read)))
 
 
@@ -201,6 +207,7 @@ async def update_workflow(
         await work.db.execute(SET_ACTIVE, bare, int(active))
     else:
         await work.db.execute(SET_ONE_ACTIVE, bare, int(active), version)
+    await renew_triggers(work.db, bare, starter_of(work.caller), now_of(work))
     after = await find_workflow(work.db, name)
     work.did(
         Effect(
@@ -213,6 +220,10 @@ async def update_workflow(
         )
     )
     return _shown(after)
+
+
+async def _known(work: Work) -> Known:
+    return await known_things(work.db, work.service(Registry), work.service(Events).kinds)
 
 
 async def find_workflow(db: Database, name: str) -> Row:

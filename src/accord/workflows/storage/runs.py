@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.store.store import Transaction
+from accord.store.store import Reading, Transaction
 from accord.workflows.core.events import RunStarted
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.shards import shard_of
@@ -18,9 +18,17 @@ Origin: TypeAlias = Literal[
 
 _INSERT: Final = """
 INSERT INTO runs (id, workflow, version, shard, user_id, username, token_id, scopes, origin,
-    parent_run, parent_task, correlation_id, traceparent, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    parent_run, parent_task, correlation_id, traceparent, created_at, cause, chain)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (id) DO NOTHING
+"""
+_CHAIN: Final = """
+WITH RECURSIVE up (id, parent_run, chain) AS (
+    SELECT id, parent_run, chain FROM runs WHERE id = $1
+    UNION ALL
+    SELECT runs.id, runs.parent_run, runs.chain FROM runs JOIN up ON runs.id = up.parent_run
+)
+SELECT max(chain) AS chain FROM up
 """
 
 
@@ -47,6 +55,10 @@ class NewRun(Struct, frozen=True, kw_only=True):
     parent_run: str | None = None
     parent_task: str | None = None
     depth: int = 0
+    cause: str = ""
+    """The run whose writing started this one."""
+    chain: int = 0
+    """How many such there are before it."""
     correlation_id: str = ""
     traceparent: str = ""
 
@@ -72,9 +84,18 @@ def _row(run: NewRun) -> tuple[object, ...]:
         run.id, run.workflow, run.version, shard_of(run.id),
         who.user_id, who.username, who.token_id, who.scopes, run.origin,
         run.parent_run, run.parent_task, run.correlation_id, run.traceparent, run.at,
+        run.cause, run.chain,
     )  # fmt: skip
 
 
 def _beginning(run: NewRun) -> Message:
     started = RunStarted(at=run.at, input=run.input, depth=run.depth)
     return Message(f"{run.id}/started", run.id, started)
+
+
+async def chain_after(db: Reading, run_id: str) -> int:
+    """How many runs led to one that this run's writing starts; 0 where no run wrote."""
+    if not run_id:
+        return 0
+    [row] = await db.fetch(_CHAIN, run_id)
+    return int(row["chain"] or 0) + 1

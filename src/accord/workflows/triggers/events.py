@@ -25,11 +25,12 @@ from accord.telemetry.exposition import Exposition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.triggers import applies
+from accord.workflows.starter import starter_of
+from accord.workflows.storage.runs import chain_after
 from accord.workflows.triggers.saved import COLUMNS, WAKE, Saved, read_saved
 from accord.workflows.triggers.starting import (
     Cause,
     NotStartedError,
-    acting,
     bury,
     run_id_for,
     start_run,
@@ -44,14 +45,6 @@ _NAMES: Final = "SELECT DISTINCT name FROM triggers WHERE kind = 'event'"
 _FOR: Final = f"""
 SELECT {COLUMNS} FROM triggers WHERE kind = 'event' AND name IN ({{places}}) ORDER BY id
 """
-_CHAIN: Final = """
-WITH RECURSIVE up (id, parent_run, chain) AS (
-    SELECT id, parent_run, chain FROM runs WHERE id = $1
-    UNION ALL
-    SELECT runs.id, runs.parent_run, runs.chain FROM runs JOIN up ON runs.id = up.parent_run
-)
-SELECT max(chain) AS chain FROM up
-"""
 
 
 async def trigger(work: Work, change: Change) -> None:
@@ -64,8 +57,14 @@ class Events:
     """The triggers of one process that wait for changes, and what came of them."""
 
     def __init__(
-        self, *, now: Callable[[], float] = time.time, clock: Callable[[], float] = time.monotonic
+        self,
+        kinds: frozenset[str] | None = None,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`kinds` are those of all things that operations change, where that is known."""
+        self.kinds = kinds
         self._now = now
         self._clock = clock
         self._names: frozenset[str] = frozenset()
@@ -110,15 +109,11 @@ class Events:
 
     async def _cause(self, work: Work) -> Cause:
         caller = work.caller
-        chain = 0
-        if caller.run_id:
-            [row] = await work.db.fetch(_CHAIN, caller.run_id)
-            chain = (row["chain"] or 0) + 1
         return Cause(
             correlation_id=caller.correlation_id,
             traceparent=caller.traceparent,
             run=caller.run_id,
-            chain=chain,
+            chain=await chain_after(work.db, caller.run_id),
         )
 
     async def _consider(
@@ -141,7 +136,13 @@ class Events:
                     f"the limit is {MAX_CHAIN}: does {saved.workflow} start itself?",
                 )
             await start_run(
-                work.db, saved, seen, run_id=run_id, starter=acting(work.caller), at=at, cause=cause
+                work.db,
+                saved,
+                seen,
+                run_id=run_id,
+                starter=starter_of(work.caller),
+                at=at,
+                cause=cause,
             )
             self.started += 1
         except NotStartedError as error:

@@ -14,6 +14,7 @@ from accord.store.store import Row, Transaction
 from accord.workflows.core.cron import read_cron
 from accord.workflows.core.definition import Definition, Trigger, TriggerKind
 from accord.workflows.core.triggers import Start, compile_trigger
+from accord.workflows.storage.definitions import decode_definition
 from accord.workflows.storage.runs import Starter
 from accord.workflows.triggers.cron import find_zone, next_fire
 
@@ -26,6 +27,11 @@ COLUMNS: Final = (
 
 _SPACE: Final = UUID("5f3a1c52-7f0e-4c55-9d0b-8f6a2f3f8a11")
 _OF_WORKFLOW: Final = "SELECT id, next_at FROM triggers WHERE workflow = $1"
+_VERSIONS: Final = "SELECT DISTINCT version FROM triggers WHERE workflow = $1"
+_NEWEST: Final = """
+SELECT version, definition FROM workflows WHERE name = $1 AND active = 1
+ORDER BY version DESC LIMIT 1
+"""
 _DELETE: Final = "DELETE FROM triggers WHERE workflow = $1"
 _TAKEN: Final = "SELECT workflow FROM triggers WHERE kind = 'webhook' AND name = $1"
 _INSERT: Final = f"""
@@ -99,10 +105,19 @@ async def save_triggers(
     await db.notify(WAKE)
 
 
-async def remove_triggers(db: Transaction, workflow: str) -> None:
-    """Have nothing start runs of a workflow by itself any more."""
-    await db.execute(_DELETE, workflow)
-    await db.notify(WAKE)
+async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, now: float) -> None:
+    """Have the triggers of the newest version that may be run start runs, and no others: after
+    versions were let run, or not. Those that change act as `created_by`."""
+    newest = await db.fetch(_NEWEST, workflow)
+    versions = {row["version"] for row in await db.fetch(_VERSIONS, workflow)}
+    if versions == {row["version"] for row in newest}:
+        return
+    if newest:
+        definition = decode_definition(newest[0]["definition"])
+        await save_triggers(db, definition, newest[0]["version"], created_by, now)
+    else:
+        await db.execute(_DELETE, workflow)
+        await db.notify(WAKE)
 
 
 def first_fire(trigger: Trigger, after: float) -> float | None:

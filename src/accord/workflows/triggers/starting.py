@@ -9,13 +9,12 @@ from uuid import UUID, uuid5
 from msgspec import Struct, json
 
 from accord.operations.accounts.users import BY_ID
-from accord.operations.caller import Caller
-from accord.operations.identifiers import random_hex
 from accord.store.store import Reading, Transaction
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.schemas import input_problem
 from accord.workflows.core.triggers import input_for
+from accord.workflows.starter import new_traceparent
 from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run
 from accord.workflows.triggers.saved import Saved
 
@@ -24,13 +23,11 @@ TOPIC: Final = "triggers"
 MAX_BODY: Final = 4_096
 """Characters of what a trigger saw that a dead letter keeps."""
 
-_CAUSED: Final = "UPDATE runs SET cause = $2, chain = $3 WHERE id = $1"
 _LETTER: Final = """
 INSERT INTO dead_letters (id, kind, topic, run_id, target, code, message, body, created_at)
 VALUES ($1, 'message', $2, '', $3, $4, $5, $6, $7)
 ON CONFLICT (id) DO NOTHING
 """
-_TRACE: Final = frozenset("0123456789abcdef")
 
 
 class NotStartedError(Exception):
@@ -69,7 +66,7 @@ async def start_run(
 ) -> bool:
     """Start a run for what a trigger saw; False where it was started before. Raises
     NotStartedError."""
-    made = await create_run(
+    return await create_run(
         db,
         NewRun(
             id=run_id,
@@ -79,13 +76,12 @@ async def start_run(
             starter=starter,
             origin=_origin(trigger),
             at=at,
+            cause=cause.run,
+            chain=cause.chain,
             correlation_id=cause.correlation_id,
-            traceparent=cause.traceparent or traceparent(cause.correlation_id),
+            traceparent=cause.traceparent or new_traceparent(cause.correlation_id),
         ),
     )
-    if made and cause.run:
-        await db.execute(_CAUSED, run_id, cause.run, cause.chain)
-    return made
 
 
 def _origin(trigger: Saved) -> Origin:
@@ -115,24 +111,6 @@ async def require_active(db: Reading, starter: Starter) -> None:
             f"{starter.username}, who saved the workflow and in whose name it runs, is not active: "
             "have somebody else save it",
         )
-
-
-def acting(caller: Caller) -> Starter:
-    """Who a run acts as that somebody starts: themselves, with no more than they may now."""
-    return Starter(
-        user_id=caller.user_id,
-        username=caller.username,
-        token_id=caller.token_id,
-        scopes=" ".join(sorted(caller.scopes)) if caller.via == "token" else None,
-    )
-
-
-def traceparent(correlation_id: str) -> str:
-    """The trace that a request belongs to (W3C Trace Context), where its correlation id is that of
-    one: so are those that we make, and those of callers who send a trace."""
-    if len(correlation_id) != 32 or not _TRACE.issuperset(correlation_id):
-        return ""
-    return f"00-{correlation_id}-{random_hex(8)}-01"
 
 
 async def bury(

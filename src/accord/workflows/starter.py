@@ -1,0 +1,35 @@
+"""Who starts a run, and the trace that it belongs to, from whoever calls."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.operations.caller import Caller
+from accord.operations.identifiers import random_hex
+from accord.workflows.storage.runs import Starter
+
+_DIGITS: Final = frozenset("0123456789abcdef")
+
+
+def starter_of(caller: Caller) -> Starter:
+    """Who starts a run, with the rights that bind its steps."""
+    scopes = " ".join(sorted(caller.scopes)) if caller.via == "token" else None
+    return Starter(
+        user_id=caller.user_id,
+        username=caller.username,
+        token_id=caller.token_id,
+        scopes=scopes,
+    )
+
+
+def trace_of(caller: Caller) -> str:
+    """The trace of a run that somebody starts."""
+    return caller.traceparent or new_traceparent(caller.correlation_id)
+
+
+def new_traceparent(correlation_id: str) -> str:
+    """The trace of a run that came without one (W3C Trace Context, section 3.2): its id is the
+    correlation id, where that can be one."""
+    hexadecimal = len(correlation_id) == 32 and _DIGITS.issuperset(correlation_id)
+    trace = correlation_id if hexadecimal else random_hex(16)
+    return f"00-{trace}-{random_hex(8)}-01"
