@@ -322,11 +322,7 @@ class Decider:
         self, troubles: Sequence[Trouble], fences: Mapping[int, int], now: float
     ) -> None:
         for trouble in troubles:
-            log.error(
-                "nothing could be decided on run %s: %s",
-                *(trouble.run_id, trouble.error),
-                exc_info=trouble.error,
-            )
+            _log_trouble(trouble)
         needed = {shard: fences[shard] for shard in {shard_of(each.run_id) for each in troubles}}
 
         async def work(db: Transaction) -> None:
@@ -336,6 +332,18 @@ class Decider:
         await self._store.transact(work, lane=self._lane)
         self._counts.undecided += len(troubles)
         self._counts.dead_letters += sum(len(each.given_up) for each in troubles)
+
+
+def _log_trouble(trouble: Trouble) -> None:
+    given_up = [each.message_id for each in trouble.given_up]
+    if given_up:
+        log.error(
+            "messages %s for run %s are given up, as dead letters: %s",
+            *(", ".join(given_up), trouble.run_id, trouble.error),
+            exc_info=trouble.error,
+        )
+    else:
+        log.warning("run %s is tried again later: %s", trouble.run_id, trouble.error)
 
 
 def _by_run(messages: Sequence[Received]) -> dict[str, list[Received]]:

@@ -108,6 +108,8 @@ class Executor:
                 delay = first
             except StoreError as error:
                 log.warning("the executor tries again in %.1f seconds: %s", delay, error)
+                # A database that comes back may have lost what it did last: all is read again.
+                self._decider.forget(frozenset(self._shards.fences))
                 await self._wait(delay)
                 delay = min(delay * 2, longest)
             except Exception:
