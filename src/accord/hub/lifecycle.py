@@ -36,14 +36,17 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
     if fields.get("assignee") is UNSET:
         values["assignee_id"] = work.caller.user_id
     await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
-    reference, place = await counters.next_reference(work.db, kind, values.get("parent_id"))
+    asked = values.get("type", "")
+    following = await counters.next_item(work.db, kind, values.get("parent_id"), fold(asked))
+    if asked:
+        values["type"] = following.type or await find_type(work.db, asked)
     id = work.new_id()
     identity = {
         "id": id,
         "kind": kind,
-        "number": reference.number,
-        "reference_id": str(reference),
-        "position": place,
+        "number": following.reference.number,
+        "reference_id": str(following.reference),
+        "position": following.place,
         "creator_id": work.caller.user_id,
         "version": 1,
         "created_at": work.now,
@@ -62,6 +65,8 @@ async def update(
     row = await items.find(work.db, id, kind)
     await check_version(work.db, row, expected_version)
     values = await _columns(work, row.kind, fields)
+    if "type" in values:
+        values["type"] = await find_type(work.db, values["type"])
     values = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not values:
         return row
@@ -171,8 +176,6 @@ async def _columns(work: Work, kind: Kind, fields: Mapping[str, Any]) -> dict[st
         values["criteria_id"] = (
             None if id is None else (await items.find(work.db, id, "acceptance_criteria")).id
         )
-    if "type" in values:
-        values["type"] = await find_type(work.db, values["type"])
     return values
 
 
