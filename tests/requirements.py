@@ -190,6 +190,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-09", "Runs survive crashes: nothing is lost, nothing completed runs again."),
     ),
     ("accord.workflows.bus.kafka", "tests"): (
+        ("W-10", "Logs, metrics, and traces across executor, broker, bridge and agent."),
         ("W-08", "Tasks and results travel by Kafka, or by the tables, with the same promises."),
     ),
     ("accord.jsonrpc", "benchmarks"): (

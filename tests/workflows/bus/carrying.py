@@ -10,8 +10,12 @@ from typing import Any
 from uuid import uuid4
 
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from msgspec import json
 
 from accord.store import Store
+from accord.store.store import Row
+from accord.workflows.bus import topics
 from accord.workflows.bus.kafka import KafkaBus
 from accord.workflows.bus.topics import Names, Shape
 from accord.workflows.core.commands import CallAgent
@@ -19,7 +23,7 @@ from accord.workflows.core.events import TaskSucceeded
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import NewTask
 
-PATIENCE = 60.0
+PATIENCE = 40.0
 PARTITIONS = 4
 QUIET = {"log_level": 0}
 
@@ -94,6 +98,9 @@ class Carrying:
     async def answer(self, bus: KafkaBus, *messages: Message) -> None:
         await self.store.transact(lambda db: bus.answer(db, messages), lane="test-bridge")
 
+    async def cancel(self, bus: KafkaBus, *ids: str) -> None:
+        await self.store.transact(lambda db: bus.cancel(db, ids), lane="test-executor")
+
     async def states(self) -> dict[str, str]:
         rows = await self.store.fetch("SELECT id, state FROM tasks ORDER BY id")
         return {row["id"]: row["state"] for row in rows}
@@ -110,6 +117,62 @@ class Carrying:
     async def letters(self) -> list[tuple[str, str]]:
         rows = await self.store.fetch("SELECT topic, code FROM dead_letters ORDER BY created_at")
         return [(row["topic"].partition(".")[2], row["code"]) for row in rows]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async def holds() -> bool:
+            return condition()
+
+        await until(holds)
+
+    async def until_states(self, expected: dict[str, str]) -> None:
+        async def holds() -> bool:
+            return await self.states() == expected
+
+        await until(holds)
+
+    async def until_inbox(self, *expected: str) -> None:
+        async def holds() -> bool:
+            return await self.inbox() == list(expected)
+
+        await until(holds)
+
+    async def until_count(self, sql: str, expected: int) -> None:
+        async def holds() -> bool:
+            return await self.count(sql) == expected
+
+        await until(holds)
+
+    def admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.servers, **QUIET})
+
+    def make_topic(self, name: str, partitions: int, config: dict[str, str]) -> None:
+        admin = self.admin()
+        [made] = admin.create_topics([NewTopic(name, partitions, 1, config=config)]).values()
+        made.result(PATIENCE)
+
+    def delete_topic(self, name: str) -> None:
+        admin = self.admin()
+        [done] = admin.delete_topics([name]).values()
+        done.result(PATIENCE)
+
+    async def publish_by_hand(self, order: Callable[[list[Row]], list[Row]]) -> None:
+        """Empty the outbox as a relay would that keeps no order, and repeats itself."""
+        rows = await self.store.fetch("SELECT * FROM outbox ORDER BY id")
+        producer = Producer({"bootstrap.servers": self.servers, **QUIET})
+        await self.make_topics()
+        for row in order(rows):
+            producer.produce(row["topic"], row["message"], row["run_id"])
+        assert producer.flush(PATIENCE) == 0
+        await self.store.execute("DELETE FROM outbox")
+
+    async def make_topics(self) -> None:
+        shape = Shape(partitions=PARTITIONS)
+        await asyncio.get_running_loop().run_in_executor(
+            None, topics.ensure, self.admin(), self.names, shape
+        )
+
+    def ask(self, *messages: dict[str, Any], key: str = "k") -> None:
+        self.say(self.names.runs, *(json.encode(each) for each in messages), key=key)
 
     def say(self, topic: str, *values: bytes, key: str = "k") -> None:
         """Publish as somebody else would."""
@@ -148,12 +211,12 @@ async def until(
 ) -> None:
     """Look again and again: what is waited for happens in the database."""
     async with asyncio.timeout(patience):
-        while not await condition():
+        while not await condition():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.05)
 
 
-def task(run_id: str, name: str, at: float = 1.0, **more: Any) -> NewTask:
-    command = CallAgent(task=name, step=name, agent="shouter", input={"text": name})
+def task(run_id: str, name: str, at: float = 1.0, text: str | None = None, **more: Any) -> NewTask:
+    command = CallAgent(task=name, step=name, agent="shouter", input={"text": text or name})
     return NewTask(run_id=run_id, command=command, at=at, **more)
 
 

@@ -164,8 +164,8 @@ class Intake:
         self, db: Transaction, read: Sequence[_Read], letters: Sequence[Letter]
     ) -> _Stored:
         stored = _Stored(list(letters), Counter())
-        await self._make_ready(db, _of(read, TaskSent), stored)
         await self._cancel(db, _of(read, TaskCancelled))
+        await self._make_ready(db, _of(read, TaskSent), stored)
         await self._deliver(db, _of(read, TaskAnswered))
         for record, asked in _of(read, StartRun | CancelRun | SignalRun):
             await self._grant(db, record, asked, stored)

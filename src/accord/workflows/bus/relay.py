@@ -73,7 +73,7 @@ class Relay:
                 try:
                     await self._turn()
                 except StoreError as error:
-                    log.warning("the relay waits for the database: %s", error)
+                    log.warning("nothing can be published: %s", error)
                     await asyncio.sleep(POLL_SECONDS)
         finally:
             stop()
@@ -103,6 +103,7 @@ class Relay:
         deleted, marked = ids
         await outbox.forget(self._store, deleted)
         await outbox.mark_published(self._store, marked)
+        self._counts.outbox -= len(deleted) + len(marked)
         if failed:
             await self._after_failures(rows, failed)
 

@@ -23,10 +23,10 @@ MOST: Final = 1_000
 
 # `due` has no other meaning before a task is ready.
 _TASKS: Final = """
-UPDATE tasks SET due = $1 + ($1 - created_at)
+UPDATE tasks SET due = 2 * $1::double precision - created_at
 WHERE id IN (
     SELECT id FROM tasks
-    WHERE state = 'published' AND created_at < $1 - $2 AND due < $1
+    WHERE state = 'published' AND created_at < $1 - $2::double precision AND due < $1
         AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.message_id = tasks.id)
     ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED
 )
@@ -36,7 +36,7 @@ _RESULTS: Final = f"""
 UPDATE outbox SET published_at = NULL, swept = swept + 1
 WHERE id IN (
     SELECT id FROM outbox
-    WHERE published_at < {NOW["postgresql"]} - $1 * power(2, least(swept, 10))
+    WHERE published_at < {NOW["postgresql"]} - $1::double precision * power(2, least(swept, 10))
     ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
 )
 """
