@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Final, TypeAlias
 
 from accord.store.errors import StoreError
@@ -71,7 +72,7 @@ class RunWatch:
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def follow(self, run_id: str, after: int = 0) -> AsyncIterator[Sequence[Numbered]]:
+    async def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[Sequence[Numbered], None]:
         """What happens in a run, from the event after number `after` on, until the run has ended;
         empty where nothing happened for a while. A run that is not there has ended."""
         follower = _Follower()
@@ -101,12 +102,18 @@ class RunWatch:
             if not followed.followers and self._followed.get(run_id) is followed:
                 del self._followed[run_id]
 
+    async def last(self, run_id: str) -> int:
+        """The number of the last event of a run."""
+        [row] = await self._store.fetch(_APPLIED, run_id)
+        return int(row["applied"])
+
     async def wait(self, run_id: str, seconds: float) -> None:
         """Until a run has ended, or for so long."""
 
         async def follow() -> None:
-            async for _ in self.follow(run_id):
-                pass
+            async with aclosing(self.follow(run_id)) as following:
+                async for _ in following:
+                    pass
 
         try:
             async with asyncio.timeout(seconds):

@@ -4,7 +4,7 @@ kept elsewhere; here is only where."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -73,6 +73,8 @@ class AgentRetry(Struct, frozen=True, forbid_unknown_fields=True):
     multiplier: Annotated[float, Meta(ge=1, le=100)] = 2.0
     max_delay: Annotated[float, Meta(ge=0, le=86_400)] = 30.0
     jitter: bool = True
+    failures: Literal["unknown", "all"] = "unknown"
+    """Only those whose outcome is unknown, or also what the agent says has failed."""
 
 
 NO_AUTH: Final = NoAuth()

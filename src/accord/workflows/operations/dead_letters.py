@@ -3,7 +3,7 @@ letter of a task retries its run from that step."""
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
@@ -15,7 +15,7 @@ from accord.operations.registry import Registry
 from accord.operations.work import Changed, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.errors import CoreError
-from accord.workflows.core.events import RetryRequested, decode_event
+from accord.workflows.core.events import Arrival, RetryRequested, decode_event
 from accord.workflows.operations.commands import check
 from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.run_views import loaded
@@ -35,6 +35,10 @@ FROM dead_letters
 ONE: Final = f"{COLUMNS} WHERE id = $1"
 REPLAYED: Final = "UPDATE dead_letters SET replayed_at = $2, replayed_by = $3 WHERE id = $1"
 NEWEST: Final = (1e12, "")
+INBOX: Final = "run_inbox"
+TRIGGERS: Final = "triggers"
+"""Where letters come from that no topic carried."""
+ARRIVALS: Final = get_args(Arrival)
 
 
 class DeadLetter(Changed, kw_only=True):
@@ -116,7 +120,7 @@ async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     row = await _find(work, id)
     if row["replayed_at"] is not None:
         raise ConflictError(f"it was replayed already, by {row['replayed_by']}")
-    await deliver(work.db, [await _message(work, row)])
+    await _replay(work, row)
     await work.db.execute(REPLAYED, id, now_of(work), work.caller.username)
     after = _shown(await _find(work, id))
     work.did(
@@ -132,24 +136,50 @@ async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     return after
 
 
-async def _message(work: Work, row: Row) -> Message:
-    """What a run is told instead. Raises ConflictError where there is nothing to tell."""
-    message_id = f"{row['run_id']}/replay/{row['id']}"
+async def _replay(work: Work, row: Row) -> None:
+    """Raises ConflictError where it cannot be tried again."""
     if row["kind"] == "task":
-        run = await loaded(work, row["run_id"])
-        retry = RetryRequested(
-            at=now_of(work), step=row["task"].partition("@")[0], by=work.caller.username
-        )
-        check(run, retry)
-        return Message(message_id, run.row.id, retry)
-    if not row["run_id"]:
-        raise ConflictError("this message belongs to no run: what sent it has to send it again")
+        await _tell(work, row, _retry(work, row))
+    elif row["topic"] == INBOX:
+        await _tell(work, row, _arrival(row))
+    elif row["topic"] == TRIGGERS:
+        raise ConflictError("a trigger could start no run: correct the cause, and start one")
+    else:
+        await _publish(work, row)
+
+
+async def _tell(work: Work, row: Row, arrival: Arrival) -> None:
     run = await loaded(work, row["run_id"])
+    if isinstance(arrival, RetryRequested):
+        check(run, arrival)
+    await deliver(work.db, [Message(f"{run.row.id}/replay/{row['id']}", run.row.id, arrival)])
+
+
+def _retry(work: Work, row: Row) -> RetryRequested:
+    step = row["task"].partition("@")[0]
+    return RetryRequested(at=now_of(work), step=step, by=work.caller.username)
+
+
+def _arrival(row: Row) -> Arrival:
     try:
-        arrival = decode_event(row["body"].encode())
+        event = decode_event(row["body"].encode())
     except (CoreError, msgspec.DecodeError):
         raise ConflictError("this message cannot be read by this version") from None
-    return Message(message_id, run.row.id, arrival)  # type: ignore[arg-type]
+    if not isinstance(event, ARRIVALS):
+        raise ConflictError("this message is none that a run gets")
+    arrival: Arrival = event
+    return arrival
+
+
+async def _publish(work: Work, row: Row) -> None:
+    # What reads topics needs confluent-kafka, without which there are none.
+    from accord.workflows.bus.errors import ReplayError
+    from accord.workflows.bus.letters import replay
+
+    try:
+        await replay(work.db, row["id"])
+    except ReplayError as error:
+        raise ConflictError(str(error)) from None
 
 
 async def _find(work: Work, id: str) -> Row:

@@ -1,0 +1,130 @@
+"""Operations of this installation as tasks of runs: done as whoever started the run.
+
+Who that is was settled when the run began; what they may do is looked up at every call. The scopes
+of a token bind as they were, and end with the token: who revokes it stops what runs with it. The
+task's id is the idempotency key, so that an operation whose answer got lost is not done twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from accord.a2a.protocol.errors import UnknownOutcomeError
+from accord.operations.accounts import tokens, users
+from accord.operations.arguments import convert
+from accord.operations.caller import Caller
+from accord.operations.errors import RateLimitedError, ServiceError, UnavailableError
+from accord.operations.registry import IDEMPOTENCY_KEY
+from accord.operations.runner import InternalError, Runner
+from accord.store.errors import UnavailableError as StoreUnavailableError
+from accord.store.store import Reading, Row
+from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded, Terms
+from accord.workflows.bridge.claimed import ClaimedTask
+from accord.workflows.core.definition import Retry
+from accord.workflows.operations.saving import NOT_FROM_RUNS
+
+TERMS: Final = Terms(retry=Retry(attempts=5), concurrency=64, breaks=False)
+
+_STARTER: Final = """
+SELECT workflow, version, user_id, username, token_id, scopes, correlation_id, traceparent
+FROM runs WHERE id = $1
+"""
+_REVOKED: Final = "SELECT revoked_at FROM tokens WHERE id = $1"
+
+
+class _Refused(Exception):  # noqa: N818 - becomes a failed step
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.failed = Failed(code=code, message=message)
+
+
+class OperationCaller:
+    """Does tasks of the kind operation; implements `TaskCaller`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def terms(self, target: str) -> Terms:
+        return TERMS
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        try:
+            return await self._call(task)
+        except _Refused as refused:
+            return refused.failed
+        except RateLimitedError as error:
+            raise UnknownOutcomeError(
+                error.kind.code, error.message, retry_after=error.retry_after
+            ) from error
+        except UnavailableError as error:
+            raise UnknownOutcomeError(error.kind.code, error.message) from error
+        except StoreUnavailableError as error:
+            raise UnknownOutcomeError("unavailable", "the database is away") from error
+        except InternalError as error:
+            raise UnknownOutcomeError("internal_error", str(error)) from error
+        except ServiceError as error:
+            return Failed(code=error.kind.code, message=error.message, details=_details(error))
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        """What was begun is finished: it is one transaction."""
+
+    async def _call(self, task: ClaimedTask) -> Outcome:
+        operation = self._runner.registry.get(task.target)
+        if operation is None or operation.right in NOT_FROM_RUNS:
+            raise _Refused("unknown_operation", f"runs have no operation {task.target!r}")
+        given = {} if task.command.input is None else task.command.input
+        if not isinstance(given, dict):
+            raise _Refused("validation_failed", "the input of an operation is an object")
+        caller = await self._runner.store.read(lambda db: _caller(db, task))
+        arguments = {**given, IDEMPOTENCY_KEY: task.id} if operation.writes else given
+        outcome = await self._runner.run(operation, lambda: convert(operation, arguments), caller)
+        return Succeeded(output=msgspec.to_builtins(outcome.result))
+
+
+async def _caller(db: Reading, task: ClaimedTask) -> Caller:
+    """Who started the run, as they are now. Raises _Refused where they may not act any more."""
+    rows = await db.fetch(_STARTER, task.run_id)
+    if not rows:
+        raise _Refused("not_found", "the run is not there any more")
+    run = rows[0]
+    if not run["user_id"]:
+        raise _Refused(
+            "insufficient_permissions", "nobody in particular started this run: use --as NAME"
+        )
+    people = await db.fetch(users.BY_ID, run["user_id"])
+    if not people or not people[0]["active"]:
+        raise _Refused("insufficient_permissions", f"{run['username']} is not active any more")
+    await _check_token(db, run)
+    return Caller(
+        user_id=run["user_id"],
+        username=people[0]["username"],
+        role=people[0]["role"],
+        via="session" if run["scopes"] is None else "token",
+        face="system",
+        scopes=frozenset(tokens.scopes_in(run["scopes"] or "")),
+        token_id=run["token_id"],
+        client=f"workflow {run['workflow']}@{run['version']}",
+        correlation_id=run["correlation_id"],
+        traceparent=task.traceparent,
+        run_id=task.run_id,
+    )
+
+
+async def _check_token(db: Reading, run: Row) -> None:
+    if not run["token_id"]:
+        return
+    rows = await db.fetch(_REVOKED, run["token_id"])
+    if not rows or rows[0]["revoked_at"] is not None:
+        raise _Refused(
+            "insufficient_permissions", "the token that the run was started with was revoked"
+        )
+
+
+def _details(error: ServiceError) -> Any:
+    """What an error says beside its message, as JSON."""
+    told: dict[str, Any] = dict(error.data)
+    if error.errors:
+        told["errors"] = [{"pointer": each.pointer, "detail": each.detail} for each in error.errors]
+    return msgspec.to_builtins(told) or None

@@ -1,0 +1,122 @@
+"""Runs as they happen: `GET /runs/{id}/events`, a stream of server-sent events.
+
+Each event has its number in the run's history as id, so that `Last-Event-ID` goes on behind it. The
+stream ends when the run has ended; who asks again then is told by 204 that nothing comes any more.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing
+from typing import Any, Final
+
+import msgspec
+
+from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.operations.accounts.standing import barred
+from accord.operations.arguments import convert
+from accord.operations.caller import Caller
+from accord.operations.errors import InvalidError
+from accord.operations.faces.answers import Answer
+from accord.operations.faces.entrance import Entrance, Visit
+from accord.operations.faces.openapi_parts import failure, headers
+from accord.operations.faces.query import read_query
+from accord.operations.faces.rest_head import Further, RestHead, Words
+from accord.operations.runner import Runner
+from accord.transports.web.app import Stream
+from accord.workflows.core.state import FINAL
+from accord.workflows.operations.run_views import shown_event
+from accord.workflows.watching import RunWatch
+
+PATH: Final = "/runs/{id}/events"
+
+_EVENT_STREAM: Final = b"content-type: text/event-stream\r\nx-accel-buffering: no\r\n"
+_PLACE: Final = re.compile(r"[0-9]{1,15}")
+_RETRY: Final = 1_000
+"""Milliseconds after which a client that lost the stream comes back."""
+_DESCRIBED: Final[dict[str, Any]] = {
+    "operationId": "watch_run",
+    "summary": "Watch a run",
+    "description": "What happens in a run, as server-sent events, until the run has ended.",
+    "tags": ["runs"],
+    "parameters": [
+        {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
+        {
+            "name": "Last-Event-ID",
+            "in": "header",
+            "required": False,
+            "description": "The id of the last event that was seen.",
+            "schema": {"type": "string", "pattern": "^[0-9]{1,15}$"},
+        },
+    ],
+    "responses": {
+        "200": {
+            "description": "The events.",
+            "headers": headers("X-Correlation-Id"),
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        },
+        "204": {"description": "The run has ended, and all was seen."},
+        **{str(each): failure(each) for each in (400, 401, 403, 404, 415, 422, 429, 500, 503)},
+    },
+}
+
+
+def watch_run(runner: Runner, watch: RunWatch) -> Further:
+    """The stream as the REST face takes it."""
+    return Further("GET", PATH, lambda entrance: RunStream(runner, watch, entrance), _DESCRIBED)
+
+
+class RunStream:
+    """Streams the events of a run; implements `Target`."""
+
+    takes_body = False
+    texts = ()
+    writes = False
+
+    def __init__(self, runner: Runner, watch: RunWatch, entrance: Entrance) -> None:
+        self._runner = runner
+        self._watch = watch
+        self._entrance = entrance
+        self._get_run = runner.registry["get_run"]
+
+    def read_words(self, values: tuple[str, ...], query: str) -> Words:
+        read_query(query, known=frozenset(), lists=frozenset())
+        return {"id": values[0]}
+
+    async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
+        caller = await self._entrance.caller(visit)
+        words = self.read_words(head.values, head.query)
+        # Who may see a run may watch it: asked, counted and put on record as that.
+        outcome = await self._runner.run(
+            self._get_run, lambda: convert(self._get_run, words), caller
+        )
+        place = _place(visit.asking.fields.get("last-event-id", ""))
+        run = outcome.result
+        if place and run.state in FINAL and await self._has_seen(run.id, place):
+            return Answer(204)
+        return Answer(
+            200, _EVENT_STREAM, pour=lambda stream: self._pour(stream, run.id, place, caller)
+        )
+
+    async def _has_seen(self, run_id: str, place: int) -> bool:
+        return await self._watch.last(run_id) <= place
+
+    async def _pour(self, stream: Stream, run_id: str, place: int, caller: Caller) -> None:
+        stream.write(b"retry: %d\n\n" % _RETRY)
+        async with aclosing(self._watch.follow(run_id, place)) as following:
+            async for events in following:
+                if not events:
+                    if caller in await self._runner.store.read(lambda db: barred(db, [caller])):
+                        return
+                    stream.write(KEEP_ALIVE)
+                for number, event in events:
+                    shown = shown_event(number, event)
+                    data = msgspec.json.encode(shown)
+                    stream.write(encode_event(data, id=str(number), event=shown.type))
+
+
+def _place(text: str) -> int:
+    """The number of the event that was seen last. Raises InvalidError."""
+    if text and not _PLACE.fullmatch(text):
+        raise InvalidError("Last-Event-ID", "is the id of an event of this stream")
+    return int(text or 0)
