@@ -46,7 +46,7 @@ class Scripted:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
-                asked = await _read(reader)
+                asked = await read_asked(reader)
                 async with self._came:
                     self.asked.append(asked)
                     self._came.notify_all()
@@ -63,7 +63,7 @@ class Scripted:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked:
+async def read_asked(reader: asyncio.StreamReader) -> Asked:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.strip().split("\r\n")
     method, path, _ = first.split(" ")

@@ -41,11 +41,14 @@ def exit_code(error: BaseException) -> int:
 
 
 def _exit_code_of_call(error: BaseException) -> int:
+    from accord.a2a.protocol.errors import UnknownOutcomeError
     from accord.jsonrpc.errors import AccordError, CallTimeoutError, TransportError
     from accord.operations.errors import ServiceError
     from accord.store.errors import StoreError, UnavailableError
 
     if isinstance(error, TransportError | UnavailableError):
+        return NO_CONNECTION
+    if isinstance(error, UnknownOutcomeError) and error.code == "unreachable":
         return NO_CONNECTION
     if isinstance(error, CallTimeoutError) and not error.remote:
         return TIMED_OUT

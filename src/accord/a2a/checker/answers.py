@@ -24,7 +24,7 @@ MAX_DEPTH: Final = 32
 def check_answer(talk: Conversation, result: Result) -> Answer | None:
     """The answer in a result, where it can be understood at all."""
     state = _state(result.value)
-    if state is not None and state not in STATES[talk.wire]:
+    if state is not None and (not isinstance(state, str) or state not in STATES[talk.wire]):
         talk.failed("send-state", f"the state is {str(state)[:80]!r}")
         talk.skipped("send-result", "the state cannot be read")
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 from uuid import uuid4
 
@@ -101,7 +102,7 @@ class _Checker:
                     return [PLAIN]
                 self._give_up(talk, seen)
             else:
-                await self._check_format(talk, streaming=card is not None and card.streaming)
+                await self._check_format(talk, card)
             checked.append(wire)
         return checked
 
@@ -114,7 +115,10 @@ class _Checker:
         return [PLAIN]
 
     def _talk(self, wire: Wire, url: str | None) -> Conversation:
-        address = self._address if url is None else _parse(url)
+        address = self._address
+        if url is not None:
+            with suppress(RefusedError):  # the rules for cards tell of it
+                address = _parse(url)
         # A card must not be able to send credentials elsewhere.
         ours = _origin(address) == _origin(self._address)
         return Conversation(
@@ -157,14 +161,14 @@ class _Checker:
             if not rule.startswith(_NOT_OF_A_FORMAT):
                 talk.skipped(rule, "the agent does not answer JSON-RPC")
 
-    async def _check_format(self, talk: Conversation, *, streaming: bool) -> None:
+    async def _check_format(self, talk: Conversation, card: AgentCard | None) -> None:
         asking = self._asking
         await self._check_credentials(talk)
         await check_errors(talk)
         sending = Sending(talk, asking.text, asking.patience)
         answer = await sending.check()
         await check_tasks(talk, sending, answer, asking.long)
-        await check_stream(talk, asking.text, promised=streaming)
+        await check_stream(talk, asking.text, card)
         talk.conclude()
 
     async def _check_credentials(self, talk: Conversation) -> None:

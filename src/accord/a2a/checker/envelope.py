@@ -76,12 +76,13 @@ def faults(seen: Seen | Unseen, id: str | None) -> list[tuple[str, str]]:
 
 def _http_faults(seen: Seen) -> list[tuple[str, str]]:
     found = []
-    if seen.status != 200:
+    # An error of JSON-RPC is an answer, whatever HTTP says.
+    if not 200 <= seen.status < 300 and not isinstance(read(seen), Fault):
         found.append(("answer-status", _status_detail(seen)))
     coding = seen.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
         found.append(("answer-coding", f"it has the header Content-Encoding: {coding[:40]}"))
-    elif seen.status == 200 and seen.content_type != "application/json":
+    elif 200 <= seen.status < 300 and seen.content_type != "application/json":
         found.append(("answer-type", f"the type is {seen.content_type[:80]!r}"))
     return found
 
@@ -118,7 +119,7 @@ def _has_id(value: dict[str, Any], id: str | None) -> bool:
         return True
     error = value.get("error")
     code = error.get("code") if isinstance(error, dict) else None
-    return code in _UNREAD and value.get("id", "") is None
+    return isinstance(code, int) and code in _UNREAD and value.get("id", "") is None
 
 
 def _error_faults(error: Any) -> list[tuple[str, str]]:

@@ -71,8 +71,11 @@ class Probe:
 
     async def __aenter__(self) -> Probe:
         self._requester = Requester(
-            Options(tls=self._tls, connect_seconds=min(self._timeout, 10.0)),
-            resolve=Guard(self._policy).resolve,
+            Options(
+                tls=self._tls,
+                connect_seconds=min(self._timeout, 10.0),
+                resolve=Guard(self._policy).resolve,
+            )
         )
         return self
 

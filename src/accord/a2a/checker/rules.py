@@ -66,8 +66,8 @@ _TABLE: Final = (
         "answer-status",
         "must",
         "requests by POST are answered, and not redirected",
-        "Take POST at the URL that the card names, with HTTP status 200, also where the answer is "
-        "an error of JSON-RPC. Redirects are not followed: register the URL they lead to.",
+        "Take POST at the URL that the card names, and answer with HTTP status 200, errors of "
+        "JSON-RPC too. Redirects are not followed: register the URL they lead to.",
     ),
     Rule(
         "answer-type",
@@ -129,7 +129,7 @@ _TABLE: Final = (
     ),
     Rule(
         "error-params",
-        "must",
+        "should",
         "params that are wrong are answered with -32602",
         "Answer a request to send a message that has none in it with the error -32602.",
     ),

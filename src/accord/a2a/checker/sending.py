@@ -68,7 +68,7 @@ class Sending:
         answer = check_answer(talk, said)
         if isinstance(answer, Message):
             talk.skipped("send-state", "the agent answers with messages, which have no state")
-        return await self.rested(answer) if isinstance(answer, Task) else answer
+        return await self._rested(answer) if isinstance(answer, Task) else answer
 
     async def _send(self, message_id: str, *, blocking: bool = True, task_id: str = "") -> Said:
         # Members beside the text travel as metadata, as those of a step's input do.
@@ -96,21 +96,26 @@ class Sending:
                 talk.failed("send-completed", f"it still works after {self._patience:g} s")
         talk.skipped("send-output", "the task is not completed")
 
-    async def rested(self, task: Task) -> Task:
-        """The task once it rests, or as it is when patience is over."""
-        talk, until, waits = self._talk, time.monotonic() + self._patience, intervals()
+    async def _rested(self, task: Task) -> Task | None:
+        """The task once it rests, or as it is when patience is over; None where it cannot be
+        asked for."""
+        talk, until, waits = (
+            self._talk,
+            time.monotonic() + self._patience,
+            intervals(0.05, most=2.0),
+        )
         while task.id and task.status.state not in RESTING and time.monotonic() < until:
             await asyncio.sleep(next(waits))
             params = FORMATS[talk.wire].task_params(TaskQuery(id=task.id))
             said = await talk.ask(Verb.GET, params)
             if not isinstance(said, Result):
                 talk.failed("task-get", f"it was {said}")
-                return task
+                return None
             try:
                 task = FORMATS[talk.wire].read_task(said.raw)
             except UNREADABLE as error:
                 talk.failed("task-get", str(error))
-                return task
+                return None
         return task
 
     # Once more, and unwatched
@@ -148,8 +153,8 @@ class Sending:
         answer = check_answer(talk, said)
         if isinstance(answer, Task):
             # What nobody waits for is followed as well: it has to come to its end.
-            rested = await self.rested(answer)
-            if rested.status.state not in RESTING:
+            rested = await self._rested(answer)
+            if rested is not None and rested.status.state not in RESTING:
                 why = f"a task that nobody waits for still works after {self._patience:g} s"
                 talk.failed("send-completed", why)
 

@@ -11,6 +11,7 @@ from accord.a2a.checker.answers import read_whole
 from accord.a2a.checker.conversation import Conversation
 from accord.a2a.checker.envelope import Fault, Result, read, read_value, value_faults
 from accord.a2a.checker.probe import Seen, Unseen
+from accord.a2a.protocol.card import AgentCard
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.params import Send
@@ -24,15 +25,19 @@ _RULES: Final = ("stream-type", "stream-events", "stream-end")
 _REFUSALS: Final = (-32004, -32601)
 
 
-async def check_stream(talk: Conversation, text: str, *, promised: bool) -> None:
-    """`promised` is whether the card says that there are streams."""
+async def check_stream(talk: Conversation, text: str, card: AgentCard | None) -> None:
+    """Whether there are streams, as the card says or not."""
+    if card is None:
+        for rule in (*_RULES, "stream-refused"):
+            talk.skipped(rule, "there is no card that says whether there are streams")
+        return
     id = talk.new_id()
     message = message_of(text, message_id=str(uuid4()))
     params = FORMATS[talk.wire].send_params(Send(message=message))
     method = METHODS[talk.wire][Verb.STREAM]
     request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
     seen = await talk.look(msgspec.json.encode(request), {"accept": EVENTS})
-    if promised:
+    if card.streaming:
         talk.skipped("stream-refused", "the card says that there are streams")
         _check_promised(talk, seen, id)
     else:
