@@ -3,7 +3,7 @@
 `Tracing` is an observer that makes a span of every call that comes in. A call over HTTP
 continues the trace that its headers name (W3C Trace Context, or whatever propagator is set);
 a message on a stream has no headers, so there a trace begins anew. `trace_headers` is for
-calls that go out over HTTP, `traced` makes spans of them.
+calls that go out over HTTP, `traced` makes spans of them; `OutgoingSpans` of calls of others.
 
 Names and attributes are those of OpenTelemetry's semantic conventions for JSON-RPC.
 """
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
@@ -170,6 +170,41 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
             record_exception=False,
             set_status_on_exception=False,
         )
+
+
+class OutgoingSpans:
+    """Makes spans of calls that go out to others, each in a trace that somebody else began."""
+
+    def __init__(
+        self,
+        tracer_provider: TracerProvider | None = None,
+        *,
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        """As for `Tracing`."""
+        self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
+        self._clean = clean
+
+    @contextmanager
+    def call(self, name: str, traceparent: str, attributes: Mapping[str, str]) -> Iterator[str]:
+        """A span below `traceparent`; gives the one that the call is sent with."""
+        parent = propagate.extract({"traceparent": traceparent}, context=current.Context())
+        with self._tracer.start_as_current_span(
+            name,
+            context=parent,
+            kind=SpanKind.CLIENT,
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                yield trace_headers().get("traceparent", traceparent)
+            except Exception as error:
+                _fail(span, type(error).__name__, self._clean(str(error)))
+                raise
+            except asyncio.CancelledError:
+                _fail(span, CANCELLED, "the call was given up")
+                raise
 
 
 def _origin(about: Context) -> tuple[current.Context, list[Link]]:

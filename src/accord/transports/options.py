@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from accord.transports.pages import Pages
 
 if TYPE_CHECKING:
     from accord.transports.http.replies import Reply
+    from accord.transports.web_address import WebAddress
 
 Framing = Literal["newline", "content-length"]
 Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
@@ -24,6 +25,10 @@ Verdict: TypeAlias = "Mapping[str, Any] | Reply"
 `info.details`, or what it is refused with."""
 Admit: TypeAlias = Callable[[str, Mapping[str, str]], "Verdict | Awaitable[Verdict]"]
 """Decides whether a client may connect, by the target and the headers of its handshake."""
+
+Resolve: TypeAlias = "Callable[[WebAddress], Awaitable[Sequence[str]]]"
+"""Finds the IP addresses of a host, the best first. Raises TransportError for one that must not
+be asked, and OSError for one that is unknown."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -65,4 +70,7 @@ class Options(Struct, frozen=True, kw_only=True):
     terminate_seconds: float = 2.0
     """Child processes: how long they get after SIGTERM, before SIGKILL."""
     pool_size: int = 16
-    """HTTP clients: most connections open at once."""
+    """HTTP clients: most connections open at once, or kept for later."""
+    resolve: Resolve | None = None
+    """HTTP clients: looks names up in place of the system: what it found, and nothing else, is
+    connected to."""

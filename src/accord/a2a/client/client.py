@@ -10,6 +10,7 @@ Everything raises `CallError`: `DefiniteError` when the agent did not do it, and
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
@@ -18,7 +19,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.a2a.client.auth import Auth
-from accord.a2a.client.exchange import Exchanger, check_status
+from accord.a2a.client.exchange import POOL, Exchanger, check_status
 from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.answers import read_result
@@ -68,7 +69,8 @@ class Client:
     """Calls the agent at `url`, while it is entered: `async with Client(url) as client`.
 
     With a `wire` the URL is where requests go; without one the agent's card is asked for, and
-    says. `timeout` is for one request, and for the silence between two events of a stream.
+    says. `timeout` is for one request, and for the silence between two events of a stream. At
+    most `pool` connections are kept for later.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Client:
         policy: AddressPolicy = AddressPolicy(),  # noqa: B008 - it is a frozen value
         timeout: float = TIMEOUT_SECONDS,
         max_bytes: int = MAX_BYTES,
+        pool: int = POOL,
         headers: Mapping[str, str] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -92,12 +95,14 @@ class Client:
             "tls": tls,
             "timeout": timeout,
             "max_bytes": max_bytes,
+            "pool": pool,
         }
         self._max_bytes = max_bytes
         self._exchanger: Exchanger
         self._card: AgentCard | None = None
         self._reached = None if wire is None else Reached(self._address, wire)
         self._asked = 0
+        self._asking_card = asyncio.Lock()
 
     async def __aenter__(self) -> Client:
         self._exchanger = Exchanger(**self._settings)
@@ -115,9 +120,10 @@ class Client:
 
     async def card(self, *, trace: Trace = NO_TRACE) -> AgentCard:
         """The agent's card, asked for once."""
-        if self._card is None:
-            self._card = await self._find_card(trace)
-        return self._card
+        async with self._asking_card:
+            if self._card is None:
+                self._card = await self._find_card(trace)
+            return self._card
 
     async def reached(self, *, trace: Trace = NO_TRACE) -> Reached:
         """Where requests go, by the card unless the format was given."""
@@ -257,7 +263,12 @@ class Client:
 
     async def _post(self, reached: Reached, request: bytes, id: str, trace: Trace) -> bytes:
         headers = self._sent(reached, trace, _JSON)
-        return await self._exchanger.ask("POST", reached.address, headers, request, id=id)
+        if trace.tell is None:
+            return await self._exchanger.ask("POST", reached.address, headers, request, id=id)
+        trace.tell("sent", request)
+        body = await self._exchanger.ask("POST", reached.address, headers, request, id=id)
+        trace.tell("received", body)
+        return body
 
     async def _follow(
         self, reached: Reached, request: bytes, id: str, trace: Trace

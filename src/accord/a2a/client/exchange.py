@@ -41,10 +41,22 @@ class Exchanger:
     """Sends requests, and says what became of them. Belongs to one event loop."""
 
     def __init__(
-        self, *, policy: AddressPolicy, tls: ssl.SSLContext | None, timeout: float, max_bytes: int
+        self,
+        *,
+        policy: AddressPolicy,
+        tls: ssl.SSLContext | None,
+        timeout: float,
+        max_bytes: int,
+        pool: int = POOL,
     ) -> None:
-        options = Options(tls=tls, connect_seconds=min(timeout, CONNECT_SECONDS), pool_size=POOL)
-        self._requester = Requester(options, resolve=Guard(policy).resolve)
+        """At most `pool` connections are kept for later."""
+        options = Options(
+            tls=tls,
+            connect_seconds=min(timeout, CONNECT_SECONDS),
+            pool_size=pool,
+            resolve=Guard(policy).resolve,
+        )
+        self._requester = Requester(options)
         self._timeout = timeout
         self._max_bytes = max_bytes
 
@@ -115,10 +127,11 @@ async def _translated() -> AsyncIterator[None]:
     try:
         yield
     except RpcError as error:
-        raise _call_error(error) from error
+        raise call_error(error) from error
 
 
-def _call_error(error: RpcError) -> CallError:
+def call_error(error: RpcError) -> CallError:
+    """What an error of a transport means."""
     match error:
         case AddressRefusedError():
             return RefusedError("address_refused", error.message)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
 from msgspec import Struct
+
+Direction: TypeAlias = Literal["sent", "received"]
 
 
 class Trace(Struct, frozen=True, kw_only=True):
     correlation_id: str = ""
     traceparent: str = ""
     """W3C Trace Context."""
+    tell: Callable[[Direction, bytes], None] | None = None
+    """Told every body that is sent or received, for a log."""
 
     @property
     def headers(self) -> dict[str, str]:

@@ -115,7 +115,7 @@ def _status_object(status: TaskStatus) -> StatusObject:
     )
 
 
-def _artifact_object(artifact: Artifact) -> ArtifactObject:
+def artifact_object(artifact: Artifact) -> ArtifactObject:
     return ArtifactObject(
         artifact_id=artifact.artifact_id,
         parts=[_part(part) for part in artifact.parts],
@@ -131,7 +131,7 @@ def task(task: Task) -> TaskObject:
         id=task.id,
         context_id=task.context_id or None,
         status=_status_object(task.status),
-        artifacts=[_artifact_object(each) for each in task.artifacts] or None,
+        artifacts=[artifact_object(each) for each in task.artifacts] or None,
         history=[message(each) for each in task.history] or None,
         metadata=task.metadata or None,
     )
@@ -159,7 +159,7 @@ def event(event: Event) -> EventObject:
                 artifact_update=ArtifactUpdateObject(
                     task_id=event.task_id,
                     context_id=event.context_id,
-                    artifact=_artifact_object(event.artifact),
+                    artifact=artifact_object(event.artifact),
                     append=event.append or None,
                     last_chunk=event.last_chunk or None,
                     metadata=event.metadata or None,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
@@ -142,11 +143,29 @@ class HttpChannel:
         """Add one connection to the pool. Raises ConnectError."""
         try:
             async with asyncio.timeout(self._options.connect_seconds):
-                await self._loop.create_connection(
-                    self._new_connection, self._address.host, self._address.port, ssl=self._tls
-                )
+                await self._connect_to_any(await self._hosts())
         except (OSError, ValueError) as error:
             raise connect_error(self._address, error, self._options) from error
+
+    async def _hosts(self) -> Sequence[str]:
+        resolve = self._options.resolve
+        return (self._address.host,) if resolve is None else await resolve(self._address)
+
+    async def _connect_to_any(self, hosts: Sequence[str]) -> None:
+        for host in hosts[:-1]:
+            with suppress(OSError):  # the next one may answer
+                await self._connect_to(host)
+                return
+        await self._connect_to(hosts[-1])
+
+    async def _connect_to(self, host: str) -> None:
+        await self._loop.create_connection(
+            self._new_connection,
+            host,
+            self._address.port,
+            ssl=self._tls,
+            server_hostname=self._address.host if self._tls is not None else None,
+        )
 
     def _new_connection(self) -> ClientConnection:
         return ClientConnection(self, max_body=self._options.limits.max_message_bytes)

@@ -11,8 +11,8 @@ import asyncio
 import select
 import ssl
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
 
 from accord.jsonrpc.errors import ConnectError, ConnectionLostError, FramingError, TransportError
 from accord.transports.http.bodies import FixedBody, OpenBody
@@ -33,12 +33,6 @@ from accord.transports.web_address import WebAddress
 
 MAX_BUFFERED: Final = 256 * 1024
 """How much of a response may wait to be read before its connection is paused."""
-MAX_IDLE: Final = 16
-"""How many connections are kept for later."""
-
-Resolve: TypeAlias = Callable[[WebAddress], Awaitable[Sequence[str]]]
-"""Finds the IP addresses of a host, the best first. Raises TransportError for one that must not
-be asked, and OSError for one that is unknown."""
 
 _OURS: Final = frozenset(
     ("content-length", "transfer-encoding", "connection", "expect", "upgrade", "te", "trailer")
@@ -46,15 +40,10 @@ _OURS: Final = frozenset(
 
 
 class Requester:
-    """Sends requests. Belongs to one event loop; `close` ends all that is under way.
+    """Sends requests. Belongs to one event loop; `close` ends all that is under way."""
 
-    `resolve` looks names up in place of the system: what it found, and nothing else, is
-    connected to.
-    """
-
-    def __init__(self, options: Options, *, resolve: Resolve | None = None) -> None:
+    def __init__(self, options: Options) -> None:
         self._options = options
-        self._resolve = resolve
         self._loop = asyncio.get_running_loop()
         self._tls: ssl.SSLContext | None = options.tls
         self._idle: dict[tuple[str, int, bool], list[_Connection]] = {}
@@ -93,9 +82,10 @@ class Requester:
             raise ConnectError("the client is closed", recoverable=False)
         try:
             async with asyncio.timeout(self._options.connect_seconds):
-                if self._resolve is None:
+                resolve = self._options.resolve
+                if resolve is None:
                     return await self._connect_to(address.host, address)
-                return await self._connect_to_any(await self._resolve(address), address)
+                return await self._connect_to_any(await resolve(address), address)
         except (OSError, ValueError) as error:
             raise connect_error(address, error, self._options) from error
 
@@ -141,7 +131,7 @@ class Requester:
         """A response is whole, or will never be."""
         self._room.release()
         idle = self._idle.setdefault(_origin(connection.address), [])
-        if reusable and not self._closed and len(idle) < MAX_IDLE:
+        if reusable and not self._closed and len(idle) < self._options.pool_size:
             idle.append(connection)
         else:
             connection.abort()

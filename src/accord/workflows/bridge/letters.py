@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
-from uuid import uuid4
 
 from msgspec import Struct, json
 
+from accord.operations.identifiers import new_id
 from accord.operations.logs.redaction import redact_value
 from accord.store.store import Transaction
 from accord.workflows.bridge.claimed import ClaimedTask
@@ -38,6 +38,6 @@ def _row(letter: Letter) -> tuple[object, ...]:
     task = letter.task
     body = json.encode(redact_value(task.command.input)).decode()[:MAX_BODY]
     return (
-        str(uuid4()), task.run_id, task.task, task.target, letter.error.code,
+        new_id(), task.run_id, task.task, task.target, letter.error.code,
         letter.error.message, body, task.attempt, letter.at,
     )  # fmt: skip

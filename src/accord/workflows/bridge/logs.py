@@ -7,10 +7,12 @@ Debug: what is sent and received. Info: what came of tasks. Warning: what failed
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import json
 
+from accord.a2a.client.trace import Direction, Trace
 from accord.a2a.protocol.errors import CallError
 from accord.operations.logs.redaction import redact
 from accord.workflows.bridge.claimed import ClaimedTask
@@ -21,14 +23,16 @@ MAX_OUTPUT: Final = 2_000
 """Characters of an output."""
 
 
-def sent(task: ClaimedTask, body: bytes) -> None:
+def trace_of(task: ClaimedTask, traceparent: str) -> Trace:
+    """What goes along with the requests for a task. Their bodies are logged for who debugs."""
+    tell: Callable[[Direction, bytes], None] | None = None
     if log.isEnabledFor(logging.DEBUG):
-        log.debug("task %s: sent %s", task.id, _text(body), extra=_about(task))
 
+        def tell(direction: Direction, body: bytes) -> None:
+            log.debug("task %s: %s %s", task.id, direction, _text(body), extra=_about(task))
 
-def received(task: ClaimedTask, body: bytes) -> None:
-    if log.isEnabledFor(logging.DEBUG):
-        log.debug("task %s: received %s", task.id, _text(body), extra=_about(task))
+    correlation_id = task.correlation_id or task.run_id
+    return Trace(correlation_id=correlation_id, traceparent=traceparent, tell=tell)
 
 
 def succeeded(task: ClaimedTask, output: Any) -> None:

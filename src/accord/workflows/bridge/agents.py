@@ -1,0 +1,202 @@
+"""Calls agents: sends a task, keeps what the agent calls it, and asks until it is done.
+
+    nothing known of the agent's side ──▶ send: a result, a question, or a task that goes on
+    a task of the agent is known ──▶ get, at growing intervals (after a crash too)
+    an answer to its question is there ──▶ send that, to the same task
+
+The agent is always asked for an answer at once; however long its work takes, no connection waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import msgspec
+
+from accord.a2a.client.client import Client
+from accord.a2a.client.trace import Trace
+from accord.a2a.protocol import outcome as told, wire10
+from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.errors import (
+    FAULTS,
+    TASK_NOT_FOUND,
+    AgentError,
+    RefusedError,
+    UnknownOutcomeError,
+)
+from accord.a2a.protocol.extraction import Extracted
+from accord.a2a.protocol.polling import intervals
+from accord.a2a.protocol.task import Answer, Unrecognized
+from accord.workflows.bridge import logs
+from accord.workflows.bridge.caller import Asked, Failed, Outcome, Progress, Succeeded, Terms
+from accord.workflows.bridge.claimed import ClaimedTask
+from accord.workflows.bridge.lines import Lines
+from accord.workflows.bridge.message_ids import message_id_of
+from accord.workflows.bridge.plain import PlainClient
+from accord.workflows.bridge.registry import Agents
+from accord.workflows.bridge.secrets import Secrets
+from accord.workflows.bridge.spans import Spans, span_of
+from accord.workflows.core.retry import delay
+from accord.workflows.storage.agents import AgentRow
+
+FIRST_POLL_SECONDS: Final = 0.05
+
+_OTHER_WIRE: Final = frozenset((FAULTS["VERSION_NOT_SUPPORTED"].code, -32601))
+"""What an agent answers that speaks another format than its card said."""
+
+
+class AgentCaller:
+    """Does the tasks of kind agent; implements `TaskCaller`."""
+
+    def __init__(
+        self,
+        agents: Agents,
+        policy: AddressPolicy,
+        secrets: Secrets,
+        *,
+        spans: Spans | None = None,
+    ) -> None:
+        self._agents = agents
+        self._lines = Lines(policy, secrets)
+        self._spans = spans
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._lines.close()
+
+    async def terms(self, target: str) -> Terms:
+        agent = await self._agent(target)
+        return Terms(
+            retry=agent.retry, concurrency=agent.max_concurrency, follows=agent.wire != "plain"
+        )
+
+    async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
+        agent = await self._agent(task.target)
+        with span_of(self._spans, task) as traceparent:
+            trace = logs.trace_of(task, traceparent)
+            async with self._lines.to(agent) as client:
+                if isinstance(client, PlainClient):
+                    return await _call_plain(client, task, trace)
+                try:
+                    return await _Conversation(client, task, agent, trace, progress).run()
+                except AgentError as error:
+                    if error.code in _OTHER_WIRE and agent.wire == "auto":
+                        self._lines.forget(agent)
+                    raise
+
+    async def cancel(self, task: ClaimedTask) -> None:
+        if not task.remote_task:
+            return
+        agent = await self._agent(task.target)
+        async with self._lines.to(agent) as client:
+            if isinstance(client, Client):
+                await client.cancel(task.remote_task, trace=logs.trace_of(task, task.traceparent))
+
+    async def _agent(self, name: str) -> AgentRow:
+        """Raises RefusedError for an agent that is not there, or not to be called."""
+        agent = await self._agents.get(name)
+        if agent is None:
+            raise RefusedError("unknown_agent", f"there is no agent {name[:80]!r}")
+        if not agent.active:
+            raise RefusedError("inactive_agent", f"the agent {name!r} is not active")
+        return agent
+
+
+class _Conversation:
+    """One task with one agent."""
+
+    def __init__(
+        self,
+        client: Client,
+        task: ClaimedTask,
+        agent: AgentRow,
+        trace: Trace,
+        progress: Progress,
+    ) -> None:
+        self._client = client
+        self._task = task
+        self._policy = task.retry or agent.retry
+        self._trace = trace
+        self._progress = progress
+
+    async def run(self) -> Outcome:
+        task = self._task
+        if task.remote_task and not task.continues:
+            return await self._follow(task.remote_task)
+        answer = await self._send()
+        settled = self._settled(answer)
+        if settled is not None:
+            return settled
+        remote, context = _ids(answer)
+        await self._progress(remote, context)
+        return await self._follow(remote, wait=True)
+
+    async def _send(self) -> Answer | Unrecognized:
+        task = self._task
+        return await self._client.send(
+            task.continuation if task.continues else task.command.input,
+            id=task.id,
+            message_id=message_id_of(task),
+            blocking=False,
+            context_id=task.remote_context,
+            task_id=task.remote_task,
+            trace=self._trace,
+        )
+
+    async def _follow(self, remote: str, *, wait: bool = False) -> Outcome:
+        """Ask for a task of the agent until it rests. Some questions may stay unanswered, as
+        many in a row as the policy has attempts."""
+        polls = intervals(FIRST_POLL_SECONDS)
+        failures = 0
+        if wait:
+            await asyncio.sleep(next(polls))
+        while True:
+            try:
+                answer = await self._client.get(remote, trace=self._trace)
+            except UnknownOutcomeError as error:
+                failures += 1
+                if error.code == TASK_NOT_FOUND or failures >= self._policy.attempts:
+                    raise
+                pause = max(delay(self._policy, failures, 0.5), error.retry_after or 0.0)
+                await asyncio.sleep(max(pause, next(polls)))
+                continue
+            failures = 0
+            settled = self._settled(answer)
+            if settled is not None:
+                return settled
+            await asyncio.sleep(next(polls))
+
+    def _settled(self, answer: Answer | Unrecognized) -> Outcome | None:
+        """What an answer means; None where the agent is still at work."""
+        match told.outcome_of(answer):
+            case told.Done(extracted):
+                if extracted.warning:
+                    logs.warned(self._task, extracted.warning)
+                return _succeeded(extracted)
+            case told.Failed(code, message):
+                return Failed(code=str(code), message=message)
+            case told.Waiting(task_id, context_id, _, question):
+                return Asked(prompt=question, remote_task=task_id, remote_context=context_id)
+            case _:
+                return None
+
+
+def _ids(answer: Answer | Unrecognized) -> tuple[str, str]:
+    """Of a task of the agent that goes on."""
+    return answer.id, answer.context_id  # type: ignore[union-attr]
+
+
+def _succeeded(extracted: Extracted) -> Succeeded:
+    artifacts = [msgspec.to_builtins(wire10.artifact_object(each)) for each in extracted.artifacts]
+    data = list(extracted.data)
+    return Succeeded(output=extracted.output, data=data or None, artifacts=artifacts or None)
+
+
+async def _call_plain(client: PlainClient, task: ClaimedTask, trace: Trace) -> Outcome:
+    result = await client.call(
+        task.command.input, task_id=task.id, message_id=message_id_of(task), trace=trace
+    )
+    if result.error is not None:
+        return Failed(code=str(result.error.code), message=result.error.message)
+    return Succeeded(output=result.output)
