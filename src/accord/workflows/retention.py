@@ -1,0 +1,152 @@
+"""Runs that ended long ago: written to a file, if that is wanted, and removed.
+
+A line of the file has a run and its whole history, as JSON. It is on the disk before the run is
+removed; a process that is killed in between leaves a run that is there twice, in the file and in
+the database, and then twice in the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import json
+
+from accord.store.errors import StoreError
+from accord.store.store import Reading, Store, Transaction
+from accord.workflows.storage.leases import Lease
+
+log = logging.getLogger("accord.workflows.retention")
+
+LANE: Final = "retention"
+EVERY: Final = 3_600.0
+"""Seconds between two looks."""
+AT_ONCE: Final = 20
+"""How many runs go in one transaction."""
+DAY: Final = 86_400.0
+
+_COLUMNS: Final = (
+    *("id", "workflow", "version", "status", "user_id", "username", "token_id", "scopes"),
+    *("origin", "parent_run", "parent_task", "cause", "chain", "correlation_id", "traceparent"),
+    *("created_at", "finished_at"),
+)
+# A child stays as long as its parent; and what somebody just wrote to is not old.
+_OLD: Final = f"""
+SELECT {", ".join(f"r.{name}" for name in _COLUMNS)} FROM runs r
+LEFT JOIN runs p ON p.id = r.parent_run
+WHERE r.finished_at < $1 AND (p.id IS NULL OR p.finished_at < $1)
+    AND NOT EXISTS (SELECT 1 FROM run_inbox i WHERE i.run_id = r.id)
+ORDER BY r.finished_at, r.id LIMIT {AT_ONCE}
+"""
+_HISTORY: Final = "SELECT events FROM run_history WHERE run_id = $1 ORDER BY sequence"
+_STILL_OLD: Final = "SELECT 1 FROM runs WHERE id = $1 AND finished_at < $2"
+_REMOVE: Final = (
+    *(
+        f"DELETE FROM {table} WHERE run_id = $1"
+        for table in ("run_history", "approvals", "tasks", "dead_letters", "webhook_deliveries")
+    ),
+    "DELETE FROM runs WHERE id = $1",
+)
+
+
+class Retention:
+    """Removes runs `keep_days` after they ended, from `start` to `close`; one process at a time
+    does it for all. With `archive`, a folder, they are written there before."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        keep_days: float,
+        archive: Path | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._store = store
+        self._keep = keep_days * DAY
+        self._archive = archive
+        self._now = now
+        self._lease = Lease(store, LANE, seconds=60.0)
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="accord retention")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.sweep()
+            except (StoreError, OSError) as error:
+                log.error("old runs could not be removed: %s", error)
+            await asyncio.sleep(EVERY)
+
+    async def sweep(self) -> int:
+        """Remove what is old now, unless another does it; how many runs that were. Raises
+        StoreError, and OSError where the file cannot be written."""
+        before, removed = self._now() - self._keep, 0
+        try:
+            while await self._lease.take():
+                some = await self._sweep_some(before)
+                removed += some
+                if some < AT_ONCE:
+                    break
+        finally:
+            await self._lease.release()
+        if removed:
+            where = f", written to {self._archive}" if self._archive else ""
+            log.info("%d runs that ended long ago were removed%s", removed, where)
+        return removed
+
+    async def _sweep_some(self, before: float) -> int:
+        runs = await self._store.read(lambda db: _read(db, before))
+        if not runs:
+            return 0
+        if self._archive is not None:
+            await asyncio.to_thread(_write, self._archive, runs)
+        ids = [run["id"] for run in runs]
+        await self._store.transact(lambda db: _remove(db, ids, before), lane=LANE)
+        return len(runs)
+
+
+async def _read(db: Reading, before: float) -> list[dict[str, Any]]:
+    runs = []
+    for row in await db.fetch(_OLD, before):
+        history = [
+            event
+            for decision in await db.fetch(_HISTORY, row["id"])
+            for event in json.decode(decision["events"])
+        ]
+        runs.append({**{name: row[name] for name in _COLUMNS}, "history": history})
+    return runs
+
+
+async def _remove(db: Transaction, ids: Sequence[str], before: float) -> None:
+    for id in ids:
+        if await db.fetch(_STILL_OLD, id, before):  # else it was retried meanwhile
+            for statement in _REMOVE:
+                await db.execute(statement, id)
+
+
+def _write(folder: Path, runs: Sequence[dict[str, Any]]) -> None:
+    """Append runs to the file of the month in which they ended."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lines: dict[str, list[bytes]] = {}
+    for run in runs:
+        month = datetime.fromtimestamp(run["finished_at"], UTC).strftime("%Y-%m")
+        lines.setdefault(month, []).append(json.encode(run) + b"\n")
+    for month, some in lines.items():
+        fd = os.open(folder / f"runs-{month}.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(fd, "ab") as file:
+            file.writelines(some)
+            file.flush()
+            os.fsync(file.fileno())
