@@ -9,7 +9,7 @@ from typing import Any, Final
 import asyncpg
 
 from accord.store.errors import ConstraintError, StoreError, UnavailableError
-from accord.store.store import Row
+from accord.store.store import Engine, Row
 from accord.store.wake import check_channel
 
 FOREIGN: Final = (
@@ -29,6 +29,8 @@ class PostgresTransaction:
     """Implements `Transaction`."""
 
     __slots__ = ("_connection",)
+
+    engine: Engine = "postgresql"
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from accord.store.errors import ConstraintError, StoreError, UnavailableError
-from accord.store.store import Row
+from accord.store.store import Engine, Row
 from accord.store.wake import check_channel
 
 T = TypeVar("T")
@@ -49,6 +49,8 @@ class SqliteTransaction:
     """Statements on one connection; implements `Transaction`. They are done when they return."""
 
     __slots__ = ("_connection", "channels")
+
+    engine: Engine = "sqlite"
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

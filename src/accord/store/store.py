@@ -40,6 +40,10 @@ class Row(Protocol):
 class Transaction(Protocol):
     """A transaction that is open, for the function that it was given to."""
 
+    @property
+    def engine(self) -> Engine:
+        """Which database it is, for statements that are far better written for one of them."""
+
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         """Run a statement; how many rows it changed. Raises StoreError."""
 

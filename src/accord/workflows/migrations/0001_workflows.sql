@@ -64,9 +64,10 @@ CREATE INDEX runs_of_parent ON runs (parent_run) WHERE parent_run IS NOT NULL;
 CREATE INDEX runs_finished ON runs (finished_at) WHERE finished_at IS NOT NULL;
 
 -- What happened, once and for all: each row has the events of one decision, the first of which is
--- number `sequence` of its run. A second decision-maker cannot write the same.
+-- number `sequence` of its run. A second decision-maker cannot write the same. Only who has read
+-- the row of a run writes here: looking it up again would cost as much as the rest.
 CREATE TABLE run_history (
-    run_id text NOT NULL REFERENCES runs (id),
+    run_id text NOT NULL,
     sequence integer NOT NULL,
     count integer NOT NULL,
     events text NOT NULL, -- JSON: a list

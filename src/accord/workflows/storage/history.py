@@ -12,13 +12,15 @@ from accord.store.store import Reading, Transaction
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import Event
 from accord.workflows.core.state import SCHEMA
+from accord.workflows.storage.rows import Insertion
 
 WAKE: Final = "run_history"
 """The channel on which watchers hear that something happened in some run."""
 
-_INSERT: Final = """
-INSERT INTO run_history (run_id, sequence, count, events) VALUES ($1, $2, $3, $4)
-"""
+_INSERTION: Final = Insertion(
+    "run_history",
+    {"run_id": "text", "sequence": "integer", "count": "integer", "events": "text"},
+)
 _READ: Final = """
 SELECT sequence, events FROM run_history
 WHERE run_id = $1 AND sequence >= coalesce(
@@ -50,7 +52,7 @@ async def append_history(db: Transaction, entries: Iterable[Entry]) -> None:
     """Record what happened. Raises ConstraintError where somebody else recorded it first."""
     rows = [(each.run_id, each.sequence, each.count, each.events) for each in entries]
     if rows:
-        await db.execute_many(_INSERT, rows)
+        await _INSERTION.run(db, rows)
         await db.notify(WAKE)
 
 

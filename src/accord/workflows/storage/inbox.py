@@ -9,15 +9,17 @@ from msgspec import Struct
 
 from accord.store.store import Transaction
 from accord.workflows.core.events import Arrival, encode_event
+from accord.workflows.storage.rows import Insertion
 from accord.workflows.storage.shards import shard_of
 
 WAKE: Final = "run_inbox"
 """The channel on which executors hear that something arrived."""
 
-_INSERT: Final = """
-INSERT INTO run_inbox (message_id, run_id, shard, arrival) VALUES ($1, $2, $3, $4)
-ON CONFLICT (message_id) DO NOTHING
-"""
+_INSERTION: Final = Insertion(
+    "run_inbox",
+    {"message_id": "text", "run_id": "text", "shard": "integer", "arrival": "text"},
+    "ON CONFLICT (message_id) DO NOTHING",
+)
 
 
 class Message(Struct, frozen=True):
@@ -38,5 +40,5 @@ async def deliver(db: Transaction, messages: Iterable[Message]) -> None:
         for each in messages
     ]
     if rows:
-        await db.execute_many(_INSERT, rows)
+        await _INSERTION.run(db, rows)
         await db.notify(WAKE)

@@ -15,6 +15,7 @@ from accord.workflows.core.commands import (
     CallTool,
     encode_command,
 )
+from accord.workflows.storage.rows import Insertion
 
 Kind: TypeAlias = Literal["agent", "operation", "tool", "method"]
 Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod
@@ -23,12 +24,22 @@ First: TypeAlias = Literal["published", "ready"]
 WAKE: Final = "tasks_ready"
 """The channel on which bridges hear that there is something to do, or to stop doing."""
 
-_INSERT: Final = """
-INSERT INTO tasks (id, run_id, task, kind, target, command, state, traceparent, correlation_id,
-    created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT (id) DO NOTHING
-"""
+_INSERTION: Final = Insertion(
+    "tasks",
+    {
+        "id": "text",
+        "run_id": "text",
+        "task": "text",
+        "kind": "text",
+        "target": "text",
+        "command": "text",
+        "state": "text",
+        "traceparent": "text",
+        "correlation_id": "text",
+        "created_at": "double precision",
+    },
+    "ON CONFLICT (id) DO NOTHING",
+)
 
 
 class NewTask(Struct, frozen=True, kw_only=True):
@@ -55,7 +66,7 @@ async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: First) 
     before it arrived too."""
     rows = [_row(each, state) for each in tasks]
     if rows:
-        await db.execute_many(_INSERT, rows)
+        await _INSERTION.run(db, rows)
 
 
 def _row(task: NewTask, state: First) -> tuple[object, ...]:
