@@ -133,6 +133,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_runs_days: Annotated[
         int, Meta(ge=1, le=36_500, description="how long runs are kept once they ended")
     ] = 90
+    old_runs: Annotated[
+        Literal["archive", "remove"],
+        Meta(description="what becomes of them then: a file in the data directory, or nothing"),
+    ] = "archive"
 
     @property
     def database_url(self) -> str:
