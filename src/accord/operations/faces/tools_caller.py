@@ -12,6 +12,7 @@ from accord.operations.accounts.authenticator import CALLER
 from accord.operations.caller import Caller, client_name
 from accord.operations.faces.asking import sent_traceparent
 from accord.operations.identifiers import new_id
+from accord.telemetry.current import current_traceparent
 
 
 def caller_of(context: Context) -> Caller:
@@ -29,7 +30,7 @@ def caller_in(incoming: Incoming) -> Caller:
         face="mcp",
         client=_client(incoming) or known.client,
         correlation_id=known.correlation_id or new_id(),
-        traceparent=sent_traceparent(incoming.context.headers),
+        traceparent=current_traceparent() or sent_traceparent(incoming.context.headers),
     )
 
 

@@ -22,6 +22,7 @@ from accord.store.errors import UnavailableError as StoreUnavailableError
 from accord.store.store import Reading, Row
 from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
+from accord.workflows.bridge.spans import Spans, span_of
 from accord.workflows.core.definition import Retry
 from accord.workflows.operations.saving import NOT_FROM_RUNS
 
@@ -43,15 +44,17 @@ class _Refused(Exception):  # noqa: N818 - becomes a failed step
 class OperationCaller:
     """Does tasks of the kind operation; implements `TaskCaller`."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, *, spans: Spans | None = None) -> None:
         self._runner = runner
+        self._spans = spans
 
     async def terms(self, target: str) -> Terms:
         return TERMS
 
     async def call(self, task: ClaimedTask, progress: Progress) -> Outcome:
         try:
-            return await self._call(task)
+            with span_of(self._spans, task) as traceparent:
+                return await self._call(task, traceparent)
         except _Refused as refused:
             return refused.failed
         except RateLimitedError as error:
@@ -70,20 +73,20 @@ class OperationCaller:
     async def cancel(self, task: ClaimedTask) -> None:
         """What was begun is finished: it is one transaction."""
 
-    async def _call(self, task: ClaimedTask) -> Outcome:
+    async def _call(self, task: ClaimedTask, traceparent: str) -> Outcome:
         operation = self._runner.registry.get(task.target)
         if operation is None or operation.right in NOT_FROM_RUNS:
             raise _Refused("unknown_operation", f"runs have no operation {task.target!r}")
         given = {} if task.command.input is None else task.command.input
         if not isinstance(given, dict):
             raise _Refused("validation_failed", "the input of an operation is an object")
-        caller = await self._runner.store.read(lambda db: _caller(db, task))
+        caller = await self._runner.store.read(lambda db: _caller(db, task, traceparent))
         arguments = {**given, IDEMPOTENCY_KEY: task.id} if operation.writes else given
         outcome = await self._runner.run(operation, lambda: convert(operation, arguments), caller)
         return Succeeded(output=msgspec.to_builtins(outcome.result))
 
 
-async def _caller(db: Reading, task: ClaimedTask) -> Caller:
+async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
     """Who started the run, as they are now. Raises _Refused where they may not act any more."""
     rows = await db.fetch(_STARTER, task.run_id)
     if not rows:
@@ -107,7 +110,7 @@ async def _caller(db: Reading, task: ClaimedTask) -> Caller:
         token_id=run["token_id"],
         client=f"workflow {run['workflow']}@{run['version']}",
         correlation_id=run["correlation_id"],
-        traceparent=task.traceparent,
+        traceparent=traceparent,
         run_id=task.run_id,
     )
 
