@@ -49,6 +49,9 @@ TRIES: Final = 5
 DELAYS: Final = (0.1, 5.0)
 """Seconds between tries, at first and at most."""
 
+RECENT: Final = 3_600.0
+"""Seconds. A task that was sent earlier and is not there belonged to a run that was removed."""
+
 # In order, so that two consumers with the same messages wait for each other instead of being stuck.
 _READY: Final = """
 WITH arrived AS (
@@ -182,7 +185,10 @@ class Intake:
         if made == len(sent):
             return
         unknown = {row["id"] for row in await db.fetch(_UNKNOWN, ids)}
-        lost = [record for record, task in sent if task.task_id in unknown]
+        oldest = self._now() - RECENT
+        lost = [
+            record for record, task in sent if task.task_id in unknown and task.created_at > oldest
+        ]
         stored.given_up.extend(
             Letter(record, "unknown_task", "there is no such task") for record in lost
         )

@@ -6,7 +6,8 @@ lose work; the bus refuses to use one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Final
 
@@ -65,7 +66,7 @@ def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, str]:
         missing = [name for name in names.all() if name not in known]
         if missing:
             _create(admin, missing, shape)
-            known = _known(admin, names.all())
+            known = _wait_for(admin, names.all())
         _check(admin, known, shape)
     except KafkaException as error:
         raise _translated(error) from None
@@ -83,6 +84,17 @@ def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
     return found
+
+
+def _wait_for(admin: AdminClient, names: Sequence[str]) -> dict[str, Any]:
+    """All topics, once the broker that answers has heard of those that were made."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        known = _known(admin, names)
+        if len(known) == len(names):
+            return known
+        time.sleep(0.05)
+    raise Unreachable("topics were made, and are not there yet")
 
 
 def _create(admin: AdminClient, names: Iterable[str], shape: Shape) -> None:

@@ -1,0 +1,164 @@
+"""What is committed is published, whatever is killed, deleted or late."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import asyncpg
+import pytest
+from msgspec import json
+
+from accord.store import Store
+from accord.workflows.bus import outbox
+from accord.workflows.bus.outbox import Outgoing
+from accord.workflows.bus.sweep import sweep
+from accord.workflows.storage.leases import Lease
+from tests.workflows.bus.carrying import Carrying, answer, task
+
+ROOT = Path(__file__).parent.parent.parent.parent
+INSERT = "INSERT INTO outbox (topic, run_id, message_id, message) VALUES ($1, $2, $3, $4)"
+
+
+async def test_a_transaction_that_commits_late_is_published_all_the_same(
+    carrying: Carrying, postgres_url: str
+) -> None:
+    await carrying.start(role="bridge")
+    topic = carrying.names.events
+    slow = await asyncpg.connect(postgres_url)
+    try:
+        transaction = slow.transaction()
+        await transaction.start()
+        await slow.execute(INSERT, topic, "r", "early", '"early"')
+        await carrying.store.transact(
+            lambda db: outbox.put(db, [Outgoing(topic, "r", "late", '"late"')])
+        )
+        assert [each.value() for each in await carrying.heard(topic, 1)] == [b'"late"']
+        await carrying.until_count("outbox", 0)
+        await transaction.commit()
+    finally:
+        await slow.close()
+    assert [each.value() for each in await carrying.heard(topic, 2)] == [b'"late"', b'"early"']
+    await carrying.until_count("outbox", 0)
+
+
+async def test_what_one_run_sends_is_published_in_order(carrying: Carrying) -> None:
+    bus = carrying.bus()
+    sent = [(run, f"{n:03}") for n in range(200) for run in ("a", "b", "c")]
+    for run, name in sent:
+        await carrying.dispatch(bus, task(run, name))
+    await carrying.start(role="executor")
+    heard = [each.value() for each in await carrying.heard(carrying.names.tasks, len(sent))]
+    ids = [json.decode(value)["task_id"].split("/") for value in heard]
+    for run in ("a", "b", "c"):
+        assert [name for of, name in ids if of == run] == [f"{n:03}" for n in range(200)]
+
+
+@pytest.mark.req("W-09")
+async def test_a_relay_killed_before_it_deletes_publishes_twice_and_loses_nothing(
+    carrying: Carrying, postgres_url: str
+) -> None:
+    await carrying.make_topics()
+    quiet = carrying.bus()
+    await carrying.dispatch(quiet, *(task("r", f"t{n}", time.time()) for n in range(20)))
+    holding = await asyncpg.connect(postgres_url)
+    try:
+        transaction = holding.transaction()
+        await transaction.start()
+        # Rows can be read, and not deleted.
+        await holding.execute("LOCK TABLE outbox IN SHARE MODE")
+        with _process(carrying, postgres_url) as process:
+            await carrying.heard(carrying.names.tasks, 20)
+            process.kill()
+            process.wait()
+        await transaction.rollback()
+    finally:
+        await holding.close()
+    assert await carrying.count("outbox") == 20
+    bus = await carrying.start(role="bridge")
+    assert len(await carrying.heard(carrying.names.tasks, 40)) == 40
+    await carrying.until_count("outbox", 0)
+    await carrying.until_states({f"r/t{n}": "ready" for n in range(20)})
+    await carrying.until(lambda: bus.counts.consumed[carrying.names.tasks] == 40)
+    assert bus.counts.duplicates[carrying.names.tasks] == 20
+
+
+async def test_one_process_at_a_time_publishes(store: Store) -> None:
+    first, second = (Lease(store, "relay", seconds=0.3) for _ in range(2))
+    assert await first.take()
+    assert first.is_held
+    assert not await second.take()
+    await first.release()
+    assert await second.take()
+    assert not await first.take()
+    async with asyncio.timeout(10):
+        while not await first.take():  # noqa: ASYNC110 - it ends by the clock of the database
+            await asyncio.sleep(0.05)
+    assert not second.is_held
+
+
+@pytest.mark.req("W-09")
+async def test_a_task_that_vanished_is_published_again(carrying: Carrying) -> None:
+    bus = carrying.bus()
+    await carrying.dispatch(bus, *(task("r", f"t{n}", time.time()) for n in range(10)))
+    await carrying.store.execute("DELETE FROM outbox")  # published, and then the topic was emptied
+    await carrying.start(role="bridge", sweep_seconds=1.0)
+    await carrying.until_states({f"r/t{n}": "ready" for n in range(10)})
+
+
+@pytest.mark.req("W-09")
+async def test_a_result_that_vanished_is_published_again(carrying: Carrying) -> None:
+    publishing = await carrying.start(role="bridge", sweep_seconds=1.0)
+    await carrying.answer(publishing, *(answer("r", f"t{n}") for n in range(10)))
+    await carrying.until_count("outbox WHERE published_at IS NOT NULL", 10)
+    carrying.delete_topic(carrying.names.results)
+    await carrying.start(role="executor", sweep_seconds=1.0, check_seconds=0.5)
+    await carrying.until_count("run_inbox", 10)
+    await carrying.until_count("outbox", 0)
+
+
+async def test_what_nobody_receives_is_published_again_ever_more_rarely(
+    carrying: Carrying,
+) -> None:
+    bus = carrying.bus()
+    await carrying.dispatch(bus, task("r", "ask", at=1_000.0))
+    topic = carrying.names.tasks
+
+    async def swept(now: float) -> int:
+        count = await sweep(carrying.store, topic, now=now, seconds=60.0)
+        await carrying.store.execute("DELETE FROM outbox")
+        return count
+
+    assert await sweep(carrying.store, topic, now=2_000.0, seconds=60.0) == 0  # it waits already
+    await carrying.store.execute("DELETE FROM outbox")
+    times = (1_050.0, 1_061.0, 1_100.0, 1_121.0, 1_123.0, 1_240.0, 1_247.0)
+    assert [await swept(now) for now in times] == [0, 1, 0, 0, 1, 0, 1]
+
+
+@pytest.mark.req("W-08")
+async def test_consumers_go_on_where_a_topic_was_deleted_and_made_anew(carrying: Carrying) -> None:
+    bus = await carrying.start(sweep_seconds=2.0, check_seconds=0.5)
+    await carrying.dispatch(bus, *(task("r", f"a{n}", time.time()) for n in range(50)))
+    await carrying.until_count("tasks WHERE state = 'ready'", 50)
+    carrying.delete_topic(carrying.names.tasks)
+    await carrying.dispatch(bus, *(task("r", f"b{n}", time.time()) for n in range(20)))
+    await carrying.until_count("tasks WHERE state = 'ready'", 70)
+    assert await carrying.count("dead_letters") == 0
+
+
+@contextmanager
+def _process(carrying: Carrying, url: str) -> Iterator[subprocess.Popen[bytes]]:
+    names = json.encode(carrying.names).decode()
+    program = Path(__file__).with_name("relay_program.py")
+    command = [sys.executable, str(program), url, carrying.servers, names]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
