@@ -72,21 +72,21 @@ def test_what_is_decided_after_any_prefix_is_what_was_recorded(
 
 def _outcome(state: State, simulation: Simulation) -> Outcome:
     code = None if state.error is None else state.error.code
-    return Outcome(state.phase, _with_codes(state.output), code, _with_codes(simulation.inputs))
+    return Outcome(state.phase, with_codes(state.output), code, with_codes(simulation.inputs))
 
 
-def _with_codes(value: Any) -> Any:
+def with_codes(value: Any) -> Any:
     """The reference tells only the code of an error."""
     match value:
         case {"status": status, "output": output, "error": error}:
             return {
                 "status": status,
-                "output": _with_codes(output),
+                "output": with_codes(output),
                 "error": error["code"] if error else None,
             }
         case dict():
-            return {key: _with_codes(each) for key, each in value.items()}
+            return {key: with_codes(each) for key, each in value.items()}
         case list():
-            return [_with_codes(each) for each in value]
+            return [with_codes(each) for each in value]
         case _:
             return value

@@ -90,11 +90,11 @@ async def folded(store: Store, run_id: str) -> State:
     return fold(loaded.program, (event for _, event in history))
 
 
-async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
+async def until(condition: Callable[[], Awaitable[Any]], *, pause: float = 0.005) -> Any:
     """What a condition gives, as soon as that is something."""
     async with asyncio.timeout(PATIENCE):
         while not (found := await condition()):  # noqa: ASYNC110 - tables tell nobody
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(pause)
     return found
 
 
