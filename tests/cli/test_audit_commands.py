@@ -36,7 +36,11 @@ def test_migrations_are_pending_until_they_are_run(
     connection.close()
     assert main(["db", "status", "--data", folder, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert {each["part"]: each["applied"] for each in found} == {"operations": True, "hub": False}
+    assert {each["part"]: each["applied"] for each in found} == {
+        "operations": True,
+        "hub": False,
+        "workflows": True,
+    }
 
 
 @pytest.mark.req("H-17")

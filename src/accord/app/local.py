@@ -18,7 +18,7 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.app.agent_addresses import agent_addresses
+from accord.app.agent_access import agent_addresses, agent_secrets
 from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations
 from accord.app.parts import PARTS
 from accord.app.settings import Settings
@@ -87,7 +87,15 @@ async def open_local(
                 store,
                 trail,
                 limiter=limits,
-                services=(accounts, trail, watch, events, Definitions(), agent_addresses(settings)),
+                services=(
+                    accounts,
+                    trail,
+                    watch,
+                    events,
+                    Definitions(),
+                    agent_addresses(settings),
+                    agent_secrets(settings),
+                ),
                 recorders=RECORDERS,
                 observe=observe,
             )

@@ -1,7 +1,7 @@
 """What machines ask the system: is it alive, is it ready, what does it count.
 
 /healthz   the process answers
-/readyz    it can do its work: the database answers, and it is not about to stop
+/readyz    it can do its work: the database answers, has heard of it, and it is not about to stop
 /metrics   numbers, for Prometheus
 """
 
@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from accord.app.engine import Engine
 from accord.store.errors import StoreError
 from accord.store.store import Store
 from accord.telemetry.exposition import MEDIA_TYPE, Exposition
@@ -32,8 +33,12 @@ Counts = Callable[[Exposition], None]
 class Probes:
     """Answers probes; implements `WebApp` for one of the paths."""
 
-    def __init__(self, store: Store, counts: Sequence[Counts]) -> None:
+    def __init__(
+        self, store: Store, counts: Sequence[Counts], *, engine: Engine | None = None
+    ) -> None:
+        """`engine` is what executes runs, where that is done here."""
         self._store = store
+        self._engine = engine
         self._counts = counts
         self._tasks: set[asyncio.Task[None]] = set()
         self.stopping = False
@@ -74,8 +79,11 @@ class Probes:
                 await self._store.fetch("SELECT 1")
         except (StoreError, TimeoutError):
             _say(exchange, 503, status="unavailable", database="does not answer")
-        else:
-            _say(exchange, 200, status="ready")
+            return
+        if self._engine is not None and not self._engine.is_alive:
+            _say(exchange, 503, status="unavailable", workflows="may be executed by others now")
+            return
+        _say(exchange, 200, status="ready")
 
 
 def _say(exchange: Exchange, code: int, **said: str) -> None:

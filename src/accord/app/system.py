@@ -4,6 +4,8 @@
 /api/v1/…                           REST
 /api/v1/mcp                         MCP, both eras, and plain JSON-RPC
 /rpc, /rpc/openrpc.json, /rpc/explore
+/api/v1/webhooks/…                  webhooks that start workflows
+/a2a, /.well-known/agent-card.json  workflows as an agent
 /healthz, /readyz, /metrics
 """
 
@@ -13,7 +15,7 @@ import asyncio
 import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -22,8 +24,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord import __version__
+from accord.a2a.protocol.card import WELL_KNOWN
+from accord.app.agent_access import agent_secrets
 from accord.app.call_log import log_call
 from accord.app.counts import OperationCounts
+from accord.app.engine import Engine, EngineError, open_engine
 from accord.app.home import Home
 from accord.app.local import Local, open_local
 from accord.app.probes import PLACES, Probes
@@ -51,11 +56,16 @@ from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
+from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
+from accord.workflows.operations.run_stream import watch_run
+from accord.workflows.triggers.deliveries import Deliveries
+from accord.workflows.triggers.webhooks import Webhooks
 
 TITLE: Final = "Accord"
 REST: Final = "/api/v1"
 MCP: Final = f"{REST}/mcp"
 RPC: Final = "/rpc"
+HOOKS: Final = f"{REST}/webhooks"
 LOCK: Final = "server.lock"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
@@ -112,11 +122,17 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
         log_call(operation, caller, result, seconds)
 
     with _only_server(settings):
-        async with open_local(
-            settings, limiter=lambda store: _limiter(settings, store), observe=observe
-        ) as local:
+        async with (
+            open_local(
+                settings, limiter=lambda store: _limiter(settings, store), observe=observe
+            ) as local,
+            _engine(settings, local) as engine,
+        ):
             metrics = Metrics()
-            probes = Probes(local.store, (counts.write, metrics.write))
+            written = [counts.write, metrics.write, local.events.write]
+            if engine is not None:
+                written.append(engine.write)
+            probes = Probes(local.store, written, engine=engine)
             site = _site(settings, local, probes, metrics)
             await site.start()
             try:
@@ -129,6 +145,24 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
                 yield system
             finally:
                 await system.close()
+
+
+@asynccontextmanager
+async def _engine(settings: Settings, local: Local) -> AsyncIterator[Engine | None]:
+    """What executes runs, where that is done here. Raises StartError."""
+    stop = await local.events.watch(local.store)
+    try:
+        if settings.workflows == "elsewhere":
+            yield None
+            return
+        async with AsyncExitStack() as stack:
+            try:
+                engine = await stack.enter_async_context(open_engine(settings, local))
+            except EngineError as error:
+                raise StartError(str(error)) from None
+            yield engine
+    finally:
+        stop()
 
 
 def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) -> Site:
@@ -154,10 +188,29 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
         shared=settings.database_url if settings.workers > 1 else None,
         observer=_observer(settings, metrics),
     )
+    agent = WorkflowAgentApp(
+        runner,
+        accounts,
+        local.watch,
+        name=TITLE,
+        version=__version__,
+        url=url and f"{url}{A2A}",
+        trusted_proxies=settings.trusted_proxies,
+    )
     return Site(
         {
             "": Home(TITLE),
-            REST: RestApp(runner, accounts, root=REST, **web),
+            A2A: agent,
+            WELL_KNOWN: agent,
+            REST: RestApp(
+                runner, accounts, root=REST, further=[watch_run(runner, local.watch)], **web
+            ),
+            HOOKS: Webhooks(
+                Deliveries(local.store, agent_secrets(settings)),
+                runs=f"{REST}/runs",
+                limiter=local.limiter,
+                trusted_proxies=settings.trusted_proxies,
+            ),
             MCP: endpoint,
             RPC: RpcApp(
                 runner,

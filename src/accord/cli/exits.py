@@ -9,6 +9,8 @@ ANSWERED_WITH_ERROR: Final = 1
 WRONG_USAGE: Final = 2
 NO_CONNECTION: Final = 3
 TIMED_OUT: Final = 4
+RUN_FAILED: Final = 5
+RUN_CANCELLED: Final = 6
 BUG: Final = 70
 INTERRUPTED: Final = 130
 OUTPUT_CLOSED: Final = 141
@@ -19,6 +21,8 @@ MEANINGS: Final = {
     WRONG_USAGE: "wrong usage",
     NO_CONNECTION: "could not connect or listen, or the connection was lost",
     TIMED_OUT: "no answer in time",
+    RUN_FAILED: "the run failed",
+    RUN_CANCELLED: "the run was cancelled",
     BUG: "a fault of accord itself",
     INTERRUPTED: "interrupted by Ctrl-C",
     OUTPUT_CLOSED: "whoever read the output went away",

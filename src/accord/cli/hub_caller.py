@@ -32,6 +32,7 @@ def add_as_flag(parser: Parser) -> None:
 async def caller_named(local: Local, name: str | None) -> Caller:
     """That person, with every right. Raises UsageError where there is nobody, and ServiceError."""
     from accord.operations.caller import LOCAL
+    from accord.operations.faces.asking import new_correlation_id
 
     if name is None:
         rows = await local.store.fetch(FIRST_ADMINISTRATOR)
@@ -42,4 +43,6 @@ async def caller_named(local: Local, name: str | None) -> Caller:
             )
         name = str(rows[0]["username"])
     user = (await local.run("get_user", id=name)).result
-    return replace(LOCAL, user_id=user.id, username=user.username)
+    return replace(
+        LOCAL, user_id=user.id, username=user.username, correlation_id=new_correlation_id()
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from accord.cli.exits import UsageError
 from accord.cli.parser import Parser
@@ -15,9 +15,21 @@ if TYPE_CHECKING:
     from accord.app.local import Local
 
 
-def add_local_flags(parser: Parser) -> None:
-    """The flags that tell where the installation is."""
-    add_setting_flags(parser, ("data", "database"))
+def add_local_flags(parser: Parser, *more: str) -> None:
+    """The flags that tell where the installation is, and those of further settings."""
+    add_setting_flags(parser, ("data", "database", *more))
+
+
+async def all_pages(local: Local, operation: str, **arguments: Any) -> list[Any]:
+    """Everything that an operation lists."""
+    found: list[Any] = []
+    cursor = None
+    while True:
+        page = (await local.run(operation, **arguments, limit=100, cursor=cursor)).result
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
 
 
 def run_local(arguments: argparse.Namespace, use: Callable[[Local], Awaitable[int]]) -> int:

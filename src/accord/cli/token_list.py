@@ -9,7 +9,7 @@ import msgspec
 
 from accord.cli import exits
 from accord.cli.exits import UsageError
-from accord.cli.local import add_local_flags, run_local
+from accord.cli.local import add_local_flags, all_pages, run_local
 from accord.cli.output import print_line
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--user is needed")
 
     async def use(local: Local) -> int:
-        tokens = await _all(local, arguments.user)
+        tokens = await all_pages(local, "list_tokens", user=arguments.user)
         if arguments.json:
             print_line(msgspec.json.format(msgspec.json.encode(tokens)))
         else:
@@ -50,17 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
         return exits.OK
 
     return run_local(arguments, use)
-
-
-async def _all(local: Local, user: str) -> list[Token]:
-    tokens: list[Token] = []
-    cursor = None
-    while True:
-        page = (await local.run("list_tokens", user=user, limit=100, cursor=cursor)).result
-        tokens += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return tokens
 
 
 def _row(token: Token) -> tuple[str, ...]:

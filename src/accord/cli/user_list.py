@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from accord.cli import exits
-from accord.cli.local import add_local_flags, run_local
+from accord.cli.local import add_local_flags, all_pages, run_local
 from accord.cli.output import print_line
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
@@ -34,7 +34,7 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
-        users = await _all(local)
+        users: list[User] = await all_pages(local, "list_users")
         if arguments.json:
             print_line(msgspec.json.format(msgspec.json.encode(users)))
         else:
@@ -45,17 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         return exits.OK
 
     return run_local(arguments, use)
-
-
-async def _all(local: Local) -> list[User]:
-    users: list[User] = []
-    cursor = None
-    while True:
-        page = (await local.run("list_users", limit=100, cursor=cursor)).result
-        users += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return users
 
 
 def _word(active: bool) -> str:

@@ -37,6 +37,12 @@ RETURNING id
 _LEAVE: Final = "DELETE FROM members WHERE id = $1 RETURNING id"
 
 
+async def is_alive(store: Store, kind: MemberKind) -> bool:
+    """Whether any process of a kind lives."""
+    alive = f"SELECT 1 FROM members WHERE kind = $1 AND until > {NOW[store.engine]} LIMIT 1"
+    return bool(await store.fetch(alive, kind))
+
+
 class Membership:
     """One process of one kind. `lost` is set while its lease may be over; it goes on saying that it
     lives, and is cleared as soon as the database hears it."""

@@ -107,7 +107,7 @@ class RunWatch:
         [row] = await self._store.fetch(_APPLIED, run_id)
         return int(row["applied"])
 
-    async def wait(self, run_id: str, seconds: float) -> None:
+    async def wait(self, run_id: str, seconds: float | None) -> None:
         """Until a run has ended, or for so long."""
 
         async def follow() -> None:

@@ -17,8 +17,11 @@ from accord.operations.errors import ConflictError, InvalidError, NotFoundError,
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
 from accord.operations.registry import Registry
+from accord.operations.runner import Runner
 from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
 from accord.transports.web_address import WebAddress, parse
+from accord.workflows.bridge.health import check_agent, store_check
+from accord.workflows.bridge.secrets import Secrets
 from accord.workflows.core.definition import Retry
 from accord.workflows.storage.agents import (
     COLUMNS,
@@ -258,6 +261,26 @@ async def delete_agent(work: Work, *, name: AgentName) -> AgentDeleted:
     await work.db.execute(DELETE, row.id)
     await _tell(work, "deleted", row, None)
     return AgentDeleted(deleted=row.name)
+
+
+async def _check_health(work: Work, arguments: Mapping[str, Any]) -> None:
+    agent = await find_agent(work.db, arguments["name"])
+    checked = await check_agent(agent, work.service(AddressPolicy), work.service(Secrets))
+    await store_check(work.service(Runner).store, agent, checked)
+
+
+@operations.write(
+    right="admin",
+    rest=Rest("POST", "/agents/{name}/check"),
+    tag="agents",
+    tool=False,
+    prepare=_check_health,
+    idempotent=True,
+    cost=20,
+)
+async def check_agent_health(work: Work, *, name: AgentName) -> Agent:
+    """Ask an agent for its card now, and get the agent with what came of it."""
+    return _shown(await find_agent(work.db, name))
 
 
 async def find_agent(db: Database, name: str) -> AgentRow:

@@ -54,6 +54,7 @@ _ORIGINS: Final[dict[str, Origin]] = {
     "rest": "rest",
     "rpc": "rpc",
     "mcp": "mcp",
+    "a2a": "a2a",
     "cli": "cli",
     "web": "web",
     "system": "workflow",
@@ -88,6 +89,13 @@ async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -
 )
 async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wait: Wait = 0) -> Run:
     """Start a run of a workflow. get_run tells what became of it."""
+    id = work.new_id()
+    await start_run(work, id, name, input)
+    return await shown_run(work.db, await loaded(work, id))
+
+
+async def start_run(work: Work, id: str, name: str, input: Any) -> None:
+    """Start a run as the caller. Raises NotFoundError, ConflictError and InvalidError."""
     row = await find_workflow(work.db, name)
     if not row["active"]:
         raise ConflictError(f"runs of {row['name']}@{row['version']} cannot be started: not active")
@@ -96,7 +104,7 @@ async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wai
         raise InvalidError("input", problem)
     caller = work.caller
     run = NewRun(
-        id=work.new_id(),
+        id=id,
         workflow=row["name"],
         version=row["version"],
         input=input,
@@ -118,7 +126,6 @@ async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wai
             after={"workflow": run.workflow, "version": run.version},
         )
     )
-    return await shown_run(work.db, await loaded(work, run.id))
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}"), tag="runs", snapshot=True)

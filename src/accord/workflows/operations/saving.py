@@ -48,13 +48,18 @@ async def known_things(db: Database, registry: Registry, kinds: frozenset[str] |
     workflows = await db.fetch(WORKFLOWS)
     return Known(
         agents=frozenset(row["name"] for row in await db.fetch(AGENTS)),
-        operations=frozenset(each.name for each in registry if each.right not in NOT_FROM_RUNS),
+        operations=callable_operations(registry),
         workflows=frozenset(
             name for row in workflows for name in (row["name"], f"{row['name']}@{row['version']}")
         ),
         kinds=kinds,
         timezones=known_timezones(),
     )
+
+
+def callable_operations(registry: Registry) -> frozenset[str]:
+    """The operations that runs may call."""
+    return frozenset(each.name for each in registry if each.right not in NOT_FROM_RUNS)
 
 
 def read_given(given: Given, known: Known) -> Definition:

@@ -1,11 +1,14 @@
-"""Which addresses agents may have, as the settings say."""
+"""How agents are reached, as the settings say: which addresses they may have, where secrets are."""
 
 from __future__ import annotations
 
+import os
 from ipaddress import ip_network
+from pathlib import Path
 
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.app.settings import Settings
+from accord.workflows.bridge.secrets import Secrets
 
 
 def agent_addresses(settings: Settings) -> AddressPolicy:
@@ -17,6 +20,11 @@ def agent_addresses(settings: Settings) -> AddressPolicy:
     return AddressPolicy(
         allow_private=settings.allow_private_agents, hosts=hosts, networks=networks
     )
+
+
+def agent_secrets(settings: Settings) -> Secrets:
+    """Where the secrets of agents and webhooks are found."""
+    return Secrets(Path(settings.secrets) if settings.secrets else None, os.environ)
 
 
 def _is_network(text: str) -> bool:

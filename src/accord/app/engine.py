@@ -1,0 +1,167 @@
+"""What makes runs happen: a bus, executors that decide, workers that call agents and operations.
+
+`accord serve` has all of it inside, `accord executor` and `accord bridge` have their part. Started
+from the bus up; stopped the other way round: nothing more is taken, what is under way may finish,
+the rest is let go of, so that others have it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from accord.app.agent_access import agent_addresses, agent_secrets
+from accord.app.local import Local
+from accord.app.old_runs import old_runs
+from accord.app.settings import Settings
+from accord.operations.logs.redaction import redact
+from accord.telemetry.exposition import Exposition
+from accord.workflows.bridge.agents import AgentCaller
+from accord.workflows.bridge.caller import TaskCaller
+from accord.workflows.bridge.health import HealthChecks
+from accord.workflows.bridge.methods import MethodCaller
+from accord.workflows.bridge.registry import Agents
+from accord.workflows.bridge.spans import Spans
+from accord.workflows.bridge.tools import ToolCaller
+from accord.workflows.bridge.worker import Worker
+from accord.workflows.bus.bus import Bus
+from accord.workflows.bus.embedded import EmbeddedBus
+from accord.workflows.executor.executor import Executor
+from accord.workflows.membership import MemberKind, Membership
+from accord.workflows.operations.calls import OperationCaller
+from accord.workflows.storage.tasks import Kind
+from accord.workflows.triggers.schedules import Scheduler
+
+Role: TypeAlias = Literal["executor", "bridge", "both"]
+
+EMBEDDED: Final = "embedded"
+KAFKA: Final = "kafka://"
+
+
+class EngineError(Exception):
+    """It cannot run as it is set up; the message says what to do."""
+
+
+class Part(Protocol):
+    """What has a beginning and an end."""
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Engine(Struct, frozen=True):
+    """What runs."""
+
+    member: Membership
+    counts: tuple[Callable[[Exposition], None], ...]
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether others count on it: the database has heard of it lately."""
+        return not self.member.lost.is_set()
+
+    def write(self, page: Exposition) -> None:
+        for count in self.counts:
+            count(page)
+
+
+@asynccontextmanager
+async def open_engine(
+    settings: Settings, local: Local, *, role: Role = "both"
+) -> AsyncIterator[Engine]:
+    """Have runs happen. Raises EngineError and StoreError."""
+    async with AsyncExitStack() as stack:
+        begun = _Begun(settings, local, stack)
+        bus = await begun.bus(role)
+        member = await begun.member("bridge" if role == "bridge" else "executor")
+        callers: dict[Kind, TaskCaller] = {}
+        if role != "bridge":
+            await begun.executor(bus, member)
+            callers["operation"] = OperationCaller(local.runner, spans=_spans(settings))
+        if role != "executor":
+            callers |= await begun.callers()
+        await begun.worker(bus, member, callers)
+        yield Engine(member, tuple(begun.counts))
+
+
+class _Begun:
+    """What was started so far; `stack` ends it, the last first."""
+
+    def __init__(self, settings: Settings, local: Local, stack: AsyncExitStack) -> None:
+        self.counts: list[Callable[[Exposition], None]] = []
+        self._settings = settings
+        self._local = local
+        self._store = local.store
+        self._stack = stack
+
+    async def bus(self, role: Role) -> Bus:
+        settings = self._settings
+        if settings.bus == EMBEDDED:
+            return EmbeddedBus()
+        if not settings.bus.startswith(KAFKA):
+            raise EngineError(f"bus is {EMBEDDED}, or {KAFKA}host:port,host:port")
+        try:
+            from accord.workflows.bus.errors import BusError
+            from accord.workflows.bus.kafka import KafkaBus
+        except ImportError as error:
+            raise EngineError(f"bus: {error} (pip install accord[kafka])") from None
+        servers = settings.bus.removeprefix(KAFKA).strip("/")
+        try:
+            bus = KafkaBus(self._store, servers, role=role, lease_seconds=settings.lease_seconds)
+            await self._run(bus)
+        except BusError as error:
+            raise EngineError(str(error)) from None
+        self.counts.append(bus.counts.write)
+        return bus
+
+    async def member(self, kind: MemberKind) -> Membership:
+        member = Membership(self._store, kind, lease=self._settings.lease_seconds)
+        await self._run(member)
+        return member
+
+    async def executor(self, bus: Bus, member: Membership) -> None:
+        executor = Executor(self._store, bus, member)
+        await self._run(executor)
+        await self._run(Scheduler(self._store))
+        await self._run(old_runs(self._settings, self._store))
+        self.counts.append(executor.counts.write)
+
+    async def callers(self) -> dict[Kind, TaskCaller]:
+        """Who does what a bridge does."""
+        policy, secrets = agent_addresses(self._settings), agent_secrets(self._settings)
+        spans = _spans(self._settings)
+        agents = Agents(self._store)
+        await self._run(agents)
+        await self._run(HealthChecks(self._store, policy, secrets))
+        asking = AgentCaller(agents, policy, secrets, spans=spans)
+        methods = MethodCaller(policy, spans=spans)
+        for caller in (asking, methods):
+            self._stack.push_async_callback(caller.close)
+        tools = ToolCaller(policy, spans=spans)
+        return {"agent": asking, "tool": tools, "method": methods}
+
+    async def worker(
+        self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]
+    ) -> None:
+        worker = Worker(self._store, member, bus, callers, drain=self._settings.drain_seconds)
+        await self._run(worker)
+        self.counts.append(worker.write)
+
+    async def _run(self, part: Part) -> None:
+        self._stack.push_async_callback(part.close)
+        await part.start()
+
+
+def _spans(settings: Settings) -> Spans | None:
+    """What makes spans of the calls that go out, where that is wanted. Raises EngineError."""
+    if not settings.tracing:
+        return None
+    try:
+        from accord.telemetry.tracing import OutgoingSpans
+    except ImportError as error:
+        raise EngineError(f"tracing: {error}") from None
+    return OutgoingSpans(clean=redact)

@@ -1,0 +1,47 @@
+"""`accord workflow retry`: lets a run go on that failed or was cancelled."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final
+
+from accord.cli import exits
+from accord.cli.exits import UsageError
+from accord.cli.hub_caller import add_as_flag, caller_named
+from accord.cli.local import add_local_flags, run_local
+from accord.cli.output import print_line
+from accord.cli.parser import Parser
+from accord.cli.run_progress import call
+
+if TYPE_CHECKING:
+    from accord.app.local import Local
+
+USAGE: Final = "accord workflow retry RUN [--step KEY] [options]"
+
+DESCRIPTION: Final = """\
+Let a run that failed or was cancelled go on: from a step, or from the one that failed. What
+completed before it stays, and is not done again.
+
+example:
+  accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb --step review
+"""
+
+
+def configure(parser: Parser) -> None:
+    parser.add_argument("run", metavar="RUN", nargs="?", help="the id of a run")
+    parser.add_argument("--step", metavar="KEY", help="where to go on (default: where it ended)")
+    add_as_flag(parser)
+    add_local_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.run is None:
+        raise UsageError("a RUN is needed: the id of one")
+
+    async def use(local: Local) -> int:
+        caller = await caller_named(local, arguments.person)
+        await call(local, caller, "retry_run", run=arguments.run, step=arguments.step)
+        print_line(f"{arguments.run} goes on")
+        return exits.OK
+
+    return run_local(arguments, use)
