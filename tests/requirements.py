@@ -185,6 +185,11 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.cli.agents_migration", "tests"): (
         ("W-14", "Agents in the older format are called until they move; those left are listed."),
     ),
+    ("accord.workflows.bridge.worker", "tests"): (
+        ("W-05", "Wrong answers fail a task with a clear error and a log entry, and nothing else."),
+        ("W-06", "Calls are tried again by policy as the same message; then there is a dead letter."),
+        ("W-11", "Building a request takes less than 5 ms, reading an answer less than 10 ms."),
+    ),
     ("accord.workflows.executor.executor", "tests"): (
         ("W-07", "Workflows run: in sequence, in parallel, by choice, in loops, with people."),
         ("W-09", "Runs survive crashes: nothing is lost, nothing completed runs again."),

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from accord.a2a import Agent, Wire, message_id
+from accord.a2a import Agent, FailedError, RejectedError, Wire, message_id
 from accord.workflows.core.events import TaskAsked, TaskFailed, TaskSucceeded
 from tests.a2a.scripted import Asked
 from tests.a2a.server.demo import make_agent
@@ -179,8 +179,6 @@ async def test_an_agent_that_fails_is_not_asked_again(yard: Yard, skill: str, co
     @agent.skill
     async def work(text: str) -> str:
         called.append(text)
-        from accord.a2a import FailedError, RejectedError
-
         raise (FailedError if text == "fail" else RejectedError)("no model")
 
     async with agent.serve("http://127.0.0.1:0/", drain=0.0) as serving:

@@ -43,7 +43,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '')
 T = TypeVar("T")
 
 
-async def until(look: Callable[[], Awaitable[T]], *, patience: float = PATIENCE) -> T:
+async def until(look: Callable[[], Awaitable[T | None]], *, patience: float = PATIENCE) -> T:
     """The first true thing that `look` gives."""
     async with asyncio.timeout(patience):
         while not (found := await look()):  # noqa: ASYNC110 - nobody tells
@@ -129,7 +129,7 @@ class Tasks:
             row = await self.row(id)
             return row if row["state"] == state else None
 
-        return await until(look)  # type: ignore[return-value]
+        return await until(look)
 
     async def letters(self) -> list[tuple[Any, ...]]:
         rows = await self.store.fetch(

@@ -29,7 +29,8 @@ from accord.workflows.storage.inbox import Message
 
 
 class Outcomes:
-    """Hands what becomes of tasks over to be written. `wake` is called when an attempt is due."""
+    """Hands what becomes of tasks over to be written. `wake` is called when an attempt is due,
+    `ended` when a task is no longer held."""
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Outcomes:
         owner: str,
         now: Callable[[], float],
         wake: Callable[[], None],
+        ended: Callable[[], None],
     ) -> None:
         self._endings = endings
         self._holding = holding
@@ -47,6 +49,7 @@ class Outcomes:
         self._owner = owner
         self._now = now
         self._wake = wake
+        self._ended = ended
 
     def settle(self, held: Held, outcome: Outcome | CallError, policy: Retry) -> None:
         """Something came of an attempt."""
@@ -149,6 +152,7 @@ class Outcomes:
 
     def _finished(self, held: Held, written: asyncio.Future[bool]) -> None:
         self._holding.remove(held)
+        self._ended()
         if not written.cancelled() and not written.result():
             self._tally.lost += 1
 

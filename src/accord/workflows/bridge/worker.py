@@ -52,8 +52,8 @@ CANCEL_SECONDS: Final = 0.1
 """How often the table is asked at most what was cancelled."""
 DRAIN_SECONDS: Final = 10.0
 MOST_TASKS: Final = 4_096
-MOST_AT_ONCE: Final = 128
-"""Tasks taken by one statement."""
+MOST_AT_ONCE: Final = 32
+"""Tasks taken by one statement: all of them may be for one slow target, and keep others out."""
 
 
 class Worker:
@@ -94,6 +94,7 @@ class Worker:
             owner=membership.id,
             now=now,
             wake=self._woken.set,
+            ended=self._ended,
         )
         self._attempts = Attempts(
             callers, self._outcomes, self._holding, self._tally, now=now, freed=self._freed
@@ -250,6 +251,11 @@ class Worker:
         """A target is done with a task."""
         self._begin(target)
         if self._more and not target.is_full(self._now()):
+            self._woken.set()
+
+    def _ended(self) -> None:
+        """There is room for another task."""
+        if self._more:
             self._woken.set()
 
     def _target_of(self, held: Held) -> Target:

@@ -1,0 +1,263 @@
+"""What becomes of a task when its agent does not do what agents should, on both engines."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from accord.a2a import message_id
+from accord.workflows.core.definition import Retry
+from accord.workflows.core.events import TaskFailed, TaskSucceeded
+from tests.a2a.scripted import Asked, http
+from tests.workflows.bridge.unruly import (
+    CUT,
+    HANG,
+    Answer,
+    Unruly,
+    done,
+    refuse,
+    reply,
+    task03,
+    unruly,
+)
+from tests.workflows.bridge.yard import RUN, Yard, working
+
+HUGE = b'{"jsonrpc":"2.0","id":"x","result":"' + b"x" * 5_000_000 + b'"}'
+
+
+@pytest.fixture
+async def yard(migrated_url: str) -> AsyncIterator[Yard]:
+    async with working(migrated_url) as made:
+        yield made
+
+
+async def outcome(yard: Yard, answer: Answer, **options: object) -> tuple[TaskFailed, Unruly]:
+    """What the run is told, and all that the agent was asked."""
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url, timeout=0.3)
+        told = await yard.told(await yard.ask("a", task="s", **options))
+    return told, agent
+
+
+def other_version(asked: Asked, n: int) -> bytes:
+    return http({"jsonrpc": "1.0", "id": asked.json["id"], "result": {}})
+
+
+def other_id(asked: Asked, n: int) -> bytes:
+    return http({"jsonrpc": "2.0", "id": "another", "result": task03("completed", "x")})
+
+
+def nothing(asked: Asked, n: int) -> bytes:
+    return http({"jsonrpc": "2.0", "id": asked.json["id"]})
+
+
+def both(asked: Asked, n: int) -> bytes:
+    error = {"code": 1, "message": "x"}
+    return http({"jsonrpc": "2.0", "id": asked.json["id"], "result": {}, "error": error})
+
+
+@pytest.mark.req("W-03", "W-05")
+@pytest.mark.parametrize(
+    ("answer", "code", "message"),
+    [
+        (other_version, "malformed_answer", "the agent's answer is not valid"),
+        (other_id, "malformed_answer", "the answer's id is"),
+        (nothing, "malformed_answer", "the agent's answer is not valid"),
+        (both, "malformed_answer", "the agent's answer is not valid"),
+        (lambda asked, n: http(b"<html>"), "malformed_answer", "the agent's answer is not valid"),
+        (lambda asked, n: http(HUGE), "malformed_answer", "over the limit of 4,194,304 bytes"),
+        (lambda asked, n: b"SSH-2.0\r\n\r\n", "malformed_answer", "not HTTP"),
+        (lambda asked, n: refuse(asked, -32602, "no"), "-32602", "no"),
+        (lambda asked, n: refuse(asked, 7, "no", status=400), "7", "no"),
+        (lambda asked, n: http({}, status=404), "http_404", "the agent answered HTTP 404"),
+        (
+            lambda asked, n: http({}, status=307, headers="location: http://127.0.0.1:1/\r\n"),
+            "http_307",
+            "which is not followed",
+        ),
+    ],
+)
+async def test_what_is_certain_to_have_failed_fails_at_once(
+    yard: Yard, answer: Answer, code: str, message: str
+) -> None:
+    told, agent = await outcome(yard, answer)
+    assert (told.error.code, told.attempts, len(agent.asked)) == (code, 1, 1)
+    assert message in told.error.message
+    [(kind, run, task, target, *said, body, attempts)] = await yard.letters()
+    assert (kind, run, task, target) == ("task", RUN, "s", "a")
+    assert said == [told.error.code, told.error.message]
+    assert (body, attempts) == ('"hello"', 1)
+    assert (await yard.row(f"{RUN}/s"))["outcome"] == "error"
+
+
+@pytest.mark.req("W-05", "W-06")
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (lambda asked, n: http({}, status=503), "http_503"),
+        (lambda asked, n: http({}, status=429), "http_429"),
+        (lambda asked, n: CUT, "connection_lost"),
+        (lambda asked, n: b"HTTP/1.1 200 x\r\ncontent-length: 50\r\n\r\n{", "timeout"),
+        (lambda asked, n: HANG, "timeout"),
+        (lambda asked, n: refuse(asked, -32603, "oops"), "-32603"),
+    ],
+)
+async def test_what_may_have_been_done_is_sent_again_as_the_same_message(
+    yard: Yard, answer: Answer, code: str
+) -> None:
+    told, agent = await outcome(yard, answer)
+    assert (told.error.code, told.attempts) == (code, 3)
+    assert agent.message_ids == [message_id(RUN, "s", "", "1")] * 3
+    assert [asked.json["id"] for asked in agent.asked] == [f"{RUN}/s"] * 3
+    [letter] = await yard.letters()
+    assert (letter[4], letter[7]) == (code, 3)
+
+
+@pytest.mark.req("W-06")
+async def test_an_agent_that_recovers_is_fine(yard: Yard) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        return http({}, status=500) if n < 3 else done(asked, "at last")
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a"))
+    assert (told.output, told.attempts, len(set(agent.message_ids))) == ("at last", 3, 1)
+    assert await yard.letters() == []
+
+
+@pytest.mark.req("W-06")
+async def test_a_definite_failure_is_tried_again_as_a_new_message_if_the_policy_says_so(
+    yard: Yard,
+) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        return reply(asked, task03("failed")) if n < 3 else done(asked)
+
+    policy = Retry(initial_delay=0.01, jitter=False, failures="all")
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a", task="s", retry=policy))
+    assert isinstance(told, TaskSucceeded)
+    assert agent.message_ids == [message_id(RUN, "s", "", group) for group in "123"]
+
+
+@pytest.mark.req("W-06")
+async def test_an_agent_is_left_alone_as_long_as_it_wants(yard: Yard) -> None:
+    times: list[float] = []
+
+    def answer(asked: Asked, n: int) -> bytes:
+        times.append(asyncio.get_running_loop().time())
+        if n == 1:
+            return http({}, status=429, headers="retry-after: 1\r\n")
+        return done(asked)
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        await yard.told(await yard.ask("a"))
+    assert times[1] - times[0] >= 1.0
+
+
+async def test_an_agent_that_forgot_its_task_gets_the_same_message_again(yard: Yard) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        match asked.json["method"]:
+            case "message/send" if n == 1:
+                return reply(asked, task03("working", id="r-1"))
+            case "message/send":
+                return reply(asked, task03("working", id="r-2"))
+            case _ if asked.json["params"]["id"] == "r-1":
+                return refuse(asked, -32001, "no such task")
+        return done(asked)
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a", task="s"))
+    assert (told.output, told.attempts) == ("done", 2)
+    assert agent.methods == ["message/send", "tasks/get", "message/send", "tasks/get"]
+    assert agent.message_ids == [message_id(RUN, "s", "", "1")] * 2
+
+
+async def test_an_agent_that_always_forgets_is_given_up(yard: Yard) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        if asked.json["method"] == "message/send":
+            return reply(asked, task03("working"))
+        return refuse(asked, -32001, "no such task")
+
+    told, agent = await outcome(yard, answer)
+    assert (told.error.code, told.attempts) == ("-32001", 3)
+    assert agent.methods == ["message/send", "tasks/get"] * 3
+
+
+async def test_questions_about_a_task_may_stay_unanswered_for_a_while(yard: Yard) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        if n == 1:
+            return reply(asked, task03("working"))
+        return http({}, status=502) if n in (2, 3, 5, 6) else reply(asked, _later(n))
+
+    def _later(n: int) -> object:
+        return task03("completed", "done") if n > 6 else task03("working")
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a"))
+    assert (told.output, told.attempts) == ("done", 1)
+    assert agent.methods.count("message/send") == 1
+
+
+async def test_nobody_is_asked_after_the_deadline(yard: Yard) -> None:
+    async with unruly(lambda asked, n: done(asked)) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a", deadline=1.0))
+    assert (told.error.code, agent.asked) == ("timeout", [])
+
+
+async def test_a_call_ends_with_the_time_of_its_step(yard: Yard) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        return reply(asked, task03("canceled" if "cancel" in asked.json["method"] else "working"))
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a", deadline=time.time() + 0.5))
+    assert (told.error.code, told.attempts) == ("timeout", 1)
+    assert agent.methods[-1] == "tasks/cancel"
+
+
+@pytest.mark.req("W-05", "W-10")
+async def test_the_log_says_what_was_wrong_without_secrets(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = b'{"oops": 1, "password": "hunter2", "more": "' + b"x" * 100_000 + b'"}'
+    caplog.set_level(logging.DEBUG, "accord.bridge")
+    told, _ = await outcome(yard, lambda asked, n: http(body))
+    [record] = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert (
+        record.getMessage()
+        == f"task {RUN}/s: failed for good: {told.error.message} (malformed_answer)"
+    )
+    about = {name: getattr(record, name) for name in ("task_id", "agent", "correlation_id")}
+    assert about == {"task_id": f"{RUN}/s", "agent": "a", "correlation_id": "c-7"}
+    said = record.__dict__["body"]
+    assert said.startswith('{"oops": 1, "password": "[redacted]"')
+    assert len(said) < 20_000
+
+
+@pytest.mark.req("W-10")
+async def test_requests_answers_and_outputs_are_logged(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "accord.bridge")
+    async with unruly(lambda asked, n: done(asked, "the token=abc123 is " + "x" * 5_000)) as agent:
+        await yard.register("a", agent.url)
+        await yard.told(await yard.ask("a", {"text": "hi", "api_key": "k-1"}, task="s"))
+    sent, received, succeeded = (
+        (record.levelname, record.getMessage()) for record in caplog.records
+    )
+    assert sent[0] == received[0] == "DEBUG"
+    assert '"message/send"' in sent[1]
+    assert "k-1" not in sent[1]
+    assert '"completed"' in received[1]
+    assert succeeded[0] == "INFO"
+    assert succeeded[1].startswith(f"task {RUN}/s: succeeded with the token=[redacted] is xxx")
+    assert succeeded[1].endswith("… (5,020 characters)")
