@@ -17,7 +17,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races kafka docs pictures compliance test-versions lock build clean
+.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races kafka kafka-faults docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ races: setup ## Race 64 writers for 1,000 rounds, kill servers and databases, tr
 
 kafka: setup ## Run a Kafka broker to develop with, until it is interrupted (KAFKA_PORT=9092).
 	@$(BIN)/python -m tools.kafka
+
+kafka-faults: setup ## Have 50 consumers come and go while messages flow, and measure how many do.
+	ACCORD_REBALANCES=50 $(BIN)/python -m pytest -s tests/workflows/bus/test_faults.py
 
 docs: setup compliance ## Regenerate the pages that come from code.
 	$(BIN)/python -m tools.error_page

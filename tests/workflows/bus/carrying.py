@@ -176,7 +176,9 @@ class Carrying:
 
     def say(self, topic: str, *values: bytes, key: str = "k") -> None:
         """Publish as somebody else would."""
-        producer = Producer({"bootstrap.servers": self.servers, **QUIET})
+        producer = Producer(
+            {"bootstrap.servers": self.servers, "message.max.bytes": 2_000_000, **QUIET}
+        )
         for value in values:
             producer.produce(topic, value, key)
         assert producer.flush(PATIENCE) == 0

@@ -27,6 +27,7 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
     "session.timeout.ms": 10_000,
+    "heartbeat.interval.ms": 1_000,  # which is how members hear that another came or went
     "queued.max.messages.kbytes": 16_384,
     "fetch.wait.max.ms": 100,
     "reconnect.backoff.max.ms": 1_000,

@@ -68,6 +68,8 @@ def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, str]:
             _create(admin, missing, shape)
             known = _wait_for(admin, names.all())
         _check(admin, known, shape)
+    except TimeoutError:
+        raise Unreachable("no answer") from None
     except KafkaException as error:
         raise _translated(error) from None
     return {name: str(topic.topic_id) for name, topic in known.items()}
