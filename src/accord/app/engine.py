@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import MemberKind, Membership
 from accord.workflows.operations.calls import OperationCaller
+from accord.workflows.retention import Retention
 from accord.workflows.storage.tasks import Kind
 from accord.workflows.triggers.schedules import Scheduler
 
@@ -109,9 +111,10 @@ class _Begun:
             from accord.workflows.bus.kafka import KafkaBus
         except ImportError as error:
             raise EngineError(f"bus: {error} (pip install accord[kafka])") from None
-        servers = settings.bus.removeprefix(KAFKA).strip("/")
         try:
-            bus = KafkaBus(self._store, servers, role=role, lease_seconds=settings.lease_seconds)
+            bus = KafkaBus.at(
+                settings.bus, self._store, role=role, lease_seconds=settings.lease_seconds
+            )
             await self._run(bus)
         except BusError as error:
             raise EngineError(str(error)) from None
@@ -124,9 +127,14 @@ class _Begun:
         return member
 
     async def executor(self, bus: Bus, member: Membership) -> None:
+        settings = self._settings
         executor = Executor(self._store, bus, member)
         await self._run(executor)
         await self._run(Scheduler(self._store))
+        archive = Path(settings.archive_runs) if settings.archive_runs else None
+        await self._run(
+            Retention(self._store, keep_days=settings.keep_runs_days, archive=archive)
+        )
         await self._run(old_runs(self._settings, self._store))
         self.counts.append(executor.counts.write)
 

@@ -22,6 +22,7 @@ from confluent_kafka.admin import AdminClient
 
 from accord.store.store import Store, Transaction
 from accord.workflows.bus import envelope, outbox, topics
+from accord.workflows.bus.address import read_address
 from accord.workflows.bus.bus import Announcement
 from accord.workflows.bus.consumer import TopicReader
 from accord.workflows.bus.counts import BusCounts
@@ -85,6 +86,21 @@ class KafkaBus:
         self._publisher: Publisher | None = None
         self._readers: list[TopicReader] = []
         self._tasks: list[asyncio.Task[None]] = []
+
+    @classmethod
+    def at(cls, url: str, store: Store, *, role: Role, lease_seconds: float) -> KafkaBus:
+        """The bus at `kafka://host:port,…` (see `address`). Raises BusError."""
+        said = read_address(url)
+        return cls(
+            store,
+            said.servers,
+            role=role,
+            names=said.names,
+            shape=said.shape,
+            group=said.group,
+            options=said.options,
+            lease_seconds=lease_seconds,
+        )
 
     # Handing over, inside of a transaction
 
