@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -33,7 +32,6 @@ from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import MemberKind, Membership
 from accord.workflows.operations.calls import OperationCaller
-from accord.workflows.retention import Retention
 from accord.workflows.storage.tasks import Kind
 from accord.workflows.triggers.schedules import Scheduler
 
@@ -127,14 +125,9 @@ class _Begun:
         return member
 
     async def executor(self, bus: Bus, member: Membership) -> None:
-        settings = self._settings
         executor = Executor(self._store, bus, member)
         await self._run(executor)
         await self._run(Scheduler(self._store))
-        archive = Path(settings.archive_runs) if settings.archive_runs else None
-        await self._run(
-            Retention(self._store, keep_days=settings.keep_runs_days, archive=archive)
-        )
         await self._run(old_runs(self._settings, self._store))
         self.counts.append(executor.counts.write)
 

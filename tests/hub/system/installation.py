@@ -87,6 +87,9 @@ class Wire:
         if verb in ("GET", "DELETE"):
             query = urlencode(_words(given), doseq=True)
             return self.ask(verb, f"/api/v1{path}{query and '?'}{query}")
+        if "definition" in given:  # which is the whole body
+            query = urlencode(_words({k: v for k, v in given.items() if k != "definition"}))
+            return self.ask(verb, f"/api/v1{path}{query and '?'}{query}", given["definition"])
         return self.ask(verb, f"/api/v1{path}", given)
 
     def rpc(self, operation: str, /, **arguments: Any) -> Answer:

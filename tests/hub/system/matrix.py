@@ -20,6 +20,8 @@ class Group(Struct, frozen=True):
     roles: frozenset[Role]
     scope: str | None
     """None for what needs a login session."""
+    on_purpose: bool = False
+    """Whether a token without stated scopes cannot do it."""
 
 
 class Call(Struct, frozen=True):
@@ -36,6 +38,8 @@ COMMENT = Group(frozenset(ROLES), "comment")
 WRITE = Group(WRITERS, "write")
 PROPOSE = Group(WRITERS, "propose")
 DELETE = Group(WRITERS, "write")
+RUN = Group(WRITERS, "run")
+APPROVE = Group(WRITERS, "approve", on_purpose=True)
 ADMIN = Group(frozenset[Role](("Administrator",)), "admin")
 OWN = Group(frozenset(ROLES), None)
 
@@ -44,13 +48,17 @@ def may(role: Role, credential: str, group: Group) -> bool:
     """Whether somebody of a role who shows such a credential is let through."""
     if role not in group.roles:
         return False
-    return credential == SESSION or (group.scope is not None and credential in (PLAIN, group.scope))
+    if credential == PLAIN:
+        return group.scope is not None and not group.on_purpose
+    return credential in (SESSION, group.scope)
 
 
 STEPS = [{"operation": "create_epic", "arguments": {"title": "Till"}}]
 
+WAIT = {"name": "pause", "type": "wait", "for": 1}
+
 MATRIX: dict[str, Call] = {
-    # read, search, hierarchy, history, lint, prompts, runs
+    # read, search, hierarchy, history, lint, prompts, workflows, runs
     "get_epic": Call(READ, {"id": "$epic"}),
     "list_epics": Call(READ, {}),
     "get_user_story": Call(READ, {"id": "$story"}),
@@ -97,6 +105,14 @@ MATRIX: dict[str, Call] = {
     "get_relationship_type": Call(READ, {"name": "blocks"}),
     "list_relationship_types": Call(READ, {}),
     "get_own_user": Call(READ, {}),
+    "get_workflow": Call(READ, {"name": "$workflow"}),
+    "list_workflows": Call(READ, {}),
+    "list_workflow_versions": Call(READ, {"name": "$workflow"}),
+    "get_run": Call(READ, {"id": "$run"}),
+    "list_runs": Call(READ, {}),
+    "list_run_steps": Call(READ, {"id": "$run"}),
+    "get_run_history": Call(READ, {"id": "$run"}),
+    "list_approvals": Call(READ, {}),
     # comment, edit own comments, resolve
     "add_comment": Call(COMMENT, {"target_id": "$requirement", "text": "Why?"}),
     "update_comment": Call(COMMENT, {"id": "$comment", "text": "Why so?"}),
@@ -137,6 +153,15 @@ MATRIX: dict[str, Call] = {
     "import_items": Call(WRITE, {"format": "markdown", "content": "## EP-001: Till\n"}),
     "accept_proposal": Call(WRITE, {"id": "$proposal"}),
     "reject_proposal": Call(WRITE, {"id": "$proposal", "reason": "Not now."}),
+    # start, signal, pause, cancel runs: all for administrators, own for others
+    "run_workflow": Call(RUN, {"name": "$workflow"}),
+    "cancel_run": Call(RUN, {"run": "$run"}),
+    "pause_run": Call(RUN, {"run": "$run"}),
+    "resume_run": Call(RUN, {"run": "$run"}),
+    "retry_run": Call(RUN, {"run": "$run"}),
+    "signal_run": Call(RUN, {"run": "$run", "name": "go"}),
+    # approve
+    "approve_run": Call(APPROVE, {"run": "$run"}),
     # propose
     "propose_changes": Call(PROPOSE, {"steps": STEPS, "reason": "We need it."}),
     # delete
@@ -148,7 +173,8 @@ MATRIX: dict[str, Call] = {
     "delete_relationship": Call(DELETE, {"id": "$relationship"}),
     "delete_label": Call(DELETE, {"id": "$label"}),
     "delete_view": Call(DELETE, {"id": "$view"}),
-    # prompts: create, update, delete, activate; types; users; audit
+    # prompts: create, update, delete, activate; types; workflow definitions; agents; dead letters;
+    # users; audit
     "create_prompt": Call(ADMIN, {"name": "another", "content": "Be brief."}),
     "update_prompt": Call(ADMIN, {"id": "$prompt", "content": "Be kind."}),
     "delete_prompt": Call(ADMIN, {"id": "$prompt"}),
@@ -164,6 +190,18 @@ MATRIX: dict[str, Call] = {
     "get_user": Call(ADMIN, {"id": "uma"}),
     "update_user": Call(ADMIN, {"id": "uma", "email": "uma@example.org"}),
     "set_password": Call(ADMIN, {"id": "uma", "password": "correct horse battery"}),
+    "create_agent": Call(ADMIN, {"name": "another", "url": "https://agents.invalid/"}),
+    "list_agents": Call(ADMIN, {}),
+    "get_agent": Call(ADMIN, {"name": "$agent"}),
+    "update_agent": Call(ADMIN, {"name": "$agent", "timeout": 10}),
+    "check_agent_health": Call(ADMIN, {"name": "$agent"}),
+    "delete_agent": Call(ADMIN, {"name": "$agent"}),
+    "create_workflow": Call(ADMIN, {"definition": {"name": "another", "steps": [WAIT]}}),
+    "validate_workflow": Call(ADMIN, {"definition": {"name": "another", "steps": [WAIT]}}),
+    "update_workflow": Call(ADMIN, {"name": "$workflow", "active": True}),
+    "list_dead_letters": Call(ADMIN, {}),
+    "get_dead_letter": Call(ADMIN, {"id": "$letter"}),
+    "replay_dead_letter": Call(ADMIN, {"id": "$letter"}),
     "list_audit_events": Call(ADMIN, {}),
     "verify_audit_trail": Call(ADMIN, {}),
     # own tokens, own password

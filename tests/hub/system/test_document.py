@@ -20,7 +20,7 @@ from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from tests.hub.system.installation import Installation, Wire, running
-from tests.hub.system.things import made, things_of
+from tests.hub.system.things import made, run_of, things_of, workflow_things
 
 EXAMPLES = int(os.environ.get("ACCORD_FUZZ_EXAMPLES", "2"))
 """For each operation, of each kind."""
@@ -68,11 +68,13 @@ NOUNS = {
     "baselines": "baseline",
     "changes": "change",
     "comments": "comment",
+    "dead-letters": "letter",
     "epics": "epic",
     "labels": "label",
     "prompts": "prompt",
     "proposals": "proposal",
     "relationships": "relationship",
+    "runs": "run",
     "steering-documents": "document",
     "user-stories": "story",
     "views": "view",
@@ -83,6 +85,7 @@ NAMES = {
     "change_id": "change",
     "epic_id": "epic",
     "label": "label",
+    "run": "run",
     "source_id": "second",
     "target_id": "requirement",
     "user_story_id": "story",
@@ -97,7 +100,8 @@ def known(here: Installation) -> Known:
     token = here.add("ada", "Administrator")
     wire = here.wire(token)
     prompt = made(wire.rest("POST", "/prompts", name="kind", content="Be kind."))
-    return Known(token, things_of(wire, "ada", prompt["reference_id"]))
+    things = things_of(wire, "ada", prompt["reference_id"]) | workflow_things(wire)
+    return Known(token, {**things, "run": run_of(wire)})
 
 
 @pytest.mark.req("H-02", "H-13")

@@ -27,7 +27,7 @@ from tests.hub.system.installation import (
     running,
 )
 from tests.hub.system.matrix import MATRIX, OF_PROMPTS, may
-from tests.hub.system.things import comment_of, filled, made, things_of
+from tests.hub.system.things import comment_of, filled, made, run_of, things_of, workflow_things
 from tests.store.cluster import Cluster
 
 CREDENTIALS = (SESSION, PLAIN, *SCOPES)
@@ -35,6 +35,7 @@ REGISTRY = all_operations()
 SAMPLE = (
     *("get_epic", "create_epic", "delete_epic", "add_comment", "propose_changes", "create_prompt"),
     *("list_audit_events", "create_token", "undo", "search_global"),
+    *("run_workflow", "get_run", "cancel_run", "approve_run", "create_workflow", "list_agents"),
 )
 
 
@@ -47,8 +48,13 @@ class Company:
         boss = self.wire("Administrator", SESSION)
         prompt = made(boss.rest("POST", "/prompts", name="kind", content="Be kind."))
         made(boss.rest("POST", "/prompts/{id}/activate", id=prompt["id"]))
+        shared = workflow_things(boss)
         self.things: dict[Role, dict[str, Any]] = {
-            role: things_of(self.wire(role, SESSION), NAMES[role], prompt["reference_id"])
+            role: {
+                **things_of(self.wire(role, SESSION), NAMES[role], prompt["reference_id"]),
+                **shared,
+                "run": run_of(self.wire(role, SESSION)),
+            }
             for role in ROLES
             if role != "Commenter"
         }

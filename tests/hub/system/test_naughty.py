@@ -16,7 +16,7 @@ from accord.operations.operation import Operation
 from tests.hub.system.installation import MCP, REST, RPC, Answer, Installation, Wire, running
 from tests.hub.system.matrix import MATRIX
 from tests.hub.system.naughty import NO_JSON, TEXTS, UNKEEPABLE, WRONG
-from tests.hub.system.things import filled, made, things_of
+from tests.hub.system.things import filled, made, run_of, things_of, workflow_things
 
 REGISTRY = all_operations()
 FACES = (REST, RPC, MCP)
@@ -33,6 +33,8 @@ class Office:
         prompt = made(self.ada.rest("POST", "/prompts", name="kind", content="Be kind."))
         self.things = {
             **things_of(self.ada, "ada", prompt["reference_id"]),
+            **workflow_things(self.ada),
+            "run": run_of(self.ada),
             "password": "not the password",
         }
 

@@ -8,7 +8,7 @@ from tests.hub.system.installation import Answer, Wire
 
 
 def made(answer: Answer) -> Any:
-    assert answer.status in (200, 201), answer
+    assert answer.status in (200, 201, 202), answer
     return answer.json
 
 
@@ -50,6 +50,30 @@ def things_of(mine: Wire, name: str, prompt: str = "") -> dict[str, Any]:
         "comment": comment_of(mine, requirement["id"]),
         "prompt": prompt,
     }
+
+
+WORKFLOW = {
+    "name": "decide",
+    "steps": [
+        {"name": "ok", "type": "wait", "approval": {"by": ["administrator", "user"]}},
+    ],
+}
+"""Waits for somebody."""
+
+
+def workflow_things(boss: Wire) -> dict[str, Any]:
+    """What only an administrator makes, and everybody can name."""
+    agent = made(boss.rest("POST", "/agents", name="reviewer", url="https://agents.invalid/"))
+    workflow = made(boss.ask("POST", "/api/v1/workflows", WORKFLOW))
+    return {"agent": agent["name"], "workflow": workflow["name"], "letter": NO_LETTER}
+
+
+NO_LETTER = "11111111-2222-4333-8444-555555555555"
+
+
+def run_of(mine: Wire) -> str:
+    id: str = made(mine.rest("POST", "/workflows/{name}/runs", name=WORKFLOW["name"]))["id"]
+    return id
 
 
 def comment_of(mine: Wire, target: str) -> str:
