@@ -9,6 +9,8 @@ DATA ?= accord-data
 PORT ?= 8000
 JOBS ?= auto
 EXAMPLES ?= 200
+ROUNDS ?= 1000
+SEED ?= 7
 VERSIONS ?= 3.11 3.12 3.13
 
 # The resolver behind `make lock`; nothing else needs it.
@@ -17,7 +19,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races kafka kafka-faults docs pictures compliance test-versions lock build clean
+.PHONY: help setup serve demo test suite lint format bench fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +84,9 @@ soak-hub: setup ## Use the whole system for minutes on each database; writes int
 
 races: setup ## Race 64 writers for 1,000 rounds, kill servers and databases, try any writes.
 	ACCORD_RACES=100 ACCORD_STATEFUL=20 $(BIN)/python -m pytest tests/hub/races tests/hub/stateful
+
+chaos: setup ## Kill everything while workflows run, and check that nothing is lost (ROUNDS=1000, SEED=7).
+	$(BIN)/python -m chaos --rounds $(ROUNDS) --seed $(SEED)
 
 kafka: setup ## Run a Kafka broker to develop with, until it is interrupted (KAFKA_PORT=9092).
 	@$(BIN)/python -m tools.kafka

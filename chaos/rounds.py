@@ -1,0 +1,194 @@
+"""A round: runs go on, something is killed at a certain moment and comes back after a while, all
+runs end, and everything is judged. What happens follows from the seed and the round's number."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from random import Random
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from chaos.client import Acknowledged
+from chaos.ledger import Entry
+from chaos.setups import SetUp, World
+from chaos.tables import AwayError
+from chaos.verdict import Problem
+from chaos.workflow import COPIES, workflow_name
+
+Moment: TypeAlias = Literal["any", "acknowledged", "received", "effect", "told"]
+"""When something is killed: at any time, or right after the server acknowledged a run, the agent
+got a message, had an effect, or somebody heard of it."""
+
+MOMENTS: Final[tuple[Moment, ...]] = ("any", "acknowledged", "received", "effect", "told")
+RUNS: Final = 4
+LATEST: Final = 1.5
+"""Seconds after which something is killed at the latest, at any time."""
+PATIENCE: Final = 120.0
+"""Seconds within which all runs must have ended: an agent that fails again and again is left alone
+for a minute."""
+CALM: Final = 30.0
+_LOOK: Final = 0.002
+
+
+class Kill(Struct, frozen=True):
+    """Who is killed, when, and for how long."""
+
+    victim: str
+    moment: Moment
+    count: int
+    """After so many such things in this round."""
+    after: float
+    pause: float
+
+
+class Plan(Struct, frozen=True):
+    number: int
+    kills: tuple[Kill, ...]
+    starts: tuple[float, ...]
+    """When each run is started, in seconds."""
+    signals: tuple[float, ...]
+    """How long after that it gets its signal."""
+
+
+class Round(Struct, frozen=True, kw_only=True):
+    """What came of one."""
+
+    number: int
+    set_up: SetUp
+    kills: tuple[Kill, ...]
+    runs: int
+    seconds: float
+    repeated: int
+    """Messages that the agent got again."""
+    unanswered: int
+    problems: list[Problem]
+    details: Any = None
+
+
+def plan_round(seed: int, number: int, victims: Iterable[str]) -> Plan:
+    random = Random(f"{seed}/{number}")
+    several = 2 if random.random() < 0.2 else 1
+    names = random.sample(sorted(victims), several)
+    if {"agent", "agent-forgets"} <= set(names):
+        names = names[:1]
+    return Plan(
+        number,
+        tuple(_plan_kill(random, name) for name in names),
+        tuple(random.choice((0.0, random.random() * 0.5)) for _ in range(RUNS)),
+        tuple(random.random() * 1.5 for _ in range(RUNS)),
+    )
+
+
+def _plan_kill(random: Random, victim: str) -> Kill:
+    moment = random.choice(MOMENTS)
+    count = random.randint(1, RUNS if moment == "acknowledged" else RUNS * 8)
+    after = random.random() * LATEST if moment == "any" else random.choice((0.0, 0.002, 0.01))
+    return Kill(victim, moment, count, after, random.choice((0.0, random.random())))
+
+
+class _Going:
+    """A round while it goes on."""
+
+    def __init__(self, world: World, plan: Plan, prefix: str) -> None:
+        self.world = world
+        self.plan = plan
+        self.prefix = prefix
+        self.runs: list[Acknowledged] = []
+        self.entries: list[Entry] = []
+        self.over = asyncio.Event()
+
+    async def run(self) -> None:
+        """Raises TimeoutError where runs do not end."""
+        killing = [asyncio.create_task(self._kill(kill)) for kill in self.plan.kills]
+        reading = asyncio.create_task(self._read())
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.gather(*(self._use(place) for place in range(RUNS)))
+                await self._until_finished()
+        finally:
+            self.over.set()
+            await asyncio.gather(*killing)
+            await reading
+
+    async def _use(self, place: int) -> None:
+        """Start a run, and send it its signal."""
+        await asyncio.sleep(self.plan.starts[place])
+        number = self.plan.number * RUNS + place
+        workflow = workflow_name(number % COPIES)
+        key = f"{self.prefix}-{place}"
+        run = await self.world.client.start_run(workflow, key, number)
+        self.runs.append(run)
+        await asyncio.sleep(self.plan.signals[place])
+        await self.world.client.signal(run)
+
+    async def _until_finished(self) -> None:
+        while True:
+            with suppress(AwayError):
+                if not await self.world.judge.unfinished(self.runs):
+                    return
+            await asyncio.sleep(0.02)
+
+    async def _read(self) -> None:
+        while not self.over.is_set():
+            self.entries += self.world.ledger.read()
+            await asyncio.sleep(_LOOK)
+
+    async def _kill(self, kill: Kill) -> None:
+        while not self._is_time(kill) and not self.over.is_set():  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK)
+        await asyncio.sleep(kill.after)
+        victim = self.world.victims[kill.victim]
+        await victim.kill()
+        await asyncio.sleep(kill.pause)
+        await victim.start()
+
+    def _is_time(self, kill: Kill) -> bool:
+        if kill.moment == "any":
+            return True
+        if kill.moment == "acknowledged":
+            return len(self.runs) >= kill.count
+        return sum(entry.kind == kill.moment for entry in self.entries) >= kill.count
+
+
+async def do_round(world: World, set_up: SetUp, plan: Plan, prefix: str) -> Round:
+    """Raises ProgramError where something does not come back."""
+    began = time.monotonic()
+    going = _Going(world, plan, prefix)
+    unanswered = world.client.unanswered
+    problems: list[Problem] = []
+    try:
+        await going.run()
+    except TimeoutError:
+        problems.append(Problem("lost", f"not all runs ended within {PATIENCE:.0f} s"))
+    problems += await _until_calm(world)
+    going.entries += world.ledger.read()
+    if going.runs:
+        problems += await world.judge.judge(going.runs, going.entries, world.client.acknowledged)
+    problems += [Problem("wrong", death) for death in world.deaths()]
+    return Round(
+        number=plan.number,
+        set_up=set_up,
+        kills=plan.kills,
+        runs=len(going.runs),
+        seconds=time.monotonic() - began,
+        repeated=sum(entry.kind == "repeated" for entry in going.entries),
+        unanswered=world.client.unanswered - unanswered,
+        problems=problems,
+        details=await world.judge.rows(going.runs) if problems else None,
+    )
+
+
+async def _until_calm(world: World) -> list[Problem]:
+    """What is still on its way after some time in which nothing happens."""
+    deadline = time.monotonic() + CALM
+    left = [Problem("left", "the database does not answer")]
+    while left and time.monotonic() < deadline:
+        with suppress(AwayError):
+            left = await world.judge.left()
+        if left:
+            await asyncio.sleep(0.02)
+    return left
