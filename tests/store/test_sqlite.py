@@ -236,3 +236,23 @@ async def test_the_log_beside_the_file_is_cut_once_it_is_in_the_file(
             await store.execute("INSERT INTO t VALUES ($1)", b"x" * 8 * 1024 * 1024)
             await store.execute("DELETE FROM t")
         assert (tmp_path / "store.db-wal").stat().st_size <= 10 * 1024 * 1024
+
+
+async def test_who_begins_to_listen_is_not_taken_for_one_that_is_gone(tmp_path: Path) -> None:
+    folder = WakeFolder(tmp_path / "wake")
+    over = threading.Event()
+
+    def notify() -> None:
+        while not over.is_set():
+            folder.notify("news")
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        notifying = tasks.create_task(asyncio.to_thread(notify))
+        try:
+            for _ in range(500):
+                folder.listen("news", lambda: None)()
+                await asyncio.sleep(0)
+        finally:
+            over.set()
+        await notifying
+    assert list((tmp_path / "wake").iterdir()) == []

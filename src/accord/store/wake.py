@@ -50,10 +50,14 @@ class WakeFolder:
         """Have `hear` called on the running loop; call what this gives to stop."""
         check_channel(channel)
         loop = asyncio.get_running_loop()
-        pipe = self._path / f"{channel}.{secrets.token_hex(8)}"
-        os.mkfifo(pipe, 0o600)
+        name = secrets.token_hex(8)
+        pipe, unread = self._path / f"{channel}.{name}", self._path / f".{name}"
+        os.mkfifo(unread, 0o600)
         # Open for writing too, or the pipe would be at its end when the last writer leaves.
-        fd = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        fd = os.open(unread, os.O_RDWR | os.O_NONBLOCK)
+        # Found only now: who notifies removes a pipe that nobody reads.
+        unread.rename(pipe)
+        listening = True
 
         def woken() -> None:
             with suppress(BlockingIOError):
@@ -61,8 +65,10 @@ class WakeFolder:
             hear()
 
         def stop() -> None:
-            with suppress(FileNotFoundError):
-                pipe.unlink()
+            nonlocal listening
+            if listening:
+                listening = False
+                pipe.unlink(missing_ok=True)
                 loop.remove_reader(fd)
                 os.close(fd)
 
