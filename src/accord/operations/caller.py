@@ -13,7 +13,7 @@ from accord.operations.rights import RULES, Right, Role, Scope
 
 Via: TypeAlias = Literal["token", "session", "local", "system"]
 """`local` is the command line on the machine itself, `system` is Accord."""
-Face: TypeAlias = Literal["rest", "rpc", "mcp", "cli", "web", "system"]
+Face: TypeAlias = Literal["rest", "rpc", "mcp", "a2a", "cli", "web", "system"]
 
 
 class Caller(Struct, frozen=True, kw_only=True):

@@ -56,7 +56,7 @@ MAX_UNDER_WAY: Final = 1_000
 """Most requests being answered at once."""
 KEEP_ALIVE_SECONDS: Final = 15.0
 _EVENTS: Final = b"content-type: text/event-stream\r\ncache-control: no-store\r\n"
-_BUSY: Final = text_reply(503, "too many requests are being answered", b"retry-after: 1\r\n")
+BUSY: Final = text_reply(503, "too many requests are being answered", b"retry-after: 1\r\n")
 _STREAMS: Final = frozenset((Verb.STREAM, Verb.SUBSCRIBE))
 _PUSHES: Final = frozenset((Verb.SET_PUSH, Verb.GET_PUSH, Verb.LIST_PUSH, Verb.DELETE_PUSH))
 _OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
@@ -74,9 +74,8 @@ class AgentApp:
         authenticate: Authenticate | None = None,
     ) -> None:
         self._backend = backend
-        self._wires = wires
         self._gate = Gate(cards, authenticate)
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._answering = Answering(wires)
 
     # What carries this application asks: see `LivingApp`
 
@@ -88,12 +87,31 @@ class AgentApp:
         return failure_reply(413, InvalidRequestError(why))
 
     def handle(self, judged: Entered, body: bytes, exchange: Exchange) -> None:
+        self._answering.answer(self._backend, judged, body, exchange)
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """End what is under way: tasks first, with which streams end too."""
+        await self._backend.close(drain)
+        await self._answering.close()
+
+
+class Answering:
+    """Requests that are being answered, each by a backend."""
+
+    def __init__(self, wires: Sequence[Wire] = tuple(Wire)) -> None:
+        self._wires = wires
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def answer(self, backend: Backend, entered: Entered, body: bytes, exchange: Exchange) -> None:
         message = decode(body)
-        visit = Visit(self._backend, self._wires, judged, exchange)
+        visit = Visit(backend, self._wires, entered, exchange)
         match message:
             case Request() | Notification():
                 if len(self._under_way) >= MAX_UNDER_WAY:
-                    exchange.reply(_BUSY.body, status=_BUSY.status, headers=_BUSY.headers)
+                    exchange.reply(BUSY.body, status=BUSY.status, headers=BUSY.headers)
                     return
                 task = asyncio.get_running_loop().create_task(visit.serve(message))
                 self._keep(task, exchange)
@@ -113,12 +131,8 @@ class AgentApp:
 
         exchange.on_gone = gone
 
-    async def start(self) -> None:
-        """Nothing is to be got ready."""
-
-    async def close(self, drain: float) -> None:
-        """End what is under way: tasks first, with which streams end too."""
-        await self._backend.close(drain)
+    async def close(self) -> None:
+        """Let what is about to end do so, and end the rest."""
         if self._under_way:
             _, late = await asyncio.wait(self._under_way, timeout=1.0)
             for task in late:

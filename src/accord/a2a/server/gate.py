@@ -27,7 +27,7 @@ Cards: TypeAlias = Callable[[str], AgentCard]
 
 CARD_SECONDS: Final = 300
 _TYPES: Final = frozenset(("application/json", "application/a2a+json"))
-_CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
+CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
 
 
 class Entered(Struct, frozen=True):
@@ -83,7 +83,7 @@ class Gate:
             return text_reply(415, "the body of a request is application/json")
         caller = "" if self._authenticate is None else self._authenticate(request.fields)
         if caller is None:
-            return text_reply(401, "credentials are missing or wrong", _CHALLENGE)
+            return text_reply(401, "credentials are missing or wrong", CHALLENGE)
         return Entered(
             version=_version(request),
             caller=caller,

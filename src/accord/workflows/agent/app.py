@@ -1,0 +1,159 @@
+"""Workflows as an agent over HTTP: the card, and JSON-RPC in both formats.
+
+GET   the card: with credentials it names the workflows, without it names none
+POST  who asks ─▶ a backend for them ─▶ what any agent does
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, encode_card
+from accord.a2a.protocol.versions import VERSION, Wire, wire_asked
+from accord.a2a.server.app import BUSY, MAX_UNDER_WAY, Answering
+from accord.a2a.server.gate import CHALLENGE, Entered, Gate
+from accord.jsonrpc.errors import InvalidRequestError
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
+from accord.operations.faces.asking import Asking, read_asking
+from accord.operations.faces.entrance import Entrance, Visit
+from accord.operations.runner import Runner
+from accord.transports.http.replies import Reply, failure_reply, text_reply
+from accord.transports.web.app import Exchange, WebRequest
+from accord.workflows.agent.backend import WorkflowBackend
+from accord.workflows.agent.card import workflow_card
+from accord.workflows.agent.operations import Offered, operations
+from accord.workflows.watching import RunWatch
+
+PATH: Final = "/a2a"
+_CARD_HEADERS: Final = (
+    b"content-type: application/json\r\ncache-control: private, no-cache\r\n"
+    b"vary: authorization, " + VERSION.lower().encode() + b"\r\n"
+)
+
+
+class Head(Struct, frozen=True):
+    """What the head of a request says; `entered` is None where it asks for the card."""
+
+    asking: Asking
+    entered: Entered | None
+    host: str
+    version: str
+
+
+class WorkflowAgentApp:
+    """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`. `url`
+    is where clients find it; else that is wherever they ask."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        accounts: Accounts,
+        watch: RunWatch,
+        *,
+        name: str,
+        version: str,
+        url: str = "",
+        trusted_proxies: Sequence[str] = (),
+    ) -> None:
+        self._runner = runner
+        self._watch = watch
+        self._entrance = Entrance(accounts, "a2a", trusted_proxies=trusted_proxies)
+        self._described = {"name": name, "version": version}
+        self._url = url
+        self._gate = Gate(partial(self._card, ()), None)
+        self._answering = Answering()
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    # What carries this application asks: see `LivingApp`
+
+    def judge(self, request: WebRequest) -> Reply | Head:
+        head = Head(
+            read_asking(request),
+            None,
+            request.fields.get("host", ""),
+            request.fields.get(VERSION, ""),
+        )
+        is_card = request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN
+        if is_card and request.method == "GET":
+            return head
+        entered = self._gate.judge(request)
+        if isinstance(entered, Reply):
+            return entered
+        return Head(head.asking, entered, head.host, head.version)
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        why = f"the message is over the limit of {most:,} bytes"
+        return failure_reply(413, InvalidRequestError(why))
+
+    def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
+        if len(self._under_way) >= MAX_UNDER_WAY:
+            _reply(exchange, BUSY)
+            return
+        visit = self._entrance.visit(judged.asking, exchange.channel)
+        task = asyncio.get_running_loop().create_task(self._serve(judged, visit, body, exchange))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """Streams end; runs go on without them."""
+        for task in tuple(self._under_way):
+            task.cancel()
+        await self._answering.close()
+
+    # One request
+
+    async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:
+        try:
+            if head.entered is None:
+                await self._show(head, visit, exchange)
+                return
+            caller = await self._entrance.caller(visit)
+        except ServiceError as error:
+            _reply(exchange, _refusal(error))
+            return
+        backend = WorkflowBackend(self._runner, self._watch, caller)
+        entered = replace(head.entered, correlation_id=visit.correlation_id)
+        self._answering.answer(backend, entered, body, exchange)
+
+    async def _show(self, head: Head, visit: Visit, exchange: Exchange) -> None:
+        """Answer with the card; who sends no credentials sees nothing of what is here."""
+        offered: Sequence[Offered] = ()
+        if visit.credentials.token:
+            caller = await self._entrance.caller(visit)
+            outcome = await self._runner.run(operations["list_skills"], {}, caller)
+            offered = outcome.result
+        # Readers of 1.0 that say so get nothing else; those that do not say are of either.
+        strict = wire_asked(head.version) is Wire.V10
+        body = encode_card(self._card(offered, head.host), strict=strict)
+        exchange.reply(body, headers=_CARD_HEADERS)
+
+    def _card(self, offered: Sequence[Offered], host: str) -> AgentCard:
+        return workflow_card(
+            self._url or f"http://{host}{PATH}", offered=offered, **self._described
+        )
+
+
+def _refusal(error: ServiceError) -> Reply:
+    """Nothing was called: nobody knows who asks."""
+    match error:
+        case UnauthenticatedError():
+            return text_reply(401, "credentials are missing or wrong", CHALLENGE)
+        case RateLimitedError():
+            lines = b"retry-after: %d\r\n" % error.retry_after
+            return text_reply(429, error.message, lines)
+        case _:
+            return text_reply(error.kind.status, error.message)
+
+
+def _reply(exchange: Exchange, reply: Reply) -> None:
+    exchange.reply(reply.body, status=reply.status, headers=reply.headers)

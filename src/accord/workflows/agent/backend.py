@@ -1,0 +1,217 @@
+"""`WorkflowBackend`: runs as the tasks of an agent, for one caller.
+
+    a message               starts a run, whose id follows from the caller and the message's id
+    one with a task's id    is a signal, an answer to an agent that asks, or a decision
+    get, cancel, follow     a run as it is, its end, its history while it happens
+
+Everything is done by operations, so that rights, limits and records are those of other faces.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from math import isfinite, nan
+from typing import Any, Final
+
+import msgspec
+
+from accord.a2a.protocol.errors import failure
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
+from accord.a2a.protocol.states import TERMINAL, TaskState
+from accord.a2a.protocol.task import Answer, Event, Task
+from accord.a2a.server.backend import TaskPage
+from accord.jsonrpc.errors import InternalError, InvalidParamsError, RpcError
+from accord.operations.accounts.standing import barred
+from accord.operations.arguments import convert
+from accord.operations.caller import Caller
+from accord.operations.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    MalformedError,
+    NotFoundError,
+    ServiceError,
+)
+from accord.operations.operation import Operation
+from accord.operations.registry import IDEMPOTENCY_KEY
+from accord.operations.runner import InternalError as OperationFailedError, Runner
+from accord.workflows.agent.operations import operations
+from accord.workflows.agent.tasks import news, task_of
+from accord.workflows.storage.loading import Loaded
+from accord.workflows.watching import RunWatch
+
+CANCEL_SECONDS: Final = 5.0
+"""How long a cancelled run is waited for, until it is told as it is."""
+_REFUSED: Final = (InvalidError, MalformedError, NotFoundError)
+
+
+class WorkflowBackend:
+    """Runs of `caller`; implements `Backend`. Whoever asks was found out before."""
+
+    takes_webhooks = False
+
+    def __init__(self, runner: Runner, watch: RunWatch, caller: Caller) -> None:
+        self._runner = runner
+        self._watch = watch
+        self._caller = caller
+
+    # Messages
+
+    async def send(self, send: Send, caller: str) -> Answer:
+        message = send.message
+        if not message.message_id:
+            raise InvalidParamsError("message.messageId must not be empty")
+        if not message.parts:
+            raise InvalidParamsError("message.parts must not be empty")
+        if send.push is not None:
+            raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
+        if message.task_id:
+            return await self._go_on(message)
+        if message.context_id:
+            raise InvalidParamsError("message.contextId is given by this agent: leave it out")
+        run = await self._run(operations["begin_task"], {"message": message})
+        return task_of(run)
+
+    async def _go_on(self, message: Message) -> Task:
+        """Tell a run what it waits for."""
+        run = await self._find(message.task_id)
+        if message.context_id not in ("", run.row.id):
+            raise InvalidParamsError("message.contextId is not that of the task")
+        arguments = {
+            "id": run.row.id,
+            "message": message,
+            # What comes again is answered, and does nothing again.
+            IDEMPOTENCY_KEY: f"a2a/{message.message_id}",
+        }
+        await self._run(operations["continue_task"], arguments)
+        return await self._after(run)
+
+    async def _after(self, run: Loaded) -> Task:
+        """The task once its run has taken what it was told, or as it is after a while."""
+        if run.state.phase != "running":
+            return task_of(run)
+        until = time.monotonic() + CANCEL_SECONDS
+        async with aclosing(self._watch.follow(run.row.id, run.state.applied)) as following:
+            async for events in following:
+                if events or time.monotonic() > until:
+                    break
+        return task_of(await self._find(run.row.id))
+
+    # Tasks
+
+    async def get(self, task_id: str, caller: str) -> Task:
+        return task_of(await self._find(task_id))
+
+    async def cancel(self, task_id: str, caller: str) -> Task:
+        run = await self._find(task_id)
+        if task_of(run).status.state in TERMINAL:
+            raise failure("TASK_NOT_CANCELABLE", "The task is over", taskId=task_id)
+        operation = self._runner.registry["cancel_run"]
+        await self._run(operation, convert(operation, {"run": task_id}))
+        await self._watch.wait(task_id, CANCEL_SECONDS)
+        return task_of(await self._find(task_id))
+
+    async def follow(
+        self, task_id: str, caller: str, until: frozenset[TaskState]
+    ) -> AsyncGenerator[Event, None]:
+        run = await self._find(task_id)
+        task = task_of(run)
+        yield task
+        if task.status.state in until:
+            return
+        async with aclosing(self._watch.follow(task_id, run.state.applied)) as following:
+            async for events in following:
+                if not events and await self._is_barred():
+                    return
+                if events:
+                    now = task_of(await self._find(task_id))
+                    for event in news(task, now):
+                        yield event
+                    task = now
+                if task.status.state in until:
+                    return
+
+    async def _is_barred(self) -> bool:
+        return self._caller in await self._runner.store.read(lambda db: barred(db, [self._caller]))
+
+    async def list(self, query: ListQuery, caller: str) -> TaskPage:
+        def fits(run: Loaded) -> bool:
+            task = task_of(run)
+            return query.state in (None, task.status.state) and (
+                not query.updated_after or task.status.timestamp >= query.updated_after
+            )
+
+        arguments = {
+            "context": query.context_id,
+            "before": _place(query.page_token),
+            "fits": fits,
+            "limit": query.page_size,
+        }
+        found = await self._run(operations["list_tasks"], arguments)
+        tasks = [task_of(run) for run in found.runs]
+        if not query.include_artifacts:
+            tasks = [msgspec.structs.replace(task, artifacts=()) for task in tasks]
+        return TaskPage(tasks=tuple(tasks), next_page=_token(found.after), total=found.total)
+
+    # Webhooks, which nobody is told by
+
+    async def set_push(self, push: TaskPush, caller: str) -> TaskPush:
+        raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
+
+    async def list_push(self, query: PushQuery, caller: str) -> Sequence[TaskPush]:
+        raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
+
+    async def delete_push(self, query: PushQuery, caller: str) -> None:
+        raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
+
+    async def close(self, drain: float) -> None:
+        """Runs go on without anybody who follows them."""
+
+    # Operations
+
+    async def _find(self, task_id: str) -> Loaded:
+        try:
+            return await self._run_bare(operations["find_task"], {"id": task_id})  # type: ignore[no-any-return]
+        except NotFoundError:
+            raise failure("TASK_NOT_FOUND", taskId=task_id[:100]) from None
+
+    async def _run(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        try:
+            return await self._run_bare(operation, arguments)
+        except ServiceError as error:
+            raise _told(error) from error
+        except OperationFailedError as error:
+            raise InternalError(str(error)) from error
+
+    async def _run_bare(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
+        return (await self._runner.run(operation, arguments, self._caller)).result
+
+
+def _told(error: ServiceError) -> RpcError:
+    """What an operation's error is in A2A. What may succeed later is an internal error there."""
+    if isinstance(error, _REFUSED):
+        return InvalidParamsError(error.message)
+    if isinstance(error, ConflictError | ForbiddenError):
+        return failure("UNSUPPORTED_OPERATION", error.message)
+    return InternalError(error.message)
+
+
+def _token(place: tuple[float, str] | None) -> str:
+    return "" if place is None else f"{place[0]!r}/{place[1]}"
+
+
+def _place(token: str) -> tuple[float, str] | None:
+    """Raises InvalidParamsError for what is no token."""
+    if not token:
+        return None
+    number, _, id = token.partition("/")
+    try:
+        place = float(number)
+    except ValueError:
+        place = nan
+    if not isfinite(place):
+        raise InvalidParamsError("pageToken is none that was given here")
+    return place, id

@@ -1,0 +1,454 @@
+"""Workflows are an agent: our client starts runs, follows them and answers what they ask."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from msgspec import Struct
+
+from accord.a2a import (
+    AgentError,
+    Bearer,
+    Client,
+    DataPart,
+    Message,
+    Task,
+    TaskResult,
+    TaskState,
+    TextPart,
+    UnknownOutcomeError,
+    Wire,
+    call,
+)
+from accord.a2a.checker.checker import Asking, check
+from accord.a2a.demo import DemoAgent
+from accord.a2a.protocol.errors import RefusedError
+from accord.a2a.protocol.extraction import extract
+from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
+from accord.app.local import open_local
+from accord.app.settings import Settings
+from accord.app.system import System, open_system
+from tests.a2a.scripted import LOCAL
+
+GREET = {
+    "name": "greet",
+    "description": "Greets somebody.",
+    "input": {"type": "object", "required": ["text"]},
+    "steps": [{"name": "pause", "type": "wait", "for": 0.01}],
+    "output": "Hello ${input.text}",
+}
+COUNT = {
+    "name": "count",
+    "steps": [{"name": "pause", "type": "wait", "for": 0.01}],
+    "output": {"given": "${input}"},
+}
+SIGNAL = {"name": "listen", "steps": [{"name": "hear", "type": "wait", "signal": "go"}]}
+APPROVE = {
+    "name": "approve",
+    "steps": [{"name": "gate", "type": "wait", "approval": {"by": ["administrator"]}}],
+    "output": "${steps.gate.output.reason}",
+}
+ASK = {
+    "name": "ask",
+    "steps": [{"name": "city", "type": "agent", "agent": "demo", "input": "ask Which city?"}],
+}
+BREAK = {
+    "name": "break",
+    "steps": [{"name": "no", "type": "agent", "agent": "demo", "input": "fail badly"}],
+}
+LONG = {"name": "long", "steps": [{"name": "pause", "type": "wait", "for": 3600}]}
+ALL = (GREET, COUNT, SIGNAL, APPROVE, ASK, BREAK, LONG)
+
+
+class Running(Struct, frozen=True):
+    """A system with workflows, and tokens for it."""
+
+    system: System
+    token: str
+    other: str
+    """Of somebody else, who may do as much."""
+
+    @property
+    def url(self) -> str:
+        return f"{self.system.url}/a2a"
+
+    def client(self, token: str | None = None, **options: Any) -> Client:
+        given = self.token if token is None else token
+        auth = Bearer(given) if given else None
+        return Client(self.url, auth=auth, policy=LOCAL, **options)
+
+
+class Prepared(Struct, frozen=True):
+    """An installation with people and workflows, which tests copy."""
+
+    data: Path
+    token: str
+    other: str
+
+
+async def _prepare(data: Path) -> Prepared:
+    async with open_local(Settings(data=str(data), allow_private_agents=True)) as local:
+        first = await local.accounts.first_run()
+        assert first is not None
+        await local.run(
+            "create_user", username="eve", password="correct horse battery", role="User"
+        )
+        await local.run("create_agent", name="demo", url="http://127.0.0.1:1/")
+        for definition in ALL:
+            await local.run("create_workflow", definition=definition)
+        mine, others = [
+            (await local.run("create_token", name="t", user=user, scopes=scopes)).result.token
+            for user, scopes in (
+                (first.username, ["read", "run", "approve"]),
+                ("eve", ["read", "run"]),
+            )
+        ]
+    return Prepared(data, mine, others)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return asyncio.run(_prepare(tmp_path_factory.mktemp("prepared") / "data"))
+
+
+@pytest.fixture
+async def world(prepared: Prepared, tmp_path: Path) -> AsyncIterator[Running]:
+    data = tmp_path / "data"
+    shutil.copytree(prepared.data, data)
+    settings = Settings(data=str(data), port=0, allow_private_agents=True)
+    async with (
+        DemoAgent("demo").serve("http://127.0.0.1:0/", drain=0) as demo,
+        open_system(settings) as system,
+    ):
+        await system.local.run("update_agent", name="demo", url=demo.url)
+        yield Running(system, prepared.token, prepared.other)
+
+
+def message(text: str, skill: str, message_id: str = "m-1", **metadata: Any) -> Message:
+    return Message(
+        message_id=message_id,
+        role="user",
+        parts=(TextPart(text=text),),
+        metadata={"skill": skill, **metadata},
+    )
+
+
+async def send(client: Client, sent: Any, message_id: str = "m-1", **options: Any) -> Task:
+    answer = await client.send(sent, id="t-1", message_id=message_id, **options)
+    assert isinstance(answer, Task)
+    return answer
+
+
+def said(task: Task) -> str:
+    return "" if task.status.message is None else task.status.message.text
+
+
+# Starting runs
+
+
+@pytest.mark.req("W-12")
+@pytest.mark.parametrize("wire", [*Wire, None], ids=str)
+async def test_a_run_is_started_and_its_output_comes_back(
+    world: Running, wire: Wire | None
+) -> None:
+    async with world.client(wire=wire) as client:
+        told = await call(
+            client, {"text": "Ann", "skill": "greet"}, task_id="t-1", message_id=f"m-{wire}"
+        )
+    assert told == TaskResult("t-1", "success", "Hello Ann")
+
+
+async def test_a_run_belongs_to_whoever_sent_the_message(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("Ann", "greet"))
+    [row] = await world.system.local.store.fetch("SELECT * FROM runs")
+    assert (row["id"], row["origin"], row["username"]) == (task.id, "a2a", "admin")
+    assert row["scopes"] == "approve read run"
+    assert task.metadata == {"workflow": "greet@1"}
+
+
+async def test_the_input_is_what_the_message_says(world: Running) -> None:
+    both = Message(
+        message_id="m-5",
+        role="user",
+        parts=(TextPart(text="beside"), DataPart(data={"n": 2})),
+        metadata={"skill": "count"},
+    )
+    async with world.client() as client:
+        tasks = [
+            await send(client, sent)
+            for sent in (
+                message("plain", "count", "m-1"),
+                message('{"n": 1}', "count", "m-2"),
+                message("[1, 2", "count", "m-3"),
+                message("text", "count", "m-4", lang="de"),
+                both,
+            )
+        ]
+    assert [extract(task).data for task in tasks] == [
+        ({"given": "plain"},),
+        ({"given": {"n": 1}},),
+        ({"given": "[1, 2"},),
+        ({"given": {"text": "text", "lang": "de"}},),
+        ({"given": {"n": 2}},),
+    ]
+    assert extract(tasks[0]).output == '{"given":"plain"}'
+
+
+async def test_a_message_that_comes_again_is_the_same_run(world: Running) -> None:
+    async with world.client() as client, world.client(world.other) as eve:
+        first = await send(client, message("Ann", "greet"))
+        again = await send(client, message("Ann", "greet"))
+        both = await asyncio.gather(
+            *(send(client, message("Bob", "greet", "m-2")) for _ in range(5))
+        )
+        others = await send(eve, message("Ann", "greet"))
+    assert first == again
+    assert len({task.id for task in both}) == 1
+    assert others.id not in (first.id, both[0].id)
+    [row] = await world.system.local.store.fetch("SELECT COUNT(*) AS count FROM runs")
+    assert row["count"] == 3
+
+
+REFUSED = [
+    (message("x", "nobody"), -32602, "there is no workflow 'nobody'"),
+    (message("x", "not a name!"), -32602, "there is no workflow 'not a name!'"),
+    (
+        Message(
+            message_id="m",
+            role="user",
+            parts=(DataPart(data=[1]), TextPart(text="x")),
+            metadata={"skill": "greet"},
+        ),
+        -32602,
+        "input",
+    ),
+    (Message(message_id="m", role="user", parts=()), -32602, "message.parts must not be empty"),
+    (
+        Message(message_id="", role="user", parts=(TextPart(text="x"),)),
+        -32602,
+        "message.messageId must not be empty",
+    ),
+    (
+        Message(message_id="m", role="user", parts=(TextPart(text="x"),)),
+        -32602,
+        "message.metadata.skill: must be a workflow: approve, ask, break, count",
+    ),
+    (
+        Message(message_id="m", role="user", parts=(TextPart(text="x"),), context_id="mine"),
+        -32602,
+        "message.contextId is given by this agent",
+    ),
+    (
+        Message(message_id="m", role="user", parts=(TextPart(text="x"),), task_id="nobody"),
+        -32001,
+        "There is no such task",
+    ),
+]
+
+
+async def test_what_cannot_be_started_is_told(world: Running) -> None:
+    async with world.client() as client:
+        for sent, code, told in REFUSED:
+            with pytest.raises(AgentError) as refused:
+                await client.send(sent, id="t-1", message_id="m-1")
+            assert (refused.value.code, told in refused.value.message) == (code, True), told
+    assert await world.system.local.store.fetch("SELECT id FROM runs") == []
+
+
+# Following them
+
+
+async def test_a_run_is_followed_as_a_stream(world: Running) -> None:
+    async with world.client() as client:
+        events = [
+            event
+            async for event in client.stream(message("Ann", "greet"), id="t-1", message_id="m-1")
+        ]
+    first, *_, made, last = events
+    assert isinstance(first, Task)
+    assert isinstance(made, ArtifactUpdate)
+    assert isinstance(last, StatusUpdate)
+    assert made.artifact.parts == (TextPart(text="Hello Ann"),)
+    assert last.status.state is TaskState.COMPLETED
+
+
+async def test_a_failed_run_is_a_failed_task(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "break"))
+    assert task.status.state is TaskState.FAILED
+    assert "badly" in said(task)
+
+
+async def test_a_run_is_cancelled(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "long"), blocking=False)
+        assert task.status.state in (TaskState.SUBMITTED, TaskState.WORKING)
+        ended = await client.cancel(task.id)
+        assert ended.status.state is TaskState.CANCELED
+        with pytest.raises(AgentError) as over:
+            await client.cancel(task.id)
+    assert over.value.code == -32002
+
+
+async def test_runs_of_others_are_not_there(world: Running) -> None:
+    async with world.client() as client, world.client(world.other) as eve:
+        task = await send(client, message("Ann", "greet"))
+        with pytest.raises(UnknownOutcomeError) as unknown:
+            await eve.get(task.id)
+        with pytest.raises(AgentError) as refused:
+            await eve.cancel(task.id)
+    assert (unknown.value.code, refused.value.code) == (-32001, -32001)
+
+
+async def test_own_runs_are_listed_by_pages(world: Running) -> None:
+    async with world.client() as client:
+        tasks = [await send(client, message("Ann", "greet", f"m-{n}")) for n in range(3)]
+    async with httpx.AsyncClient(headers={"authorization": f"Bearer {world.token}"}) as http:
+        pages, token = [], ""
+        while True:
+            asked = {"pageSize": 2, "pageToken": token, "status": "TASK_STATE_COMPLETED"}
+            request = {"jsonrpc": "2.0", "id": "1", "method": "ListTasks", "params": asked}
+            answer = await http.post(world.url, json=request, headers={"A2A-Version": "1.0"})
+            page = answer.json()["result"]
+            pages.append([task["id"] for task in page["tasks"]])
+            assert page["totalSize"] == 3
+            token = page["nextPageToken"]
+            if not token:
+                break
+    assert pages == [[tasks[2].id, tasks[1].id], [tasks[0].id]]
+
+
+# Answering what they ask
+
+
+async def test_a_signal_is_a_message(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "listen"))
+        assert (task.status.state, said(task)) == (
+            TaskState.INPUT_REQUIRED,
+            "hear waits for the signal go",
+        )
+        done = await send(client, "now", "m-2", task_id=task.id)
+        again = await send(client, "now", "m-2", task_id=task.id)
+    assert (done.status.state, extract(done).output) == (TaskState.COMPLETED, "now")
+    assert again == done
+
+
+async def test_an_agent_that_asks_is_answered(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "ask"))
+        assert (task.status.state, said(task)) == (
+            TaskState.INPUT_REQUIRED,
+            "city asks: Which city?",
+        )
+        done = await send(client, "Oslo", "m-2", task_id=task.id)
+    assert extract(done).output == "you said: Oslo"
+
+
+@pytest.mark.parametrize(
+    ("sent", "state", "told"),
+    [
+        ("approve it is fine", TaskState.COMPLETED, "it is fine"),
+        ("reject: no budget", TaskState.FAILED, "no budget"),
+    ],
+)
+async def test_an_approval_is_a_message(
+    world: Running, sent: str, state: TaskState, told: str
+) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "approve"))
+        assert said(task) == "gate waits for the approval of administrator"
+        with pytest.raises(AgentError, match="say approve or reject"):
+            await send(client, "well…", "m-2", task_id=task.id)
+        done = await send(client, sent, "m-3", task_id=task.id)
+        assert await send(client, sent, "m-3", task_id=task.id) == done
+    assert done.status.state is state
+    assert told in (extract(done).output if state is TaskState.COMPLETED else said(done))
+
+
+async def test_who_may_not_approve_is_told_so(world: Running) -> None:
+    async with world.client(world.other) as eve:
+        task = await send(eve, message("x", "approve"))
+        with pytest.raises(AgentError) as refused:
+            await send(eve, "approve", "m-2", task_id=task.id)
+    assert refused.value.code == -32004
+    assert "approve" in refused.value.message
+
+
+async def test_a_run_that_waits_for_nobody_takes_no_message(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "long"), blocking=False)
+        with pytest.raises(AgentError) as refused:
+            await send(client, "hello?", "m-2", task_id=task.id)
+    assert (refused.value.code, refused.value.message) == (
+        -32004,
+        "The task does not wait for a message",
+    )
+
+
+# Who may ask
+
+
+async def test_the_card_names_workflows_to_those_who_may_see_them(world: Running) -> None:
+    async with world.client() as client, world.client("") as nobody:
+        seen, unseen = await client.card(), await nobody.card()
+    assert [skill.id for skill in seen.skills] == sorted(each["name"] for each in ALL)  # type: ignore[type-var]
+    assert seen.skills[4].description == "Greets somebody."
+    assert [skill.id for skill in unseen.skills] == ["run"]
+    assert {each.url for each in seen.interfaces} == {world.url}
+    async with httpx.AsyncClient() as http:
+        root = await http.get(f"{world.system.url}/.well-known/agent-card.json")
+        wrong = await http.get(
+            f"{world.url}/.well-known/agent-card.json", headers={"authorization": "Bearer x"}
+        )
+    assert root.json()["supportedInterfaces"][0]["url"] == world.url
+    assert wrong.status_code == 401
+
+
+@pytest.mark.parametrize("token", ["", "accord_pat_wrong"])
+async def test_nobody_is_not_let_in(world: Running, token: str) -> None:
+    async with world.client(token, wire=Wire.V03) as client:
+        with pytest.raises(RefusedError) as refused:
+            await client.send("x", id="t-1", message_id="m-1")
+    assert refused.value.code == "http_401"
+
+
+async def test_a_token_without_the_scope_starts_nothing(world: Running) -> None:
+    made = await world.system.local.run("create_token", name="r", user="eve", scopes=["read"])
+    async with world.client(made.result.token) as client:
+        with pytest.raises(AgentError) as refused:
+            await client.send(message("x", "greet"), id="t-1", message_id="m-1")
+    assert (refused.value.code, refused.value.message) == (
+        -32004,
+        "begin_task needs a token with the scope 'run'",
+    )
+
+
+async def test_what_the_agent_does_is_on_record(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("Ann", "greet"))
+    await world.system.local.runner.trail.flush()  # type: ignore[attr-defined]
+    rows = await world.system.local.store.fetch(
+        "SELECT face, operation, target FROM audit_records WHERE operation = 'begin_task'"
+    )
+    assert [(row["face"], row["target"]) for row in rows] == [("a2a", task.id)]
+
+
+@pytest.mark.req("W-13")
+async def test_the_checker_finds_nothing_wrong(world: Running) -> None:
+    run = world.system.local.run
+    for definition in ALL:
+        if definition is not GREET:
+            await run("update_workflow", name=definition["name"], active=False)
+    asking = Asking(
+        policy=LOCAL, credentials={"authorization": f"Bearer {world.token}"}, text="Ann"
+    )
+    report = await check(world.url, asking)
+    assert [each for each in report.findings if each.outcome in ("fail", "warn")] == []
