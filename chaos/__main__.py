@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -37,7 +38,7 @@ def main() -> int:
         print(f"going on after {progress.next} rounds", flush=True)
     try:
         asyncio.run(_run(progress, home, given.only))
-    except KeyboardInterrupt:
+    except asyncio.CancelledError:
         print("\nstopped: the same command goes on from here", flush=True)
     if given.page:
         date = datetime.now(UTC).strftime("%Y-%m-%d")
@@ -47,6 +48,11 @@ def main() -> int:
 
 
 async def _run(progress: Progress, home: Path, only: SetUp | None) -> None:
+    """Raises CancelledError where it is interrupted."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     while progress.next < progress.rounds:
         set_up = only or set_up_of(progress.next, progress.rounds)
         await _run_on(set_up, progress, home, only)

@@ -37,11 +37,11 @@ loop, behind a condition and in a race that one of them loses; it waits for a si
 time, starts a run of another workflow, and calls an operation of the hub. While they go on, one
 process is killed, in each fifth round two, and comes back at once or within a second:
 
-| set-up | what runs | killed is one of |
+| set-up | what runs | what is killed |
 |---|---|---|
-| SQLite | `accord serve` alone | the server, the agent |
-| PostgreSQL | `accord serve`, {pairs} executors, {pairs} bridges | any of these, the agent, PostgreSQL |
-| Kafka | the same, with `--bus kafka://…` | the same, and the broker |
+| SQLite | a server | it, the agent |
+| PostgreSQL | a server, {pairs} executors, {pairs} bridges | these, the agent, the database |
+| Kafka | the same, with `--bus kafka://…` | these, and the broker |
 
 The moment is any, or right after a run was acknowledged, after the agent got a message, after it
 had an effect, or after somebody heard of that. The agent comes back with its memory or without.
@@ -94,8 +94,8 @@ def _lines(progress: Progress, commit: str, date: str) -> Iterator[str]:
             seconds = f"{tally.seconds / tally.rounds:.1f}"
             yield _row(_TITLES[set_up], *(f"{each:,}" for each in numbers), seconds, *faults)
     yield ""
-    yield "`sent again`: messages that the agent got more than once, under the same id; `unanswered`:"
-    yield "requests of the client that nobody answered, or that got 503, and that it sent again."
+    yield "`sent again` are messages that the agent got more than once, under the same id,"
+    yield "`unanswered` requests that the client sent again, as nobody answered, or with 503."
     yield ""
     yield f"Killed: {_counts(progress, 'killed')}. Moments: {_counts(progress, 'moments')}."
     for failed in progress.failed:
