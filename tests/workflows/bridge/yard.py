@@ -156,11 +156,12 @@ async def working(
     policy: AddressPolicy = LOCAL,
     secrets: Secrets | None = None,
     lease: float = 10.0,
+    durable: bool = False,
     **options: Any,
 ) -> AsyncIterator[Yard]:
     """A worker on the store at `url`, with real callers unless others are given."""
     secrets = Secrets(Path("/nowhere"), {}) if secrets is None else secrets
-    async with open_store(url, durable=False) as store:
+    async with open_store(url, durable=durable) as store:
         membership = Membership(store, "bridge", lease=lease)
         await membership.start()
         agents = Agents(store)
