@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from msgspec import json
 
@@ -183,13 +183,13 @@ class Carrying:
             producer.produce(topic, value, key)
         assert producer.flush(PATIENCE) == 0
 
-    async def heard(self, topic: str, count: int) -> list[Any]:
-        """The first messages of a topic, as somebody else reads them."""
+    async def heard(self, topic: str, count: int | None = None) -> list[Any]:
+        """The first messages of a topic, or all there are now, as somebody else reads them."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(None, _heard, self.servers, topic, count)
 
 
-def _heard(servers: str, topic: str, count: int) -> list[Any]:
+def _heard(servers: str, topic: str, count: int | None) -> list[Any]:
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -199,6 +199,10 @@ def _heard(servers: str, topic: str, count: int) -> list[Any]:
             **QUIET,
         }
     )
+    if count is None:
+        places = [TopicPartition(topic, n) for n in range(PARTITIONS)]
+        ends = [consumer.get_watermark_offsets(each, PATIENCE) for each in places]
+        count = sum(end - begin for begin, end in ends)
     consumer.subscribe([topic])
     found: list[Any] = []
     deadline = time.monotonic() + PATIENCE
