@@ -27,7 +27,7 @@ from accord.workflows.storage.loading import Loaded, load_run
 from accord.workflows.storage.runs import NewRun, Starter, create_runs
 from accord.workflows.storage.tasks import WAKE
 
-PATIENCE = 20.0
+PATIENCE = 40.0
 Answer = Callable[[Command], Arrival | None]
 
 SAVE = """

@@ -24,7 +24,6 @@ from accord.workflows.executor.children import prepare_child
 from accord.workflows.executor.errors import FencedError
 from accord.workflows.executor.held import Held, HeldRuns, hold
 from accord.workflows.executor.mailbox import (
-    MOST_BYTES,
     Received,
     Trouble,
     postpone,
@@ -36,7 +35,7 @@ from accord.workflows.executor.turns import Turn, begin, play
 from accord.workflows.executor.writing import Part, compose, write_parts
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import Message
-from accord.workflows.storage.loading import read_later, read_rows, restored
+from accord.workflows.storage.loading import read_later, read_rows
 from accord.workflows.storage.runs import NewRun
 from accord.workflows.storage.shards import shard_of
 
@@ -46,6 +45,8 @@ LOOK_SECONDS: Final = 1.0
 """How often the database is asked what is due."""
 _LOAD: Final = 50
 """How many states are read at once."""
+_LOAD_BYTES: Final = 16 * 1024 * 1024
+"""How much memory those may take that are read for one decision; the last may take more."""
 _BREATH: Final = 0.005
 """Seconds after which others on the same loop have their turn."""
 _ARRIVALS: Final = get_args(Arrival)
@@ -149,7 +150,7 @@ class Decider:
             else:
                 held[run_id] = found
         dropped: list[Received] = []
-        room = MOST_BYTES
+        room = _LOAD_BYTES
         for start in range(0, len(missing), _LOAD):
             some = missing[start : start + _LOAD]
             loaded = await self._load(some, todo, troubles)
@@ -174,8 +175,7 @@ class Decider:
         for row in rows:
             try:
                 program = await self._definitions.get(db, row.workflow, row.version)
-                state = restored(row, program, later.get(row.id, ()))
-                held[row.id] = hold(row, program, state)
+                held[row.id] = hold(row, program, later.get(row.id, ()))
             except UnavailableError:
                 raise
             except Exception as error:
@@ -299,10 +299,15 @@ class Decider:
     def _written(self, part: Part, now: float) -> None:
         turn, held, row = part.turn, part.turn.held, part.row
         held.row = row
+        held.size += sum(len(entry.events) for entry in part.entries)
         self._held.put([held])
         self._counts.decided += bool(turn.events)
         self._counts.events += len(turn.events)
         self._counts.ignored += turn.ignored
+        log.debug(
+            "run %s: %d events, %d commands, %d messages ignored",
+            *(row.id, len(turn.events), len(turn.commands), turn.ignored),
+        )
         if row.next_timer is not None and row.next_timer > now:
             self._next_due = min(row.next_timer, self._next_due or row.next_timer)
         if any(isinstance(event, RunStarted) for event in turn.events[:1]):

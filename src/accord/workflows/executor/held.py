@@ -4,7 +4,7 @@ them can be dropped at any time, since all of it is in the database."""
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -13,15 +13,14 @@ from msgspec.structs import replace
 from accord.workflows.core.program import Program
 from accord.workflows.core.state import State
 from accord.workflows.core.tree import asks_approval
-from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.loading import RunRow, restored
 
 MOST_RUNS: Final = 10_000
 MOST_BYTES: Final = 64 * 1024 * 1024
 
 _RUN_BYTES: Final = 4_000
-_STEP_BYTES: Final = 1_000
-_VALUE_FACTOR: Final = 4
-"""How much more memory a value takes than the JSON that it is read from."""
+_FACTOR: Final = 4
+"""How much more memory a state takes than the JSON of its history."""
 
 
 class Held(Struct):
@@ -32,21 +31,26 @@ class Held(Struct):
     state: State
     approvals: set[str]
     """The tasks that people are asked to decide on."""
+    size: int
+    """Characters of what it was read from, and of what happened since."""
 
     @property
     def cost(self) -> int:
         """About how many bytes it takes."""
-        steps = len(self.state.steps) * _STEP_BYTES
-        return _RUN_BYTES + steps + self.state.bytes * _VALUE_FACTOR
+        return _RUN_BYTES + self.size * _FACTOR
 
 
-def hold(row: RunRow, program: Program, state: State) -> Held:
+def hold(row: RunRow, program: Program, later: Sequence[str]) -> Held:
+    """A run, as its row and what happened since its snapshot say. Raises NewerSchemaError, and
+    msgspec.ValidationError."""
+    state = restored(row, program, later)
     approvals = {
         step.task
         for step in state.steps.values()
         if step.active and asks_approval(program.plans[step.name])
     }
-    return Held(replace(row, snapshot=None), program, state, approvals)
+    size = len(row.snapshot or "") + sum(map(len, later))
+    return Held(replace(row, snapshot=None), program, state, approvals, size)
 
 
 class HeldRuns:

@@ -15,7 +15,7 @@ from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
 
 MOST_MESSAGES: Final = 500
 """How many are read at once."""
-MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_BYTES: Final = 4 * 1024 * 1024
 """How many bytes of them; one may be larger."""
 MOST_TRIES: Final = 5
 LONGEST_DELAY: Final = 60.0
