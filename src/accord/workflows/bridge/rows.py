@@ -56,6 +56,10 @@ WHERE id IN (
 RETURNING {COLUMNS}
 """,
 }
+_REGAIN: Final = f"""
+UPDATE tasks SET fence = fence + 1 WHERE id = $1 AND fence = $2 AND owner = $3 AND state = 'running'
+RETURNING {COLUMNS}
+"""
 _CHANGES: Final = """
 UPDATE tasks SET state = v.state, owner = v.owner, outcome = v.outcome, attempt = v.attempt,
     attempt_group = v.attempt_group, due = v.due, remote_task = v.remote_task,
@@ -122,6 +126,11 @@ class TaskRows:
     async def take_over(self, owner: str, *, most: int) -> list[Row]:
         """Tasks of those whose lease is over. Raises StoreError."""
         return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
+
+    async def regain(self, owner: str, id: str, fence: int) -> list[Row]:
+        """A task that `owner` took without hearing of it, if it still has this fence. Raises
+        StoreError."""
+        return await self._store.write(_REGAIN, id, fence, owner)
 
     async def held(self, owner: str) -> list[Row]:
         """The id, the fence and whether it is cancelled of every task that `owner` has."""

@@ -50,15 +50,12 @@ class Secrets:
             raise SecretError("no folder of secrets is configured")
         try:
             fd = os.open(self._folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                data = os.read(fd, MAX_BYTES + 1)
+            finally:
+                os.close(fd)
         except OSError as error:
             raise SecretError(f"the secret file:{name} cannot be read: {error.strerror}") from None
-        with open(fd, "rb") as file:
-            try:
-                data = file.read(MAX_BYTES + 1)
-            except OSError as error:
-                raise SecretError(
-                    f"the secret file:{name} cannot be read: {error.strerror}"
-                ) from None
         if len(data) > MAX_BYTES:
             raise SecretError(f"the secret file:{name} is over the limit of {MAX_BYTES:,} bytes")
         return data.decode("utf-8", "replace").rstrip("\r\n")

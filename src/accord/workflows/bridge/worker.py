@@ -285,6 +285,9 @@ class Worker:
                 self._hear_of(row)
             elif not held.ending and held in self._holding:
                 self._lose(held)
+        for id in rows.keys() - {held.task.id for held in before}:
+            # The database was killed before it could say that this one was taken.
+            await self._receive(await self._rows.regain(self._membership.id, id, rows[id]["fence"]))
 
     def _hear_of(self, row: Row) -> None:
         held = self._holding.get(row["id"])
