@@ -127,7 +127,7 @@ class _Begun:
     async def executor(self, bus: Bus, member: Membership) -> None:
         executor = Executor(self._store, bus, member)
         await self._run(executor)
-        await self._run(Scheduler(self._store))
+        await self._run(Scheduler(self._store, self._local.runner.trail))
         await self._run(old_runs(self._settings, self._store))
         self.counts.append(executor.counts.write)
 

@@ -206,7 +206,7 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
                 runner, accounts, root=REST, further=[watch_run(runner, local.watch)], **web
             ),
             HOOKS: Webhooks(
-                Deliveries(local.store, agent_secrets(settings)),
+                Deliveries(local.store, agent_secrets(settings), runner.trail),
                 runs=f"{REST}/runs",
                 limiter=local.limiter,
                 trusted_proxies=settings.trusted_proxies,

@@ -88,6 +88,8 @@ class Retention:
                 await self.sweep()
             except (StoreError, OSError) as error:
                 log.error("old runs could not be removed: %s", error)
+            except Exception:
+                log.exception("old runs could not be removed")
             await asyncio.sleep(EVERY)
 
     async def sweep(self) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, strategies as st
 
-from accord.workflows.core.cron import read_cron
+from accord.workflows.core.cron import Cron, read_cron
 from accord.workflows.triggers.cron import find_zone, known_timezones, next_fire
 
 BERLIN = "Europe/Berlin"
@@ -78,6 +79,35 @@ def test_every_day_of_a_year_has_one_run(zone: str) -> None:
             at = next_fire(read_cron(cron), clock, at)
             days.append(datetime.fromtimestamp(at, clock).date())
         assert all(later - earlier == timedelta(days=1) for earlier, later in pairwise(days))
+
+
+FIELDS = st.tuples(
+    st.sampled_from(["0", "*/7", "5,50", "30-40/5"]),
+    st.sampled_from(["*", "2", "1-3", "*/5", "0,23"]),
+    st.sampled_from(["*", "*", "1,15", "28-31"]),
+    st.sampled_from(["*", "*", "3,10", "jan-mar"]),
+    st.sampled_from(["*", "*", "mon-fri", "0", "sat,sun"]),
+)
+
+
+@given(FIELDS, st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)))
+def test_nothing_that_fits_is_left_out(fields: tuple[str, ...], after: datetime) -> None:
+    """By a clock without changes the next time is the first minute that fits."""
+    cron = read_cron(" ".join(fields))
+    start = after.replace(tzinfo=UTC).timestamp()
+    found = next_fire(cron, UTC, start)
+    minute = (start // 60 + 1) * 60
+    while minute < min(found, start + 86_400):
+        assert not _fits(cron, minute)
+        minute += 60
+    assert _fits(cron, found)
+    assert found > start
+
+
+def _fits(cron: Cron, at: float) -> bool:
+    time = datetime.fromtimestamp(at, UTC)
+    day = cron.has_day(time.month, time.day, time.isoweekday() % 7)
+    return day and time.hour in cron.hours and time.minute in cron.minutes and time.second == 0
 
 
 def test_utc_is_known_whatever_the_machine_knows() -> None:

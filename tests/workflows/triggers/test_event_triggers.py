@@ -198,3 +198,18 @@ async def test_a_process_that_listens_hears_of_it_at_once(site: Site) -> None:
     assert [run["input"]["after"]["title"] for run in await site.runs()] == ["After"]
     stop()
     stop_hearing()
+
+
+async def test_a_trigger_that_cannot_be_read_never_breaks_a_write(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    await site.save("name: newer\non: epic.created")
+    await site.save("name: plain\non: epic.created")
+    await site.store.execute(
+        'UPDATE triggers SET spec = \'{"event": "epic.created", "unheard": 1}\''
+        " WHERE workflow = 'newer'"
+    )
+    with caplog.at_level(logging.ERROR):
+        await site.world.call("create_epic", title="Epic")
+    assert [run["workflow"] for run in await site.runs()] == ["plain"]
+    assert "newer was not started by epic.created" in caplog.text

@@ -18,7 +18,7 @@ DAILY = 'name: daily\non: [{schedule: "0 12 * * *"}]'
 
 
 def scheduler(site: Site) -> Scheduler:
-    return Scheduler(site.store, now=lambda: site.now)
+    return Scheduler(site.store, site.world.trail, now=lambda: site.now)
 
 
 @pytest.mark.req("W-07")
@@ -35,6 +35,12 @@ async def test_a_run_starts_when_its_time_comes(site: Site) -> None:
     assert (run["workflow"], run["origin"], run["created_at"]) == ("daily", "schedule", NOON + 0.5)
     assert (run["user_id"], run["username"]) == (site.world.admin.user_id, "ada")
     assert run["traceparent"].startswith(f"00-{run['correlation_id']}-")
+    [record] = site.world.trail.records
+    assert (record.actor, record.operation, record.target) == (
+        "ada",
+        "schedule",
+        f"daily@1, {run['id']}",
+    )
     await clock.fire_due()
     assert len(await site.runs()) == 1
     site.now = NOON + DAY
@@ -60,7 +66,8 @@ async def test_many_that_look_start_one_run(migrated_url: str) -> None:
         for number in range(5):
             await site.save(f'name: daily{number}\non: [{{schedule: "0 12 * * *"}}]')
         site.now = NOON
-        both = [Scheduler(store, now=lambda: site.now) for store in (site.store, other) * 2]
+        trail = world.trail
+        both = [Scheduler(store, trail, now=lambda: site.now) for store in (site.store, other) * 2]
         await asyncio.gather(*(each.fire_due() for each in both))
         assert sorted(run["workflow"] for run in await site.runs()) == [
             f"daily{number}" for number in range(5)
@@ -92,6 +99,21 @@ async def test_nothing_runs_in_the_name_of_who_is_not_active(
     )
     assert await site.letters() == [("starter_inactive", "daily", said)]
     assert f"daily was not started at 2025-11-15T12:00:00Z: {said}" in caplog.text
+
+
+async def test_one_that_cannot_be_fired_does_not_keep_others_from_it(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    await site.save(DAILY)
+    await site.save('name: lost\non: [{schedule: "0 11 * * *", timezone: Europe/Berlin}]')
+    await site.store.execute(
+        "UPDATE triggers SET spec = replace(spec, 'Berlin', 'Atlantis') WHERE workflow = 'lost'"
+    )
+    site.now = NOON
+    with caplog.at_level(logging.ERROR):
+        assert await scheduler(site).fire_due() == 5.0
+    assert [run["workflow"] for run in await site.runs()] == ["daily"]
+    assert "lost was not started by its schedule" in caplog.text
 
 
 async def test_it_wakes_when_a_schedule_is_saved(site: Site) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from msgspec import json
+from msgspec.structs import replace
 
+from accord.jsonrpc.limits import Limits
 from accord.operations.rates.memory import MemoryLimiter
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
@@ -55,6 +58,7 @@ class Sender:
         secret: str = "a secret",
         late: float = 0,
         delivery: str = "",
+        chunked: bool = False,
         **headers: str,
     ) -> Answer:
         fields = {
@@ -66,7 +70,12 @@ class Sender:
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields.items() if value)
         head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{lines}"
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        if chunked:
+            head += "transfer-encoding: chunked\r\n"
+            body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+        else:
+            head += f"content-length: {len(body)}\r\n"
+        writer.write(f"{head}\r\n".encode() + body)
         try:
             return Answer(await reader.read())
         finally:
@@ -75,11 +84,19 @@ class Sender:
 
 @pytest.fixture
 async def sender(site: Site) -> AsyncIterator[Sender]:
-    deliveries = Deliveries(site.store, Secrets(None, SECRETS), now=lambda: site.now)
-    clock = 0.0
-    limiter = MemoryLimiter(1, 40, clock=lambda: clock)
-    app = Webhooks(deliveries, runs="/api/v1/runs", limiter=limiter)
-    listener = await listen_web("http://127.0.0.1:0/hooks", app, Options())
+    async with sending(site) as found:
+        yield found
+
+
+@asynccontextmanager
+async def sending(site: Site, **options: Any) -> AsyncIterator[Sender]:
+    secrets = Secrets(None, SECRETS)
+    deliveries = Deliveries(site.store, secrets, site.world.trail, now=lambda: site.now)
+    limiter = MemoryLimiter(1, 40, clock=lambda: 0.0)
+    app = Webhooks(deliveries, runs="/api/v1/runs", limiter=limiter, **options)
+    await app.start()
+    limits = replace(Limits(), max_message_bytes=2 * MAX_BODY, max_queued_bytes=4 * MAX_BODY)
+    listener = await listen_web("http://127.0.0.1:0/hooks", app, Options(limits=limits))
     try:
         yield Sender(site, int(listener.url.rpartition(":")[2].partition("/")[0]))
     finally:
@@ -100,6 +117,11 @@ async def test_a_signed_delivery_starts_a_run_as_who_saved_the_workflow(
     [run] = await site.runs()
     assert (run["id"], run["origin"], run["username"]) == (run_id, "webhook", "ada")
     assert (run["input"], run["correlation_id"]) == ({"branch": "main"}, "from-afar")
+    [record] = site.world.trail.records
+    assert (record.actor, record.operation, record.target, record.outcome) == (
+        *("ada", "webhook", f"build@1, {run_id}", "done"),
+    )
+    assert (record.address, record.correlation_id) == ("127.0.0.1", "from-afar")
 
 
 async def test_the_input_can_be_mapped(site: Site, sender: Sender) -> None:
@@ -163,6 +185,8 @@ async def test_what_is_not_genuine_is_refused_in_the_same_words(
         "there is no such webhook, or the signature is missing, old or wrong"
     )
     assert await site.runs() == []
+    [record] = site.world.trail.records
+    assert (record.outcome, record.error) == ("unauthenticated", "bad_signature")
 
 
 async def test_a_webhook_without_its_secret_refuses_all_and_says_why_in_the_log(
@@ -187,6 +211,8 @@ async def test_a_webhook_without_its_secret_refuses_all_and_says_why_in_the_log(
         ({"content_type": "text/plain"}, 415, "unsupported_media_type"),
         ({"content_encoding": "gzip"}, 415, "unsupported_media_type"),
         ({"body": b" " * (MAX_BODY + 1)}, 413, "content_too_large"),
+        ({"body": b" " * (MAX_BODY + 1), "chunked": True}, 413, "content_too_large"),
+        ({"body": b" " * (3 * MAX_BODY), "chunked": True}, 413, "content_too_large"),
     ],
 )
 async def test_what_cannot_be_taken_is_refused_with_a_reason(
@@ -222,3 +248,19 @@ async def test_nothing_runs_in_the_name_of_who_is_not_active(site: Site, sender:
     await site.store.execute("UPDATE users SET active = 0 WHERE username = 'ada'")
     assert (await sender.send()).status == 422
     assert [code for code, _, _ in await site.letters()] == ["starter_inactive"]
+
+
+async def test_more_than_can_be_taken_at_once_may_come_again(site: Site) -> None:
+    await site.save(BUILD)
+    async with sending(site, max_in_flight=0) as sender:
+        answer = await sender.send()
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+
+
+async def test_while_the_database_is_away_senders_are_told_to_come_again(
+    site: Site, sender: Sender
+) -> None:
+    await site.save(BUILD)
+    await site.store.close()
+    answer = await sender.send()
+    assert (answer.status, answer.json["code"]) == (503, "unavailable")

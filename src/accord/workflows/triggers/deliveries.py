@@ -11,10 +11,12 @@ from typing import Any, Final
 
 from msgspec import DecodeError, Struct, json
 
+from accord.operations.audit.record import Trail
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
 from accord.operations.runner import LANE
 from accord.store.store import Store, Transaction
 from accord.workflows.bridge.secrets import SecretError, Secrets
+from accord.workflows.triggers.records import refused, started
 from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved
 from accord.workflows.triggers.signatures import Signature, is_genuine
 from accord.workflows.triggers.starting import (
@@ -67,6 +69,8 @@ class Delivery(Struct, frozen=True, kw_only=True):
     id: str
     """By which its sender knows it; empty where it has none."""
     body: bytes
+    address: str
+    """Where it came from."""
     correlation_id: str
 
 
@@ -83,16 +87,27 @@ class Deliveries:
     """Takes deliveries."""
 
     def __init__(
-        self, store: Store, secrets: Secrets, *, now: Callable[[], float] = time.time
+        self,
+        store: Store,
+        secrets: Secrets,
+        trail: Trail,
+        *,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._secrets = secrets
+        self._trail = trail
         self._now = now
 
     async def take(self, delivery: Delivery) -> Taken:
         """Start the run of a delivery, once. Raises BadSignatureError, MalformedError for a body
         that is no JSON, InvalidError for one that the workflow does not take."""
-        await self._verify(delivery)
+        try:
+            await self._verify(delivery)
+        except BadSignatureError:
+            about = (delivery.webhook, delivery.correlation_id)
+            self._trail.later(refused(*about, address=delivery.address))
+            raise
         if delivery.id and not _ID.fullmatch(delivery.id):
             raise MalformedError("accord-delivery has up to 200 letters, digits and . _ : -")
         seen = {"body": _value(delivery.body), "id": delivery.id}
@@ -151,6 +166,8 @@ class Deliveries:
             log.warning("%s was not started by %s: %s", saved.workflow, saved.name, error)
             await bury(db, saved, seen, error, run_id=run_id, at=now)
             return error
+        record = started(saved, run_id, delivery.correlation_id, address=delivery.address)
+        await self._trail.write(db, record)
         await db.execute(_SWEEP, now - REMEMBERED)
         await db.execute_many(_KEEP, [(saved.id, key, run_id, now) for key in keys])
         return Taken(run_id, saved.workflow, duplicate=False)

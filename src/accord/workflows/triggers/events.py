@@ -20,7 +20,8 @@ from msgspec import to_builtins
 
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Work
-from accord.store.store import Store
+from accord.store.errors import StoreError
+from accord.store.store import Row, Store
 from accord.telemetry.exposition import Exposition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.limits import MAX_CHAIN
@@ -89,10 +90,17 @@ class Events:
             return
         cause = await self._cause(work)
         for place, (name, effect) in enumerate(named):
-            for saved in found.get(name, ()):
-                await self._consider(work, saved, _seen(name, effect, change, work), place, cause)
+            for row in found.get(name, ()):
+                try:
+                    seen = _seen(name, effect, change, work)
+                    await self._consider(work, read_saved(row), seen, place, cause)
+                except StoreError:
+                    raise
+                except Exception:  # whatever is wrong with a workflow, the change is made
+                    self.not_started += 1
+                    log.exception("%s was not started by %s", row["workflow"], name)
 
-    async def _find(self, work: Work, names: Sequence[str]) -> dict[str, list[Saved]]:
+    async def _find(self, work: Work, names: Sequence[str]) -> dict[str, list[Row]]:
         if work.engine == "postgresql":
             if self._clock() >= self._known_until:
                 rows = await work.db.fetch(_NAMES)
@@ -102,9 +110,9 @@ class Events:
             if not names:
                 return {}
         places = ", ".join(f"${place}" for place in range(1, len(names) + 1))
-        found: dict[str, list[Saved]] = {}
+        found: dict[str, list[Row]] = {}
         for row in await work.db.fetch(_FOR.format(places=places), *names):
-            found.setdefault(row["name"], []).append(read_saved(row))
+            found.setdefault(row["name"], []).append(row)
         return found
 
     async def _cause(self, work: Work) -> Cause:

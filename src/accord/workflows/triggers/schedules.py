@@ -16,10 +16,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from accord.operations.audit.record import Trail
 from accord.operations.identifiers import random_hex
 from accord.operations.runner import LANE
 from accord.store.errors import StoreError
-from accord.store.store import Store, Transaction
+from accord.store.store import Row, Store, Transaction
+from accord.workflows.triggers.records import started
 from accord.workflows.triggers.saved import COLUMNS, WAKE, Saved, first_fire, read_saved
 from accord.workflows.triggers.starting import (
     Cause,
@@ -46,8 +48,9 @@ _MOVE: Final = "UPDATE triggers SET next_at = $3 WHERE id = $1 AND next_at = $2"
 class Scheduler:
     """Starts what is due, from `start` to `close`."""
 
-    def __init__(self, store: Store, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store, trail: Trail, *, now: Callable[[], float] = time.time) -> None:
         self._store = store
+        self._trail = trail
         self._now = now
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -73,19 +76,34 @@ class Scheduler:
             except StoreError as error:
                 log.error("schedules could not be looked at: %s", error)
                 wait = POLL
+            except Exception:
+                log.exception("schedules could not be looked at")
+                wait = POLL
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await self._woken.wait()
 
     async def fire_due(self) -> float:
         """Start what is due; how many seconds there are until something may be due again."""
-        while rows := await self._store.fetch(_DUE, self._now()):
+        failed: set[str] = set()
+        while rows := [row for row in await self._due() if row["id"] not in failed]:
             for row in rows:
-                await self._fire(read_saved(row))
+                try:
+                    await self._fire(read_saved(row))
+                except StoreError:
+                    raise
+                except Exception:  # such as a timezone that is not known any more
+                    failed.add(row["id"])
+                    log.exception("%s was not started by its schedule", row["workflow"])
+        if failed:
+            return POLL
         [row] = await self._store.fetch(_NEXT)
         if row["next_at"] is None:
             return POLL
         return min(max(float(row["next_at"]) - self._now(), 0.0), POLL)
+
+    async def _due(self) -> list[Row]:
+        return await self._store.fetch(_DUE, self._now())
 
     async def _fire(self, saved: Saved) -> None:
         due, now = saved.next_at, self._now()
@@ -97,25 +115,21 @@ class Scheduler:
         async def work(db: Transaction) -> None:
             if not await db.execute(_MOVE, saved.id, due, later):
                 return  # somebody else fired it, or it was saved again
-            await _begin(db, saved, seen, run_id, now)
+            await self._begin(db, saved, seen, run_id, now)
 
         await self._store.transact(work, lane=LANE)
 
-
-async def _begin(
-    db: Transaction, saved: Saved, seen: dict[str, Any], run_id: str, now: float
-) -> None:
-    try:
-        await require_active(db, saved.saved_by)
-        await start_run(
-            db,
-            saved,
-            seen,
-            run_id=run_id,
-            starter=saved.saved_by,
-            at=now,
-            cause=Cause(correlation_id=random_hex(16)),
-        )
-    except NotStartedError as error:
-        log.error("%s was not started at %s: %s", saved.workflow, seen["at"], error)
-        await bury(db, saved, seen, error, run_id=run_id, at=now)
+    async def _begin(
+        self, db: Transaction, saved: Saved, seen: dict[str, Any], run_id: str, now: float
+    ) -> None:
+        cause = Cause(correlation_id=random_hex(16))
+        try:
+            await require_active(db, saved.saved_by)
+            made = await start_run(
+                db, saved, seen, run_id=run_id, starter=saved.saved_by, at=now, cause=cause
+            )
+            if made:
+                await self._trail.write(db, started(saved, run_id, cause.correlation_id))
+        except NotStartedError as error:
+            log.error("%s was not started at %s: %s", saved.workflow, seen["at"], error)
+            await bury(db, saved, seen, error, run_id=run_id, at=now)

@@ -41,6 +41,7 @@ DELIVERY: Final = "accord-delivery"
 """The header by which a sender names a delivery."""
 MAX_BODY: Final = 1_048_576
 MAX_IN_FLIGHT: Final = 100
+"""Most deliveries that are taken at once; more are answered 503."""
 FAILED_COST: Final = 10
 """What a delivery that is not genuine takes from the bucket of its address."""
 
@@ -67,11 +68,13 @@ class Webhooks:
         runs: str,
         limiter: Limiter | None = None,
         trusted_proxies: Sequence[str] = (),
+        max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
         self._deliveries = deliveries
         self._runs = runs
         self._limiter = limiter
         self._addresses = Addresses(trusted_proxies)
+        self._max_in_flight = max_in_flight
         self._tasks: set[asyncio.Task[None]] = set()
 
     def judge(self, request: WebRequest) -> Reply | Head:
@@ -97,7 +100,7 @@ class Webhooks:
             error = _TooLargeError(f"a body may have {MAX_BODY:,} bytes")
             _send(exchange, _problem(error, judged, correlation_id), correlation_id)
             return
-        if len(self._tasks) >= MAX_IN_FLIGHT:
+        if len(self._tasks) >= self._max_in_flight:
             busy = UnavailableError("too many deliveries are being taken: try again")
             _send(exchange, _problem(busy, judged, correlation_id), correlation_id)
             return
@@ -138,6 +141,7 @@ class Webhooks:
             signature=read_signature(head.fields.get(HEADER, "")),
             id=head.fields.get(DELIVERY, ""),
             body=body,
+            address=address,
             correlation_id=correlation_id,
         )
         try:
