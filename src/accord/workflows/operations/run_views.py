@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
 from accord.operations.errors import NotFoundError
 from accord.operations.work import Changed, Database, Work
@@ -41,9 +41,9 @@ class RunError(Struct, kw_only=True):
 
     code: str
     message: str
-    step: str | UnsetType = UNSET
+    step: str | None
     """The key of the step that failed."""
-    details: Any = UNSET
+    details: Any
 
 
 class Step(Struct, kw_only=True):
@@ -59,7 +59,7 @@ class Step(Struct, kw_only=True):
     error: RunError | None
     started_at: str | None
     finished_at: str | None
-    prompt: Any = UNSET
+    prompt: Any
     """What an agent asks for: a signal named as the key of the step answers it."""
 
 
@@ -180,8 +180,8 @@ def shown_error(error: Failure | None) -> RunError | None:
     return RunError(
         code=error.code,
         message=error.message,
-        step=error.step or UNSET,
-        details=UNSET if error.details is None else error.details,
+        step=error.step or None,
+        details=error.details,
     )
 
 
@@ -210,7 +210,7 @@ def _step(view: StepView) -> Step:
         error=shown_error(view.error),
         started_at=text_of(view.started_at),
         finished_at=text_of(view.finished_at),
-        prompt=UNSET if view.prompt is None else view.prompt,
+        prompt=view.prompt,
     )
 
 

@@ -1,0 +1,94 @@
+"""One of those who are asked decides; nobody else does, and no program by accident."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
+from tests.workflows.operations.office import GATE, Office
+
+TWO = {
+    "name": "two",
+    "steps": [
+        {
+            "name": "both",
+            "type": "parallel",
+            "branches": {
+                "left": [{"name": "a", "type": "wait", "approval": {"by": ["uma"]}}],
+                "right": [
+                    {"name": "b", "type": "wait", "approval": {"by": ["Otto"], "timeout": 60}}
+                ],
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.req("W-07")
+async def test_people_and_roles_that_are_named_decide(busy: Office) -> None:
+    await busy.save(GATE)
+    for who in ("uma", "ada"):
+        id = await busy.start("gate", by="otto")
+        waiting = await busy.until(id, "waiting")
+        assert [(each.key, each.by) for each in waiting.approvals] == [
+            ("ok", ["uma", "administrator"])
+        ]
+        with pytest.raises(ForbiddenError, match="ok is decided by uma or administrator"):
+            await busy.call("approve_run", "otto", run=id)
+        await busy.call("approve_run", who, run=id, reason=f"says {who}")
+        run = await busy.ended(id)
+        assert (run.state, run.output, run.approvals) == ("completed", f"says {who}", [])
+        [step] = run.steps
+        assert (step.output["approved"], step.output["by"]) == (True, who)
+
+
+async def test_a_refusal_is_a_decision_too(busy: Office) -> None:
+    await busy.save(GATE)
+    id = await busy.start("gate")
+    await busy.until(id, "waiting")
+    await busy.call("approve_run", run=id, approved=False, reason="not now")
+    run = await busy.ended(id)
+    assert run.state == "failed"
+    assert run.error is not None
+    assert "not now" in run.error.message
+
+
+async def test_a_token_decides_only_with_the_scope(busy: Office) -> None:
+    await busy.save(GATE)
+    id = await busy.start("gate")
+    await busy.until(id, "waiting")
+    with pytest.raises(ForbiddenError, match="scope 'approve'"):
+        await busy.call("approve_run", busy.token("uma", "run", "write", "read"), run=id)
+    await busy.call("approve_run", busy.token("uma", "approve"), run=id)
+    assert (await busy.ended(id)).state == "completed"
+
+
+async def test_where_several_wait_one_is_named(busy: Office) -> None:
+    await busy.save(TWO)
+    id = await busy.start("two")
+    await busy.until(id, "waiting")
+    with pytest.raises(InvalidError, match="name one of those that wait: a, b"):
+        await busy.call("approve_run", "uma", run=id)
+    with pytest.raises(ForbiddenError):
+        await busy.call("approve_run", "uma", run=id, step="b")
+    mine = await busy.call("list_approvals", "otto")
+    assert [(each.run_id, each.key, each.workflow) for each in mine.items] == [(id, "b", "two")]
+    assert mine.items[0].deadline is not None
+    assert (await busy.call("list_approvals", "carl")).items == []
+    await busy.call("approve_run", "uma", run=id, step="a")
+    await busy.call("approve_run", "otto", run=id, step="b")
+    assert (await busy.ended(id)).state == "completed"
+    assert (await busy.call("list_approvals", "otto")).total == 0
+    with pytest.raises(ConflictError, match="waits for nobody's decision"):
+        await busy.call("approve_run", "otto", run=id, step="b")
+
+
+async def test_what_waits_comes_in_pages(busy: Office) -> None:
+    await busy.save(GATE)
+    ids = [await busy.start("gate") for _ in range(3)]
+    for id in ids:
+        await busy.until(id, "waiting")
+    first = await busy.call("list_approvals", "uma", limit=2)
+    rest = await busy.call("list_approvals", "uma", limit=2, cursor=first.next_cursor)
+    assert (first.total, rest.has_more) == (3, False)
+    assert {each.run_id for each in (*first.items, *rest.items)} == set(ids)
