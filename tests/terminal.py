@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 PATIENCE = 20.0
-_PORT = re.compile(r"(?<=127\.0\.0\.1:)[1-9]\d{3,4}\b")
+_PORT = re.compile(r"(?:(?<=127\.0\.0\.1:)|(?<=--port ))[1-9]\d{3,4}\b")
 
 
 class Step(Struct, frozen=True):

@@ -32,7 +32,7 @@ def demo_agent(*flags: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         assert lines == [
             f"Agent demo listening on {url} (press Ctrl-C to stop)\n",
             f"Its card is at {url}.well-known/agent-card.json\n",
-            f"Register it: accord agent add demo {url}\n",
+            f"Register it: accord agent add demo {url} --allow-agents 127.0.0.1\n",
         ]
         yield url, process
     finally:

@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     def announce(serving: Serving) -> None:
         print_line(f"Agent {arguments.name} listening on {serving.url} (press Ctrl-C to stop)")
         print_line(f"Its card is at {serving.url}.well-known/agent-card.json")
-        print_line(f"Register it: accord agent add {arguments.name} {serving.url}")
+        added = f"accord agent add {arguments.name} {serving.url} --allow-agents {arguments.host}"
+        print_line(f"Register it: {added}")
 
     agent.run(f"http://{host}:{arguments.port}/", on_listen=announce)
     return exits.OK

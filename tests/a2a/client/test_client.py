@@ -26,6 +26,7 @@ from accord.a2a import (
     Wire,
     call,
 )
+from accord.a2a.protocol.answers import MAX_KEPT
 from accord.a2a.protocol.card import AgentCard, Interface, encode_card
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.outcome import ResultError
@@ -179,6 +180,38 @@ async def test_definite_failures_are_told_from_unknown_outcomes(
         with pytest.raises(kind) as caught:
             await client.send("x", id="t-1", message_id="m-1")
     assert caught.value.code == code
+
+
+LONG_BODY = b"x" * 100_000
+
+
+@pytest.mark.req("W-03")
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (http(b"<html>"), b"<html>"),
+        (http(LONG_BODY), LONG_BODY[:MAX_KEPT]),
+        (http(b'{"id":"z"}'), b'{"id":"z"}'),
+        (http(b"gone", status=404), b"gone"),
+        (http(LONG_BODY, status=502), LONG_BODY[:MAX_KEPT]),
+    ],
+)
+async def test_what_was_answered_goes_along_for_the_log(answer: bytes, body: bytes) -> None:
+    async with scripted(answer) as agent, old(agent) as client:
+        with pytest.raises(CallError) as caught:
+            await client.send("x", id="t-1", message_id="m-1")
+    assert caught.value.body == body
+
+
+async def test_cards_and_events_that_are_none_go_along_for_the_log() -> None:
+    async with scripted(http(LONG_BODY)) as agent, Client(agent.url, policy=LOCAL) as client:
+        with pytest.raises(CallError) as of_card:
+            await client.card()
+    async with scripted(events({"kind": "odd"})) as agent, old(agent) as client:
+        with pytest.raises(CallError) as of_event:
+            await anext(client.stream("x", id="t-1", message_id="m-1"))
+    assert of_card.value.body == LONG_BODY[:MAX_KEPT]
+    assert json.loads(of_event.value.body)["result"] == {"kind": "odd"}
 
 
 @pytest.mark.parametrize(("header", "after"), [("7", 7.0), ("9999999", 86_400.0), ("soon", None)])

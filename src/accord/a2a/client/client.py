@@ -22,7 +22,7 @@ from accord.a2a.client.auth import Auth
 from accord.a2a.client.exchange import POOL, Exchanger, check_status
 from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.answers import MAX_KEPT, read_result
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
@@ -151,7 +151,7 @@ class Client:
         try:
             return read_card(body)
         except ValueError as error:
-            raise MalformedAnswerError(str(error), body=body) from None
+            raise MalformedAnswerError(str(error), body=body[:MAX_KEPT]) from None
 
     # Messages
 
