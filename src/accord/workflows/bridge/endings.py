@@ -33,7 +33,7 @@ AGAIN_SECONDS: Final = (0.1, 5.0)
 
 class Ending(Struct, eq=False):
     """What is to be written of one task; `written` says in the end whether it was, which it is not
-    where somebody else has the task."""
+    where somebody else has the task. It has a StoreError for what the database will never take."""
 
     change: Change
     written: asyncio.Future[bool]
@@ -98,13 +98,15 @@ class Endings:
             done = await self._commit(batch)
         except UnavailableError:
             raise
-        except StoreError:
+        except StoreError as error:
             if len(batch) > 1:  # one of them is at fault, and must not take the others along
                 for ending in batch:
                     await self._write([ending])
                 return
             log.exception("the end of task %s cannot be written", batch[0].change.id)
-            done = set()
+            if not self._waiting.popleft().written.done():
+                batch[0].written.set_exception(error)
+            return
         for ending in batch:
             self._waiting.popleft()
             if not ending.written.done():
@@ -117,7 +119,7 @@ class Endings:
 
     async def _run(self, batch: Sequence[Ending], db: Transaction) -> set[str]:
         changes = sorted((each.change for each in batch), key=_id)
-        done = await self._rows.change(db, self._owner, changes)
+        done = await self._rows.change(db, changes)
         kept = [each for each in batch if each.change.id in done]
         messages = [each.message for each in kept if each.message is not None]
         if messages:

@@ -16,7 +16,7 @@ OVERHEAD: Final = 2_000
 class Held:
     """One of them. `task` is as its row is, or is about to be."""
 
-    __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task")
+    __slots__ = ("cancelled", "ending", "job", "reached", "size", "started", "task", "unwritable")
 
     def __init__(self, task: ClaimedTask) -> None:
         self.task = task
@@ -27,6 +27,8 @@ class Held:
         """What became of it is on its way to the database."""
         self.reached = False
         """The other side answered."""
+        self.unwritable = False
+        """The database refused what became of it."""
         self.started = 0.0
         self.job: asyncio.Task[None] | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
@@ -13,6 +13,7 @@ from accord.a2a.protocol.errors import (
     DefiniteError,
     UnknownOutcomeError,
 )
+from accord.store.errors import StoreError
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded
 from accord.workflows.bridge.endings import Endings
@@ -26,6 +27,9 @@ from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSuc
 from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
 from accord.workflows.storage.inbox import Message
+
+
+_UNWRITABLE: Final = "the answer has something that the database cannot keep"
 
 
 class Outcomes:
@@ -87,9 +91,14 @@ class Outcomes:
             self._finish(held, _change(held, "ready"))
 
     async def remember(self, held: Held, remote_task: str, remote_context: str) -> bool:
-        """Store what the other side calls a task; whether it could be, as nobody else has it."""
+        """Store what the other side calls a task; whether it could be, as nobody else has it.
+        Raises DefiniteError for a name that the database will not take."""
         held.began(remote_task, remote_context)
-        return await self._endings.add(_change(held, "running", owner=self._owner))
+        try:
+            return await self._endings.add(_change(held, "running", owner=self._owner))
+        except StoreError:
+            held.start_over()
+            raise DefiniteError("malformed_answer", _UNWRITABLE) from None
 
     def _succeed(self, held: Held, outcome: Succeeded) -> None:
         task, at = held.task, self._now()

@@ -24,3 +24,13 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_unpublished ON outbox (id) WHERE published_at IS NULL;
 
 INSERT INTO shards (shard) SELECT generate_series(0, 31);
+
+-- Rows come and change all the time: what is dead must go, and the planner know, before it is much.
+ALTER TABLE tasks SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 500
+);
+ALTER TABLE run_inbox SET (
+    autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 500
+);
