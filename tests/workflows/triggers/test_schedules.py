@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 
 import pytest
 
@@ -72,6 +73,32 @@ async def test_many_that_look_start_one_run(migrated_url: str) -> None:
         assert sorted(run["workflow"] for run in await site.runs()) == [
             f"daily{number}" for number in range(5)
         ]
+
+
+@pytest.mark.req("W-09")
+async def test_who_is_killed_while_firing_loses_and_repeats_nothing(migrated_url: str) -> None:
+    names = [f"daily{number:02}" for number in range(40)]
+    async with world_at(migrated_url) as world:
+        site = Site(world)
+        for name in names:
+            await site.save(f'name: {name}\non: [{{schedule: "0 12 * * *"}}]')
+        site.now = NOON
+        killed = 0
+        for _ in range(3):
+            before = len(await site.runs())
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "tests.workflows.triggers.firing", migrated_url, str(NOON))
+            )
+            async with asyncio.timeout(60):
+                while process.returncode is None and len(await site.runs()) < before + 5:  # noqa: ASYNC110
+                    await asyncio.sleep(0)
+                if process.returncode is None:
+                    process.kill()
+                    killed += 1
+                await process.wait()
+        await scheduler(site).fire_due()
+        assert sorted(run["workflow"] for run in await site.runs()) == names
+        assert killed
 
 
 async def test_a_time_that_was_fired_while_it_was_saved_again_has_one_run(site: Site) -> None:
