@@ -205,3 +205,19 @@ async def test_nothing_is_sent_after_closing() -> None:
         client.close()
         with pytest.raises(ConnectError):
             await client.request("GET", parse("http://127.0.0.1:1/"), {})
+
+
+async def test_what_was_looked_up_is_what_is_connected_to() -> None:
+    looked: list[str] = []
+
+    async def resolve(address: WebAddress) -> list[str]:
+        looked.append(address.host)
+        return ["127.0.0.2", "127.0.0.1"]  # nobody listens at the first
+
+    data = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
+    async with served(says(data)) as (address, _):
+        named = WebAddress(address.scheme, "nowhere.example", address.port)
+        client = Requester(Options(resolve=resolve))
+        assert await fetch(client, named) == b"hello"
+        client.close()
+    assert looked == ["nowhere.example"]
