@@ -6,16 +6,12 @@ import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from msgspec import Struct
 
 from accord.a2a import (
     AgentError,
-    Bearer,
-    Client,
     DataPart,
     Message,
     Task,
@@ -27,126 +23,40 @@ from accord.a2a import (
     call,
 )
 from accord.a2a.checker.checker import Asking, check
-from accord.a2a.demo import DemoAgent
 from accord.a2a.protocol.errors import RefusedError
 from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
-from accord.app.local import open_local
 from accord.app.settings import Settings
-from accord.app.system import System, open_system
 from tests.a2a.scripted import LOCAL
-
-GREET = {
-    "name": "greet",
-    "description": "Greets somebody.",
-    "input": {"type": "object", "required": ["text"]},
-    "steps": [{"name": "pause", "type": "wait", "for": 0.01}],
-    "output": "Hello ${input.text}",
-}
-COUNT = {
-    "name": "count",
-    "steps": [{"name": "pause", "type": "wait", "for": 0.01}],
-    "output": {"given": "${input}"},
-}
-SIGNAL = {"name": "listen", "steps": [{"name": "hear", "type": "wait", "signal": "go"}]}
-APPROVE = {
-    "name": "approve",
-    "steps": [{"name": "gate", "type": "wait", "approval": {"by": ["administrator"]}}],
-    "output": "${steps.gate.output.reason}",
-}
-ASK = {
-    "name": "ask",
-    "steps": [{"name": "city", "type": "agent", "agent": "demo", "input": "ask Which city?"}],
-}
-BREAK = {
-    "name": "break",
-    "steps": [{"name": "no", "type": "agent", "agent": "demo", "input": "fail badly"}],
-}
-LONG = {"name": "long", "steps": [{"name": "pause", "type": "wait", "for": 3600}]}
-ALL = (GREET, COUNT, SIGNAL, APPROVE, ASK, BREAK, LONG)
-
-
-class Running(Struct, frozen=True):
-    """A system with workflows, and tokens for it."""
-
-    system: System
-    token: str
-    other: str
-    """Of somebody else, who may do as much."""
-
-    @property
-    def url(self) -> str:
-        return f"{self.system.url}/a2a"
-
-    def client(self, token: str | None = None, **options: Any) -> Client:
-        given = self.token if token is None else token
-        auth = Bearer(given) if given else None
-        return Client(self.url, auth=auth, policy=LOCAL, **options)
-
-
-class Prepared(Struct, frozen=True):
-    """An installation with people and workflows, which tests copy."""
-
-    data: Path
-    token: str
-    other: str
-
-
-async def _prepare(data: Path) -> Prepared:
-    async with open_local(Settings(data=str(data), allow_private_agents=True)) as local:
-        first = await local.accounts.first_run()
-        assert first is not None
-        await local.run(
-            "create_user", username="eve", password="correct horse battery", role="User"
-        )
-        await local.run("create_agent", name="demo", url="http://127.0.0.1:1/")
-        for definition in ALL:
-            await local.run("create_workflow", definition=definition)
-        mine, others = [
-            (await local.run("create_token", name="t", user=user, scopes=scopes)).result.token
-            for user, scopes in (
-                (first.username, ["read", "run", "approve"]),
-                ("eve", ["read", "run"]),
-            )
-        ]
-    return Prepared(data, mine, others)
+from tests.store.cluster import Cluster
+from tests.workflows.agent.served import (
+    ALL,
+    GREET,
+    Prepared,
+    Running,
+    message,
+    prepare,
+    said,
+    send,
+    serving,
+)
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    return asyncio.run(_prepare(tmp_path_factory.mktemp("prepared") / "data"))
+    return asyncio.run(prepare(_settings(tmp_path_factory.mktemp("prepared") / "data")))
 
 
 @pytest.fixture
 async def world(prepared: Prepared, tmp_path: Path) -> AsyncIterator[Running]:
     data = tmp_path / "data"
     shutil.copytree(prepared.data, data)
-    settings = Settings(data=str(data), port=0, allow_private_agents=True)
-    async with (
-        DemoAgent("demo").serve("http://127.0.0.1:0/", drain=0) as demo,
-        open_system(settings) as system,
-    ):
-        await system.local.run("update_agent", name="demo", url=demo.url)
-        yield Running(system, prepared.token, prepared.other)
+    async with serving(_settings(data), prepared) as running:
+        yield running
 
 
-def message(text: str, skill: str, message_id: str = "m-1", **metadata: Any) -> Message:
-    return Message(
-        message_id=message_id,
-        role="user",
-        parts=(TextPart(text=text),),
-        metadata={"skill": skill, **metadata},
-    )
-
-
-async def send(client: Client, sent: Any, message_id: str = "m-1", **options: Any) -> Task:
-    answer = await client.send(sent, id="t-1", message_id=message_id, **options)
-    assert isinstance(answer, Task)
-    return answer
-
-
-def said(task: Task) -> str:
-    return "" if task.status.message is None else task.status.message.text
+def _settings(data: Path) -> Settings:
+    return Settings(data=str(data), port=0, allow_private_agents=True)
 
 
 # Starting runs
@@ -452,3 +362,41 @@ async def test_the_checker_finds_nothing_wrong(world: Running) -> None:
     )
     report = await check(world.url, asking)
     assert [each for each in report.findings if each.outcome in ("fail", "warn")] == []
+
+
+async def test_it_is_the_same_on_postgresql(cluster: Cluster, tmp_path: Path) -> None:
+    database = cluster.database()
+    settings = Settings(
+        data=str(tmp_path / "data"),
+        port=0,
+        allow_private_agents=True,
+        database=database,
+        secret_key="a" * 64,
+    )
+    try:
+        async with (
+            serving(settings, await prepare(settings)) as world,
+            world.client(wire=Wire.V10) as client,
+        ):
+            first = await send(client, message("Ann", "greet", "m-1"))
+            again = await send(client, message("Ann", "greet", "m-1"))
+            asking = await send(client, message("x", "listen", "m-2"))
+            heard = await send(client, "now", "m-3", task_id=asking.id)
+            long = await send(client, message("x", "long", "m-4"), blocking=False)
+            ended = await client.cancel(long.id)
+            request = {
+                "jsonrpc": "2.0",
+                "id": "1",
+                "method": "ListTasks",
+                "params": {"pageSize": 2},
+            }
+            headers = {"authorization": f"Bearer {world.token}", "A2A-Version": "1.0"}
+            async with httpx.AsyncClient(headers=headers) as http:
+                listed = (await http.post(world.url, json=request)).json()["result"]
+    finally:
+        cluster.drop(database)
+    assert (extract(first).output, again) == ("Hello Ann", first)
+    assert (asking.status.state, extract(heard).output) == (TaskState.INPUT_REQUIRED, "now")
+    assert ended.status.state is TaskState.CANCELED
+    assert [task["id"] for task in listed["tasks"]] == [long.id, asking.id]
+    assert (listed["totalSize"], bool(listed["nextPageToken"])) == (3, True)

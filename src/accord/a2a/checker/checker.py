@@ -119,14 +119,14 @@ class _Checker:
         if url is not None:
             with suppress(RefusedError):  # the rules for cards tell of it
                 address = _parse(url)
-        # A card must not be able to send credentials elsewhere.
+        # A card must not be able to send credentials elsewhere, nor headers that may be some.
         ours = _origin(address) == _origin(self._address)
         return Conversation(
             self._probe,
             address,
             wire,
             self._notes,
-            headers=self._asking.headers,
+            headers=self._asking.headers if ours else {},
             credentials=self._asking.credentials if ours else {},
             key=self._key,
         )

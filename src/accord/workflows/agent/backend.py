@@ -38,8 +38,10 @@ from accord.operations.errors import (
 from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
+from accord.store.store import Reading
 from accord.workflows.agent.operations import operations
 from accord.workflows.agent.tasks import news, task_of
+from accord.workflows.operations.run_views import loaded
 from accord.workflows.storage.loading import Loaded
 from accord.workflows.watching import RunWatch
 
@@ -98,7 +100,7 @@ class WorkflowBackend:
             async for events in following:
                 if events or time.monotonic() > until:
                     break
-        return task_of(await self._find(run.row.id))
+        return await self._now(run.row.id)
 
     # Tasks
 
@@ -112,7 +114,7 @@ class WorkflowBackend:
         operation = self._runner.registry["cancel_run"]
         await self._run(operation, convert(operation, {"run": task_id}))
         await self._watch.wait(task_id, CANCEL_SECONDS)
-        return task_of(await self._find(task_id))
+        return await self._now(task_id)
 
     async def follow(
         self, task_id: str, caller: str, until: frozenset[TaskState]
@@ -127,7 +129,7 @@ class WorkflowBackend:
                 if not events and await self._is_barred():
                     return
                 if events:
-                    now = task_of(await self._find(task_id))
+                    now = await self._now(task_id)
                     for event in news(task, now):
                         yield event
                     task = now
@@ -177,6 +179,15 @@ class WorkflowBackend:
             return await self._run_bare(operations["find_task"], {"id": task_id})  # type: ignore[no-any-return]
         except NotFoundError:
             raise failure("TASK_NOT_FOUND", taskId=task_id[:100]) from None
+
+    async def _now(self, task_id: str) -> Task:
+        """How a task is that the caller was shown before: no call of theirs, so that nothing is
+        counted or put on record."""
+
+        async def read(db: Reading) -> Loaded:
+            return await loaded(self._runner.work(db, self._caller), task_id)
+
+        return task_of(await self._runner.store.read(read, snapshot=True))
 
     async def _run(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
         try:

@@ -45,7 +45,7 @@ SELECT COUNT(*) AS total FROM runs WHERE user_id = $1 AND origin = 'a2a' AND ($2
 """
 NEWEST: Final = (1e12, "")
 """Above the keys of every run."""
-MOST_READ: Final = 1_000
+MOST_READ: Final = 200
 """How many runs are looked at for one page."""
 
 _NAMESPACE: Final = UUID("0d4f7d4e-52f1-5a35-9d35-6f1f7f1f7c55")
