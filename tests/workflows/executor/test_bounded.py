@@ -56,7 +56,7 @@ def a_run(id: str, size: int = 0, shard: int = 0) -> Held:
         finished_at=None,
     )
     held = hold(row, PROGRAM, [])
-    held.size = size
+    held.values = size
     return held
 
 
@@ -76,7 +76,7 @@ def test_the_run_that_was_used_longest_ago_is_dropped_first() -> None:
 
 def test_large_runs_are_dropped_before_there_are_many() -> None:
     runs = HeldRuns(bytes=100_000)
-    runs.put([a_run("1", 10_000), a_run("2", 10_000), a_run("3", 10_000)])
+    runs.put([a_run("1", 40_000), a_run("2", 40_000), a_run("3", 40_000)])
     assert ids(runs, "1", "2", "3") == ["2", "3"]
     runs.put([a_run("1", 100_000)])
     assert len(runs) == 0
@@ -111,7 +111,7 @@ async def test_large_messages_are_read_a_few_at_a_time(store: Store) -> None:
     payload = "x" * 1_000_000
     for run in runs:
         await send(store, run, SignalReceived(at=time(), name="s", id="1", payload=payload))
-    async with executing(store, held=HeldRuns(bytes=40_000_000)) as executor:
+    async with executing(store, held=HeldRuns(bytes=8_000_000)) as executor:
         await until_finished(store, runs)
     assert executor.counts.decided == 12
     assert 0 < executor.counts.held < 12  # the others do not fit

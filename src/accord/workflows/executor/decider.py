@@ -22,7 +22,7 @@ from accord.workflows.core.events import Arrival, RunStarted, decode_event
 from accord.workflows.counts import Counts
 from accord.workflows.executor.children import prepare_child
 from accord.workflows.executor.errors import FencedError
-from accord.workflows.executor.held import Held, HeldRuns, hold
+from accord.workflows.executor.held import Held, HeldRuns, added, hold
 from accord.workflows.executor.mailbox import (
     Received,
     Trouble,
@@ -299,7 +299,7 @@ class Decider:
     def _written(self, part: Part, now: float) -> None:
         turn, held, row = part.turn, part.turn.held, part.row
         held.row = row
-        held.size += sum(len(entry.events) for entry in part.entries)
+        held.values += added(turn.events)
         self._held.put([held])
         self._counts.decided += bool(turn.events)
         self._counts.events += len(turn.events)

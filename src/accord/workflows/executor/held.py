@@ -5,22 +5,30 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
+from accord.workflows.core.events import (
+    Event,
+    RunStarted,
+    SignalReceived,
+    StepStarted,
+    TaskSucceeded,
+)
 from accord.workflows.core.program import Program
-from accord.workflows.core.state import State
+from accord.workflows.core.state import State, StepRun
 from accord.workflows.core.tree import asks_approval
 from accord.workflows.storage.loading import RunRow, restored
 
 MOST_RUNS: Final = 10_000
-MOST_BYTES: Final = 64 * 1024 * 1024
+MOST_BYTES: Final = 128 * 1024 * 1024
 
-_RUN_BYTES: Final = 4_000
-_FACTOR: Final = 4
-"""How much more memory a state takes than the JSON of its history."""
+_RUN_BYTES: Final = 3_000
+_STEP_BYTES: Final = 600
+_FACTOR: Final = 8
+"""How much more memory lists and objects take than their JSON."""
 
 
 class Held(Struct):
@@ -31,13 +39,13 @@ class Held(Struct):
     state: State
     approvals: set[str]
     """The tasks that people are asked to decide on."""
-    size: int
-    """Characters of what it was read from, and of what happened since."""
+    values: int
+    """About how many bytes its inputs and outputs take."""
 
     @property
     def cost(self) -> int:
         """About how many bytes it takes."""
-        return _RUN_BYTES + self.size * _FACTOR
+        return _RUN_BYTES + len(self.state.steps) * _STEP_BYTES + self.values
 
 
 def hold(row: RunRow, program: Program, later: Sequence[str]) -> Held:
@@ -49,8 +57,47 @@ def hold(row: RunRow, program: Program, later: Sequence[str]) -> Held:
         for step in state.steps.values()
         if step.active and asks_approval(program.plans[step.name])
     }
-    size = len(row.snapshot or "") + sum(map(len, later))
-    return Held(replace(row, snapshot=None), program, state, approvals, size)
+    values = _weight(state.input) + _weight(state.signals) + sum(map(_step, state.steps.values()))
+    return Held(replace(row, snapshot=None), program, state, approvals, values)
+
+
+def added(events: Iterable[Event]) -> int:
+    """About how many bytes more a state takes after these."""
+    return sum(map(_event, events))
+
+
+def _event(event: Event) -> int:
+    match event:
+        case TaskSucceeded():
+            return _outputs(event)
+        case SignalReceived():
+            return _weight(event.payload, event.size)
+        case StepStarted():
+            return _weight(event.items)
+        case RunStarted():
+            return _weight(event.input)
+        case _:
+            return 0
+
+
+def _step(step: StepRun) -> int:
+    return _weight(step.items) + _outputs(step)
+
+
+def _outputs(done: TaskSucceeded | StepRun) -> int:
+    if done.data is None and done.artifacts is None:
+        return _weight(done.output, done.size)
+    return done.size * _FACTOR
+
+
+def _weight(value: Any, size: int = 0) -> int:
+    match value:
+        case str():
+            return len(value)
+        case list() | dict():
+            return _FACTOR * (size or len(json.encode(value)))
+        case _:
+            return 0
 
 
 class HeldRuns:
