@@ -20,6 +20,7 @@ from accord.transports.web.app import Exchange, WebRequest
 from accord.transports.web.server import listen_web
 from tests.app.served import PATIENCE, Served, accord, serving
 from tests.markdown import read_blocks
+from tests.store.cluster import Cluster
 
 PAGE = Path(__file__).parents[3] / "docs" / "workflows" / "story.md"
 NAMES = ("wording", "security", "testing")
@@ -101,10 +102,10 @@ async def reviewers() -> AsyncIterator[dict[str, tuple[str, Heard]]]:
         yield found
 
 
-async def token(served: Served, user: str, *scopes: str) -> str:
+async def token(served: Served, env: dict[str, str], user: str, *scopes: str) -> str:
     flags = [flag for scope in scopes for flag in ("--scope", scope)]
-    where = ("--data", str(served.data))
-    code, out, err = await accord("token", "create", "--user", user, "--name", "t", *flags, *where)
+    given = ("token", "create", "--user", user, "--name", "t", "--data", str(served.data))
+    code, out, err = await accord(*given, *flags, env=env)
     assert code == 0, err
     return out.strip()
 
@@ -123,19 +124,30 @@ async def call_tool(client: httpx.AsyncClient, tool: str, **arguments: Any) -> A
     return answer.json()["result"]["structuredContent"]
 
 
+@pytest.fixture(params=["one process with SQLite", "two workers with PostgreSQL"])
+def installation(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The environment of an installation's commands."""
+    if "SQLite" in request.param:
+        return {}
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return {"ACCORD_DATABASE": cluster.database(), "ACCORD_SECRET_KEY": "k" * 64}
+
+
 @pytest.mark.req("W-07", "W-10")
 async def test_a_requirement_is_reviewed_approved_and_commented_on_in_one_trace(
-    tmp_path: Path,
+    tmp_path: Path, installation: dict[str, str]
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(SPANS)
     spans = tmp_path / "spans.jsonl"
-    env = {"PYTHONPATH": str(tmp_path), "SPANS": str(spans)}
-    flags = ("--tracing", "--allow-private-agents")
+    env = {**installation, "PYTHONPATH": str(tmp_path), "SPANS": str(spans)}
+    workers = ("--workers", "2" if installation else "1")
+    flags = ("--tracing", "--allow-private-agents", *workers)
     async with reviewers() as agents, serving(tmp_path / "data", *flags, env=env) as served:
         for name, role in (("maria", "user"), ("ada", "administrator")):
-            where = ("--data", str(served.data))
-            assert (await accord("user", "create", name, "--role", role, *where))[0] == 0
-        maria, ada = await token(served, "maria"), await token(served, "ada", "read", "approve")
+            given = ("user", "create", name, "--role", role, "--data", str(served.data))
+            assert (await accord(*given, env=installation))[0] == 0
+        maria = await token(served, installation, "maria")
+        ada = await token(served, installation, "ada", "read", "approve")
         async with served.client() as admin:
             for name, (url, _) in agents.items():
                 made = await admin.post("/api/v1/agents", json={"name": name, "url": url})
