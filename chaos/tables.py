@@ -6,13 +6,22 @@ import asyncio
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import unquote
 from uuid import UUID
 
 import asyncpg
 
 Rows = list[dict[str, Any]]
+
+
+_FAILURES: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the first use of a connection that the server has closed
+)
 
 
 class AwayError(Exception):
@@ -39,7 +48,7 @@ class Postgres:
                 if self._connection is None:
                     self._connection = await asyncpg.connect(self._url)
                 return [dict(row) for row in await self._connection.fetch(sql)]
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except _FAILURES as error:
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.terminate()

@@ -22,7 +22,12 @@ import asyncpg
 from accord.store import migrations
 from accord.store.errors import UnavailableError
 from accord.store.postgres_lane import Lane
-from accord.store.postgres_transaction import ConflictError, PostgresTransaction, translated
+from accord.store.postgres_transaction import (
+    FOREIGN,
+    ConflictError,
+    PostgresTransaction,
+    translated,
+)
 from accord.store.store import Engine, ReadWork, Row, Work
 from accord.store.wake import check_channel
 
@@ -202,7 +207,7 @@ class PostgresStore:
             await asyncio.gather(self._reconnecting, return_exceptions=True)
         listener, self._listener = self._listener, None
         if listener is not None:
-            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+            with suppress(*FOREIGN):
                 await listener.close(timeout=CONNECT_SECONDS)
         if pool is not None:
             try:
@@ -222,9 +227,15 @@ class PostgresStore:
         listener = await asyncpg.connect(
             self._url, timeout=CONNECT_SECONDS, server_settings=self._settings
         )
-        for channel in self._hearing:
-            await listener.add_listener(channel, self._notified)
+        try:
+            for channel in self._hearing:
+                await listener.add_listener(channel, self._notified)
+        except BaseException:
+            listener.terminate()
+            raise
         listener.add_termination_listener(self._lost)
+        if listener.is_closed():  # before anybody would have been told
+            raise asyncpg.InterfaceError("the connection was closed at once")
         self._listener = listener
 
     def _notified(self, connection: object, pid: int, channel: str, payload: object) -> None:
@@ -242,7 +253,7 @@ class PostgresStore:
                 async with self._lock:
                     await self._connect_listener()
                 break
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
+            except FOREIGN as error:
                 log.warning("cannot listen to the database: %s", error)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, longest)

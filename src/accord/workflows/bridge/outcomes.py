@@ -85,9 +85,8 @@ class Outcomes:
         self._finish(held, _change(held, "done", outcome="cancelled", finished_at=self._now()))
 
     def let_go(self, held: Held) -> None:
-        """Give a task back, for others to take."""
+        """Give a task back as it was, for anybody to take."""
         if held in self._holding and not held.ending:
-            held.stop()
             self._finish(held, _change(held, "ready"))
 
     async def remember(self, held: Held, remote_task: str, remote_context: str) -> bool:
@@ -160,9 +159,15 @@ class Outcomes:
         written.add_done_callback(lambda done: self._finished(held, done))
 
     def _finished(self, held: Held, written: asyncio.Future[bool]) -> None:
+        is_unwritable = not written.cancelled() and written.exception() is not None
+        if is_unwritable and not held.unwritable:
+            held.unwritable = True
+            held.start_over()
+            self.fail(held, DefiniteError("malformed_answer", _UNWRITABLE))
+            return
         self._holding.remove(held)
         self._ended()
-        if not written.cancelled() and not written.result():
+        if not written.cancelled() and not is_unwritable and not written.result():
             self._tally.lost += 1
 
 
