@@ -248,3 +248,33 @@ async def test_what_is_broken_is_found(rule: str) -> None:
 async def test_a_whole_agent_breaks_nothing() -> None:
     report = await checked("", lambda request, reply: None)
     assert (broken_in(report), report.passed) == (set(), True)
+
+
+# What is wrong in 1.0 alone
+
+
+def unwrapped(request: Request, reply: Reply) -> None:
+    if request.method in SEND and "result" in reply.value:
+        reply.value["result"] = reply.value["result"]["task"]
+
+
+def with_kinds(request: Request, reply: Reply) -> None:
+    if request.method in SEND and "result" in reply.value:
+        for artifact in reply.value["result"]["task"].get("artifacts", []):
+            artifact["parts"][0]["kind"] = "text"
+
+
+def as_in_03(request: Request, reply: Reply) -> None:
+    if request.method in SEND and "result" in reply.value:
+        reply.value["result"]["task"]["status"]["state"] = "completed"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "rule"),
+    [(unwrapped, "send-result"), (with_kinds, "send-parts"), (as_in_03, "send-state")],
+)
+async def test_what_is_of_03_is_wrong_in_10(spoil: Spoil, rule: str) -> None:
+    asking = Asking(wires=(Wire.V10,), policy=LOCAL, text="slow 0", timeout=5.0, patience=5.0)
+    async with breaking(spoil) as url:
+        report = await check(url, asking)
+    assert rule in broken_in(report)

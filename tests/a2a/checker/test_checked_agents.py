@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from accord.a2a import CallError, Wire
+from accord.a2a import Agent, CallError, Wire
 from accord.a2a.checker.checker import Asking, check
 from accord.a2a.checker.report import Report
 from accord.a2a.demo import DemoAgent
@@ -56,6 +56,50 @@ async def test_an_agent_of_the_toolkit_passes_in_every_format(wires: tuple[Wire,
     assert outcomes(report, "fail") == outcomes(report, "warn") == []
     assert {*report.wires} == {*wires}
     assert {rule for _, rule in outcomes(report, "skipped")} <= {"error-version", "stream-refused"}
+
+
+async def test_an_agent_that_answers_with_messages_has_no_tasks_to_check() -> None:
+    agent = Agent("echo")
+
+    @agent.skill(direct=True)
+    async def echo(text: str) -> str:
+        return text
+
+    async with agent.serve("http://127.0.0.1:0/") as serving:
+        report = await check(serving.url, Asking(policy=LOCAL, wires=(Wire.V03,)))
+    assert outcomes(report, "fail") == outcomes(report, "warn") == []
+    assert [rule for _, rule in outcomes(report, "skipped")] == [
+        "error-version",
+        "send-state",
+        "task-get",
+        "cancel-over",
+        "cancel-running",
+        "stream-refused",
+        "auth-needed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "detail"),
+    [
+        ("ask Which city?", "skipped", "the agent asks back: 'Which city?'"),
+        ("reject not today", "fail", "task_rejected: not today"),
+    ],
+)
+async def test_how_a_task_ends_is_told(text: str, outcome: str, detail: str) -> None:
+    async with DemoAgent("demo").serve("http://127.0.0.1:0/", drain=0) as serving:
+        report = await check(serving.url, Asking(policy=LOCAL, wires=(Wire.V10,), text=text))
+    [told] = [each for each in report.findings if each.rule == "send-completed"]
+    assert (told.outcome, told.detail) == (outcome, detail)
+
+
+async def test_a_task_that_never_ends_is_told() -> None:
+    async with DemoAgent("demo").serve("http://127.0.0.1:0/", drain=0) as serving:
+        asking = Asking(policy=LOCAL, wires=(Wire.V03,), text="slow 600", timeout=0.3, patience=0.3)
+        report = await check(serving.url, asking)
+    assert ("0.3", "send-answered") in outcomes(report, "fail")
+    [status] = [each for each in report.findings if each.rule == "answer-status"]
+    assert status.detail.startswith("there was no answer after 0.")
 
 
 async def test_an_agent_that_asks_for_credentials_is_not_checked_without_them() -> None:
