@@ -23,7 +23,7 @@ from accord.workflows.core.events import TaskSucceeded
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import NewTask
 
-PATIENCE = 40.0
+PATIENCE = 90.0
 PARTITIONS = 4
 QUIET = {"log_level": 0}
 

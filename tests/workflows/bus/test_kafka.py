@@ -253,6 +253,13 @@ async def test_sqlite_needs_no_kafka(migrated_file: Path) -> None:
             KafkaBus(store, "127.0.0.1:9092")
 
 
+async def test_options_that_kafka_does_not_know_are_refused(carrying: Carrying) -> None:
+    bus = carrying.bus(options={"security.protocoll": "SSL"})
+    with pytest.raises(BusError, match=r"with these options: .*security\.protocoll"):
+        await bus.start()
+    await bus.close()
+
+
 async def test_topics_are_made_as_configured(carrying: Carrying) -> None:
     await carrying.start()
     admin = carrying.admin()

@@ -10,11 +10,11 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
 from accord.workflows.bus.counts import BusCounts
 from accord.workflows.bus.letters import Record
@@ -36,6 +36,8 @@ SETTINGS: Final[Mapping[str, Any]] = {
 MOST: Final = 2_000
 """How many messages are stored together."""
 POLL_SECONDS: Final = 0.2
+AGAIN_SECONDS: Final = 1.0
+"""How long to wait after something that should not happen."""
 LAG_SECONDS: Final = 5.0
 """How often the lag is looked at."""
 
@@ -46,11 +48,19 @@ class TopicReader:
     """Reads topics as a member of a group, and has `receive` store what it reads."""
 
     def __init__(
-        self, config: Mapping[str, Any], group: str, topics: Sequence[str], receive: Receive,
+        self,
+        config: Mapping[str, Any],
+        group: str,
+        topics: Sequence[str],
+        receive: Receive,
         counts: BusCounts,
-    ) -> None:  # fmt: skip
+        *,
+        anew: Collection[str] = (),
+    ) -> None:
+        """Topics that are made `anew` are read from their beginning, whatever was committed."""
         self._config = {**config, **SETTINGS, "group.id": group}
         self._topics = list(topics)
+        self._anew = frozenset(anew)
         self._receive = receive
         self._counts = counts
         self._loop = asyncio.get_running_loop()
@@ -70,20 +80,35 @@ class TopicReader:
         await self._loop.run_in_executor(None, self._thread.join)
 
     def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                self._consume()
+            except Exception:
+                log.exception("reading %s failed, and begins again", self._topics)
+                self._closing.wait(AGAIN_SECONDS)
+
+    def _consume(self) -> None:
         consumer = Consumer(self._config)
         consumer.subscribe(self._topics, on_assign=self._assigned)
         try:
             while not self._closing.is_set():
                 messages = _read(consumer)
-                if messages and not self._store(messages):
-                    return
                 if messages:
+                    if not self._store(messages):
+                        return
                     _commit(consumer, messages)
                 self._look_at_lag(consumer)
         finally:
             consumer.close()
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._anew:
+            for each in partitions:
+                if each.topic in self._anew:
+                    each.offset = OFFSET_BEGINNING
+            consumer.incremental_assign(partitions)
+            if partitions:
+                self._anew = frozenset()
         self._loop.call_soon_threadsafe(self._count_rebalance)
 
     def _count_rebalance(self) -> None:

@@ -15,9 +15,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from accord.store.store import Store, Transaction
@@ -145,13 +146,16 @@ class KafkaBus:
 
     async def start(self) -> None:
         """Begin to publish and to receive, also where the broker is away: then as soon as it is
-        there. Raises TopicError where topics cannot be used."""
-        self._admin = AdminClient(self._config)
+        there. Raises BusError where options or topics cannot be used."""
+        try:
+            self._admin = AdminClient(self._config)
+            self._publisher = Publisher(self._config)
+        except KafkaException as error:
+            raise BusError(f"Kafka cannot be used with these options: {error}") from None
         try:
             await self._make_topics()
         except topics.Unreachable as error:
             log.warning("the broker is away: %s", error)
-        self._publisher = Publisher(self._config)
         relay = Relay(
             self._store,
             self._publisher,
@@ -176,9 +180,9 @@ class KafkaBus:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._close_readers()
 
-    def _open_readers(self) -> None:
+    def _open_readers(self, anew: Collection[str] = ()) -> None:
         self._readers = [
-            self._reader(role, read)
+            self._reader(role, read, anew)
             for role, read in (
                 ("bridge", (self._names.tasks,)),
                 ("executor", (self._names.results, self._names.runs)),
@@ -188,30 +192,33 @@ class KafkaBus:
         for reader in self._readers:
             reader.start()
 
-    def _reader(self, role: str, read: Sequence[str]) -> TopicReader:
+    def _reader(self, role: str, read: Sequence[str], anew: Collection[str]) -> TopicReader:
         intake = Intake(self._store, self._names, self.counts, now=self._now)
-        return TopicReader(self._config, f"{self._group}-{role}", read, intake.receive, self.counts)
+        group = f"{self._group}-{role}"
+        return TopicReader(self._config, group, read, intake.receive, self.counts, anew=anew)
 
     async def _close_readers(self) -> None:
         await asyncio.gather(*(reader.close() for reader in self._readers))
 
     async def _watch_topics(self) -> None:
-        """A topic that was deleted is made again. A consumer would not notice that it reads one
-        that was made anew, and go on where the old one was."""
+        """A topic that was deleted is made again. One that was made anew is read from its
+        beginning: a consumer does not notice, and would go on where it was in the old one."""
         while True:
             await asyncio.sleep(self._check_seconds)
+            before = self._ids
             try:
-                before = self._ids
                 await self._make_topics()
             except topics.Unreachable as error:
                 log.warning("the broker is away: %s", error)
             except TopicError as error:
                 log.error("%s", error)
-            else:
-                if before and before != self._ids:
-                    log.warning("topics were made anew, and are read from their beginning")
-                    await self._close_readers()
-                    self._open_readers()
+            except Exception:
+                log.exception("topics cannot be looked at")
+            anew = [name for name, id in self._ids.items() if before.get(name, id) != id]
+            if anew:
+                log.warning("read from their beginning, as they were made anew: %s", anew)
+                await self._close_readers()
+                self._open_readers(anew)
 
     async def _make_topics(self) -> None:
         loop = asyncio.get_running_loop()

@@ -18,7 +18,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError
 
-from accord.store.errors import StoreError
+from accord.store.errors import StoreError, UnavailableError
 from accord.store.store import Row, Store
 from accord.workflows.bus import outbox
 from accord.workflows.bus.counts import BusCounts
@@ -72,8 +72,11 @@ class Relay:
             while True:
                 try:
                     await self._turn()
-                except StoreError as error:
+                except UnavailableError as error:
                     log.warning("nothing can be published: %s", error)
+                    await asyncio.sleep(POLL_SECONDS)
+                except Exception:
+                    log.exception("nothing was published")
                     await asyncio.sleep(POLL_SECONDS)
         finally:
             stop()
