@@ -68,13 +68,12 @@ round these must agree with the database, row by row:
 
 
 def write_page(progress: Progress, *, commit: str, date: str) -> None:
-    PAGE.write_text(
-        _TEXT.format(runs=RUNS, pairs=PAIRS, lease=LEASE_SECONDS) + _results(progress, commit, date)
-    )
+    PAGE.write_text(page(progress, commit=commit, date=date))
 
 
-def _results(progress: Progress, commit: str, date: str) -> str:
-    return "\n".join(_lines(progress, commit, date)) + "\n"
+def page(progress: Progress, *, commit: str, date: str) -> str:
+    text = _TEXT.format(runs=RUNS, pairs=PAIRS, lease=LEASE_SECONDS)
+    return text + "".join(f"{line}\n" for line in _lines(progress, commit, date))
 
 
 def _lines(progress: Progress, commit: str, date: str) -> Iterator[str]:

@@ -1,0 +1,35 @@
+"""Ten rounds in which something is killed, the same each time; `make chaos` runs a thousand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaos.rounds import do_round, plan_round
+from chaos.setups import SetUp, installation
+from tools.kafka import MissingError, jars
+
+SEED = 8138
+"""By which each kind of process is killed, each at another moment."""
+
+
+@pytest.mark.req("W-09")
+@pytest.mark.parametrize(("set_up", "rounds"), [("sqlite", 3), ("postgresql", 5), ("kafka", 2)])
+async def test_whatever_is_killed_nothing_is_lost_and_nothing_is_done_twice(
+    tmp_path: Path, set_up: SetUp, rounds: int
+) -> None:
+    if set_up == "kafka":
+        _need_kafka()
+    async with installation(set_up, tmp_path / "installation") as world:
+        for number in range(rounds):
+            plan = plan_round(SEED, number, world.victims)
+            done = await do_round(world, set_up, plan, f"{set_up}-{number}")
+            assert (done.runs, done.problems) == (4, []), plan.kills
+
+
+def _need_kafka() -> None:
+    try:
+        jars()
+    except MissingError as error:
+        pytest.skip(str(error))

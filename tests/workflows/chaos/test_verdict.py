@@ -1,0 +1,127 @@
+"""Whoever judges finds what is wrong: a row, a line or a run too few or too many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import json
+
+from chaos.agent import answer_to
+from chaos.client import Acknowledged
+from chaos.ledger import Entry
+from chaos.tables import Rows
+from chaos.verdict import (
+    Problem,
+    judge_history,
+    judge_ledger,
+    judge_output,
+    judge_tasks,
+)
+from chaos.workflow import expected_output, expected_texts
+
+RUN = Acknowledged("k", 1, "survivor-0", "r")
+Change = Callable[[list[Any]], object]
+
+
+def row(sequence: int, *events: dict[str, Any]) -> dict[str, Any]:
+    text = json.encode(events).decode()
+    return {"run_id": "r", "sequence": sequence, "count": len(events), "events": text}
+
+
+STARTED = {"type": "run_started"}
+STEP = {"type": "step_started", "key": "s"}
+SUCCEEDED = {"type": "task_succeeded", "task": "s"}
+FAILED = {"type": "task_failed", "task": "s"}
+FINISHED = {"type": "run_finished", "status": "completed"}
+GOOD = [row(1, STARTED, STEP), row(3, SUCCEEDED, FINISHED)]
+
+
+@pytest.mark.parametrize(
+    ("history", "found"),
+    [
+        (GOOD, []),
+        ([], ["lost", "lost", "lost", "lost"]),
+        (GOOD[:1], ["lost", "wrong", "lost"]),
+        ([row(1, STARTED, STEP), row(4, SUCCEEDED, FINISHED)], ["wrong"]),
+        ([row(1, STARTED, STEP), row(2, SUCCEEDED, FINISHED)], ["wrong"]),
+        ([row(1, STARTED, STEP), {**row(3, SUCCEEDED, FINISHED), "count": 3}], ["wrong"]),
+        ([row(1, STARTED, STEP, STEP, SUCCEEDED, FINISHED)], ["twice"]),
+        ([row(1, STARTED, STEP, SUCCEEDED, SUCCEEDED, FINISHED)], ["twice"]),
+        ([row(1, STARTED, STEP, FAILED, SUCCEEDED, FINISHED)], ["twice", "wrong"]),
+        ([row(1, STARTED, STEP, SUCCEEDED, FINISHED, FINISHED)], ["twice"]),
+        ([row(1, STARTED, STEP, FINISHED, SUCCEEDED)], ["wrong"]),
+    ],
+)
+def test_a_history_is_whole_and_each_outcome_is_there_once(history: Rows, found: list[str]) -> None:
+    assert faults(judge_history("r", history, {"s"}, {"s"})) == found
+
+
+@pytest.mark.parametrize(
+    ("tasks", "found"),
+    [
+        ({"s": ("done", "success")}, []),
+        ({"s": ("done", "success"), "slow": ("done", "cancelled")}, []),
+        ({}, ["lost"]),
+        ({"s": ("running", None)}, ["left"]),
+        ({"s": ("done", "error")}, ["wrong"]),
+        ({"s": ("done", "success"), "slow": ("done", "success")}, ["wrong"]),
+    ],
+)
+def test_tasks_are_done_or_cancelled(tasks: dict[str, tuple[str, str]], found: list[str]) -> None:
+    rows = [{"task": task, "state": state, "outcome": end} for task, (state, end) in tasks.items()]
+    assert faults(judge_tasks("r", rows, {"s", "below-it"})) == found
+
+
+def test_an_output_is_the_right_one() -> None:
+    right = {**FINISHED, "output": expected_output("k", 1)}
+    assert faults(judge_output(RUN, [row(1, right)])) == []
+    assert faults(judge_output(RUN, [row(1, {**right, "output": None})])) == ["lost"]
+    assert faults(judge_output(RUN, [row(1, {**right, "status": "failed"})])) == ["lost"]
+
+
+def lines() -> list[Entry]:
+    """As the agent writes them when nothing goes wrong."""
+    return [
+        Entry(kind=kind, at=0.0, message=f"m-{text}", task=f"t-{text}", text=text)
+        for text in sorted(expected_texts("k", 1))
+        for kind in ("received", "effect")
+    ]
+
+
+def again(kind: str, message: str = "m-k first") -> Entry:
+    return Entry(kind=kind, at=0.0, message=message, text="k first")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda lines: None, []),
+        (lambda lines: lines.append(again("received")), []),
+        (lambda lines: lines.append(again("effect")), ["twice"]),
+        (lambda lines: lines.append(again("received", "other")), ["twice"]),
+        (lambda lines: lines.remove(lines[1]), ["lost"]),
+        (lambda lines: lines.append(Entry(kind="effect", at=0.0, text="k odd 7")), ["wrong"] * 2),
+        (lambda lines: lines.append(Entry(kind="effect", at=0.0, text="other first")), []),
+        (
+            lambda lines: lines.extend(
+                (again("effect"), Entry(kind="started", at=0, forgets=True))
+            ),
+            [],
+        ),
+    ],
+)
+def test_the_agent_did_each_thing_once_unless_it_forgot(change: Change, found: list[str]) -> None:
+    written = lines()
+    change(written)
+    assert faults(judge_ledger([RUN], written)) == found
+
+
+def test_the_agent_answers_with_what_it_was_told() -> None:
+    assert expected_output("k", 1)["first"] == answer_to("k first")
+
+
+def faults(problems: Any) -> list[str]:
+    found: list[Problem] = list(problems)
+    return [problem.fault for problem in found]
