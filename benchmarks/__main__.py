@@ -32,6 +32,8 @@ from benchmarks import (
     throughput,
     websocket,
     workers,
+    workflow_figures,
+    workflow_steps,
 )
 from benchmarks.harness import FULL, QUICK, say
 
@@ -55,6 +57,8 @@ MODULES: tuple[ModuleType, ...] = (
     imports,
     hub_calls,
     hub_figures,
+    workflow_steps,
+    workflow_figures,
 )
 GROUPS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 

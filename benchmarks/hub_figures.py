@@ -127,11 +127,4 @@ def _started(data: Path) -> tuple[float, int]:
         assert found is not None, "the first line names the address"
         with urlopen(f"{found[0]}/readyz", timeout=PATIENCE) as answer:
             assert answer.status == 200
-        return time.perf_counter() - begun, _resident(process.pid)
-
-
-def _resident(pid: int) -> int:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024
-    raise LookupError("/proc/PID/status has no line for resident memory")
+        return time.perf_counter() - begun, process.resident()

@@ -54,6 +54,13 @@ class Process:
                 return int(line.split()[1]) * 1024
         raise LookupError("smaps_rollup has no line for anonymous memory")
 
+    def resident(self) -> int:
+        """Bytes that are in memory, with what it shares with others."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise LookupError("/proc/PID/status has no line for resident memory")
+
     def writes(self) -> int:
         """How often it has called `write`."""
         for line in Path(f"/proc/{self.pid}/io").read_text().splitlines():

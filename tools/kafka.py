@@ -95,6 +95,11 @@ class Broker:
     def servers(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None, "it was not started"
+        return self._process.pid
+
     def start(self) -> None:
         """Returns when it answers."""
         self._prepare()

@@ -16,14 +16,16 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 PATIENCE = 60.0
-FAST = "-c fsync=off -c full_page_writes=off -c listen_addresses='' -c max_connections=200"
+OPTIONS = "-c listen_addresses='' -c max_connections=200"
+FAST = "-c fsync=off -c full_page_writes=off"
 
 
 class Cluster:
     """A server that runs, with a new database for whoever wants one."""
 
-    def __init__(self, folder: Path, programs: Path, user: str) -> None:
+    def __init__(self, folder: Path, programs: Path, user: str, *, durable: bool = False) -> None:
         self._folder = folder
+        self._options = OPTIONS if durable else f"{OPTIONS} {FAST}"
         self._programs = programs
         self._user = user
         self._numbers = count(1)
@@ -37,8 +39,13 @@ class Cluster:
     def start(self) -> None:
         data, sockets = self._folder / "data", self._folder / "sockets"
         log = self._folder / "data" / "log"
-        options = f"{FAST} -k {sockets}"
+        options = f"{self._options} -k {sockets}"
         self._run("pg_ctl", "-D", str(data), "-l", str(log), "-o", options, "-w", "start")
+
+    @property
+    def pid(self) -> int:
+        """Of the process that starts all others."""
+        return int((self._folder / "data" / "postmaster.pid").read_text().split()[0])
 
     def stop(self) -> None:
         """As if it crashed: it writes nothing more."""
@@ -79,7 +86,9 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster() -> Iterator[Cluster]:
+def running_cluster(*, durable: bool = False) -> Iterator[Cluster]:
+    """A cluster for as long as the block runs; what is committed there survives a power cut only
+    if it is `durable`, which takes its time."""
     programs = _programs()
     if programs is None:
         pytest.skip("PostgreSQL is not installed: see tools/install-programs")
@@ -88,7 +97,7 @@ def running_cluster() -> Iterator[Cluster]:
     folder = Path(tempfile.mkdtemp(prefix="accord-postgres-"))
     try:
         shutil.chown(folder, user)
-        cluster = Cluster(folder, programs, user)
+        cluster = Cluster(folder, programs, user, durable=durable)
         cluster.make()
         cluster.start()
         try:

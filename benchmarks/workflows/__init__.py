@@ -1,0 +1,1 @@
+"""What workflows are measured with: a database, agents, an engine, and somebody who starts runs."""
