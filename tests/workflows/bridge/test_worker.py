@@ -223,6 +223,16 @@ async def test_a_task_that_is_cancelled_before_it_arrives_is_never_begun(
     assert hands.tasks == ["other"]
 
 
+async def test_a_cancelled_task_for_nobody_is_just_cancelled(migrated_url: str) -> None:
+    async with working(migrated_url) as yard:
+        yard.membership.lost.set()
+        id = await yard.ask("nobody")
+        await yard.cancel(id)
+        yard.membership.lost.clear()
+        assert (await yard.in_state(id, "done"))["outcome"] == "cancelled"
+        assert (await yard.arrivals(id), await yard.letters()) == ([], [])
+
+
 async def test_a_cancelled_task_that_is_done_stays_as_it_is(yard: Yard) -> None:
     [id] = await yard.give(call("t"))
     await yard.told(id)

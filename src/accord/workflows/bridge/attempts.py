@@ -30,7 +30,7 @@ log = logging.getLogger("accord.bridge")
 STOP_SECONDS: Final = 10.0
 """How long the other side may take to hear that nobody waits."""
 
-_NOT_ILL: Final = frozenset((TASK_NOT_FOUND, "http_429", "store", "internal"))
+_NOT_ILL: Final = frozenset((TASK_NOT_FOUND, "http_429", "internal"))
 """Codes of unknown outcomes that say nothing about how the other side is."""
 
 
@@ -90,6 +90,8 @@ class Attempts:
                 self._outcomes.fail(held, outcome)
             else:
                 self._outcomes.settle(held, outcome, held.task.retry or target.terms.retry)
+        except StoreError:  # nobody was called, as nobody knows where: it was no attempt
+            self._outcomes.let_go(held)
         except asyncio.CancelledError:
             if not held.cancelled or held.ending or held not in self._holding:
                 raise
@@ -101,7 +103,7 @@ class Attempts:
             self._freed(target)
 
     async def _call(self, held: Held, target: Target) -> Outcome | CallError:
-        """What came of an attempt."""
+        """What came of an attempt. Raises StoreError."""
         task, now = held.task, self._now()
         within = None if task.deadline is None else task.deadline - now
         if within is not None and within <= 0:
@@ -118,8 +120,8 @@ class Attempts:
                 outcome = await self._callers[task.kind].call(task, progress)
         except CallError as error:
             outcome = error
-        except StoreError as error:
-            outcome = UnknownOutcomeError("store", str(error))
+        except StoreError:
+            raise
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 await self._tell(held)

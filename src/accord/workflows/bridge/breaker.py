@@ -36,6 +36,10 @@ class Breaker:
         self._trials = 0
         self._worked = 0
 
+    @property
+    def is_closed(self) -> bool:
+        return self._opened is None
+
     def state(self, now: float) -> BreakerState:
         if self._opened is None:
             return "closed"

@@ -78,10 +78,8 @@ class Endings:
         try:
             while self._waiting:
                 await asyncio.sleep(0)  # what else ends in this turn goes along
-                together = min(len(self._waiting), MAX_TOGETHER)
-                batch = [self._waiting[place] for place in range(together)]
                 try:
-                    await self._write(batch)
+                    await self._write(self._next())
                     pause = AGAIN_SECONDS[0]
                 except UnavailableError as error:
                     log.warning("the ends of %d tasks wait: %s", len(self._waiting), error)
@@ -91,6 +89,15 @@ class Endings:
             self._writing = None
             for ending in self._waiting:
                 ending.written.cancel()
+
+    def _next(self) -> list[Ending]:
+        """The first of those that wait, each for another task: a statement changes a row once."""
+        batch: dict[str, Ending] = {}
+        for ending in self._waiting:
+            if len(batch) == MAX_TOGETHER or ending.change.id in batch:
+                break
+            batch[ending.change.id] = ending
+        return list(batch.values())
 
     async def _write(self, batch: list[Ending]) -> None:
         """Write a batch and take it off the queue. Raises UnavailableError."""

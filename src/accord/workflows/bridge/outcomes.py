@@ -28,7 +28,6 @@ from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
 from accord.workflows.storage.inbox import Message
 
-
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
 
 

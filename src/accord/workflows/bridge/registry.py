@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from accord.store.errors import UnavailableError
 from accord.store.store import Store
 from accord.workflows.storage.agents import COLUMNS, WAKE, AgentRow, agent_of
 
@@ -26,20 +27,30 @@ class Agents:
 
     async def start(self) -> None:
         """Hear of changes at once."""
-        self._stop = await self._store.listen(WAKE, self._kept.clear)
+        self._stop = await self._store.listen(WAKE, self.expire)
 
     async def close(self) -> None:
         if self._stop is not None:
             self._stop()
             self._stop = None
 
+    def expire(self) -> None:
+        """Ask anew for every agent. What is known stays, for as long as nobody answers."""
+        self._kept = {name: (0.0, found) for name, (_, found) in self._kept.items()}
+
     async def get(self, name: str) -> AgentRow | None:
-        """The agent of this name; None where there is none. Raises StoreError."""
+        """The agent of this name; None where there is none. While the database is away it is as
+        it was. Raises StoreError where nothing is known."""
         kept = self._kept.get(name)
         now = time.monotonic()
         if kept is not None and kept[0] > now:
             return kept[1]
-        rows = await self._store.fetch(_BY_NAME, name)
+        try:
+            rows = await self._store.fetch(_BY_NAME, name)
+        except UnavailableError:
+            if kept is None:
+                raise
+            return kept[1]
         found = agent_of(rows[0]) if rows else None
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()

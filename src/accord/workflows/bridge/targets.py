@@ -73,7 +73,8 @@ class Targets:
         return [each.key[1] for each in self._known.values() if each.is_full(now)]
 
     def _forget(self) -> None:
-        """Forget those that nothing is known about, or else all that are idle."""
-        idle = [key for key, each in self._known.items() if each.is_idle]
-        for key in idle:
-            del self._known[key]
+        """Forget those that nothing is done for; who is left alone is remembered, if possible."""
+        idle = [each for each in self._known.values() if each.is_idle]
+        well = [each for each in idle if each.breaker.is_closed]
+        for target in well or idle:
+            del self._known[target.key]

@@ -124,12 +124,16 @@ class Worker:
             await asyncio.gather(self._running, return_exceptions=True)
         for held in self._holding.all():
             if held.job is None or held.task.remote_task:  # what is only followed can wait
-                self._outcomes.let_go(held)
+                self._let_go(held)
         await self._attempts.join(self._drain)
         for held in self._holding.all():
-            self._outcomes.let_go(held)
+            self._let_go(held)
         await self._attempts.join()
         await self._endings.close(self._drain)
+
+    def _let_go(self, held: Held) -> None:
+        self._outcomes.let_go(held)
+        held.stop()
 
     # What others may know
 
@@ -227,7 +231,10 @@ class Worker:
         except StoreError:
             self._unplaced.append(held)
         except CallError as error:
-            self._outcomes.fail(held, error)
+            if held.cancelled:
+                self._outcomes.cancel(held)
+            else:
+                self._outcomes.fail(held, error)
         else:
             if held.cancelled:  # there is not much to do, and it may be overdue
                 self._attempts.start(held, target)
