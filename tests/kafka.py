@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.kafka import Broker, MissingError
+from tools.kafka import Broker, BrokerError
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +20,7 @@ def _running(folder: Path) -> Iterator[Broker]:
     try:
         broker = Broker(folder)
         broker.start()
-    except MissingError as error:
+    except BrokerError as error:
         pytest.skip(str(error))
     try:
         yield broker

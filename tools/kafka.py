@@ -77,15 +77,19 @@ broker.heartbeat.interval.ms=300
 """
 
 
-class MissingError(Exception):
-    """Something is not on this machine; the message says what."""
+class BrokerError(Exception):
+    """There can be no broker here; the message says why."""
+
+
+class MissingError(BrokerError):
+    """Something is not on this machine."""
 
 
 class Broker:
     """One broker in a folder. It can be killed and started again, on the same port."""
 
     def __init__(self, folder: Path, *, port: int = 0) -> None:
-        """Raises MissingError where a broker cannot be had here."""
+        """Raises MissingError."""
         self._jars = jars()
         self._folder = folder
         self.port = port or _free_port()
@@ -101,7 +105,9 @@ class Broker:
         return self._process.pid
 
     def start(self) -> None:
-        """Returns when it answers."""
+        """Returns when it answers. Raises BrokerError."""
+        if self._answers():
+            raise BrokerError(f"port {self.port} is taken")
         self._prepare()
         self._process = subprocess.Popen(
             self._java(
@@ -117,7 +123,7 @@ class Broker:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
-                raise MissingError(f"Kafka does not start: see {self._folder / 'log'}")
+                raise BrokerError(f"Kafka does not start: see {self._folder / 'log'}")
             time.sleep(0.05)
 
     def kill(self) -> None:
@@ -217,7 +223,7 @@ def main() -> int:
     try:
         broker = Broker(folder, port=int(os.environ.get("KAFKA_PORT", "9092")))
         broker.start()
-    except MissingError as error:
+    except BrokerError as error:
         print(error, file=sys.stderr)
         return 1
     try:
