@@ -205,7 +205,7 @@ ALONG_WITH = {
     "answer-error": {"cancel-over"},
     "answer-status": {"task-get"},
     "send-answered": {"send-forgotten", "error-params"},
-    "send-non-blocking": {"answer-status"},
+    "send-non-blocking": {"answer-status", "send-answered", "send-forgotten"},
     "error-params": set(),
 }
 OF_THE_OLDER_FORMAT = {"plain-answer", "plain-moved"}
@@ -259,8 +259,8 @@ def unwrapped(request: Request, reply: Reply) -> None:
 
 
 def with_kinds(request: Request, reply: Reply) -> None:
-    if request.method in SEND and "result" in reply.value:
-        for artifact in reply.value["result"]["task"].get("artifacts", []):
+    if request.method in GET and "result" in reply.value:
+        for artifact in reply.value["result"].get("artifacts", []):
             artifact["parts"][0]["kind"] = "text"
 
 

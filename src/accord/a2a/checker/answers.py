@@ -30,7 +30,7 @@ def check_answer(talk: Conversation, result: Result) -> Answer | None:
         return None
     if state is not None:
         talk.passed("send-state")
-    _check_parts(talk, result.value)
+    check_parts(talk, result.value)
     try:
         event = read_whole(talk.wire, result)
     except UNREADABLE as error:
@@ -67,7 +67,8 @@ def _state(value: Any) -> Any:
     return status.get("state") if isinstance(status, dict) else None
 
 
-def _check_parts(talk: Conversation, value: Any) -> None:
+def check_parts(talk: Conversation, value: Any) -> None:
+    """Whether every part in a result says what it is."""
     for part in _parts(value, 0):
         kind = part.get("kind")
         if talk.wire is Wire.V03 and kind not in ("text", "file", "data"):
