@@ -222,8 +222,8 @@ async def checked(rule: str, spoil: Spoil) -> Report:
         policy=LOCAL,
         text="echo hello",
         long="slow 60",
-        timeout=2.0,
-        patience=5.0,
+        timeout=2.0 if rule == "send-non-blocking" else 20.0,
+        patience=20.0,
         credentials={"authorization": "Bearer x"} if rule == "auth-needed" else {},
     )
     async with breaking(spoil) as url:
@@ -274,7 +274,7 @@ def as_in_03(request: Request, reply: Reply) -> None:
     [(unwrapped, "send-result"), (with_kinds, "send-parts"), (as_in_03, "send-state")],
 )
 async def test_what_is_of_03_is_wrong_in_10(spoil: Spoil, rule: str) -> None:
-    asking = Asking(wires=(Wire.V10,), policy=LOCAL, text="slow 0", timeout=5.0, patience=5.0)
+    asking = Asking(wires=(Wire.V10,), policy=LOCAL, text="slow 0", timeout=20.0, patience=20.0)
     async with breaking(spoil) as url:
         report = await check(url, asking)
     assert rule in broken_in(report)
