@@ -71,8 +71,19 @@ class Exchanger:
     ) -> bytes:
         """The body of an answer. A JSON-RPC error for the request `id` is one, whatever the
         status. Raises CallError."""
-        async with self._opened(method, address, headers, body) as response:
-            answer = await self.read(response)
+        # Written out: this is how every call of an agent goes, many at once.
+        try:
+            async with asyncio.timeout(self._timeout):
+                response = await self._requester.request(method, address, headers, body)
+                try:
+                    _check_coding(response)
+                    answer = await response.read(self._max_bytes)
+                finally:
+                    response.close()
+        except TimeoutError:
+            raise self._late() from None
+        except RpcError as error:
+            raise call_error(error) from error
         check_status(response, answer, id)
         return answer
 
@@ -117,8 +128,11 @@ class Exchanger:
             async with asyncio.timeout(self._timeout):
                 yield
         except TimeoutError:
-            why = f"the agent did not answer within {self._timeout:g} s"
-            raise UnknownOutcomeError("timeout", why) from None
+            raise self._late() from None
+
+    def _late(self) -> UnknownOutcomeError:
+        why = f"the agent did not answer within {self._timeout:g} s"
+        return UnknownOutcomeError("timeout", why)
 
 
 @asynccontextmanager

@@ -75,23 +75,29 @@ class AgentCaller:
         agent = await self._agent(task.target)
         with span_of(self._spans, task) as traceparent:
             trace = logs.trace_of(task, traceparent)
-            async with self._lines.to(agent) as client:
-                if isinstance(client, PlainClient):
-                    return await _call_plain(client, task, trace)
-                try:
-                    return await _Conversation(client, task, agent, trace, progress).run()
-                except AgentError as error:
-                    if error.code in _OTHER_WIRE and agent.wire == "auto":
-                        self._lines.forget(agent)
-                    raise
+            line = await self._lines.take(agent)
+            try:
+                if isinstance(line.client, PlainClient):
+                    return await _call_plain(line.client, task, trace)
+                return await _Conversation(line.client, task, agent, trace, progress).run()
+            except AgentError as error:
+                if error.code in _OTHER_WIRE and agent.wire == "auto":
+                    self._lines.forget(agent)
+                raise
+            finally:
+                await self._lines.let_go(line)
 
     async def cancel(self, task: ClaimedTask) -> None:
         if not task.remote_task:
             return
         agent = await self._agent(task.target)
-        async with self._lines.to(agent) as client:
-            if isinstance(client, Client):
-                await client.cancel(task.remote_task, trace=logs.trace_of(task, task.traceparent))
+        line = await self._lines.take(agent)
+        try:
+            if isinstance(line.client, Client):
+                trace = logs.trace_of(task, task.traceparent)
+                await line.client.cancel(task.remote_task, trace=trace)
+        finally:
+            await self._lines.let_go(line)
 
     async def _agent(self, name: str) -> AgentRow:
         """Raises RefusedError for an agent that is not there, or not to be called."""

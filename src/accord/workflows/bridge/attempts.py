@@ -55,6 +55,10 @@ class Attempts:
         self._freed = freed
         self._jobs: set[asyncio.Task[None]] = set()
 
+    @property
+    def under_way(self) -> int:
+        return len(self._jobs)
+
     def begin(self, target: Target) -> None:
         """Start as many of those that wait as there is room for."""
         if not target.waiting:

@@ -1,5 +1,6 @@
 """What became of tasks, on its way to the database: all that ends in one turn of the event loop,
-and while the last was written, is written in one transaction.
+and while the last was written, is written in one transaction. The more calls are under way, the
+longer it is collected: what a transaction costs is shared by all that is in it.
 
 While the database is away everything is kept, and written when it is back: no call is made again
 because of that. What somebody else took meanwhile is refused by its fence, row by row.
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -29,6 +30,11 @@ log = logging.getLogger("accord.bridge")
 MAX_TOGETHER: Final = 500
 AGAIN_SECONDS: Final = (0.1, 5.0)
 """How long to wait for a database that is away, at first and at most."""
+PACE_SECONDS: Final = 0.0001
+"""For each call that is under way, from one transaction to the next,"""
+LONGEST_PACE: Final = 0.03
+"""but no longer than this."""
+_LOOK_SECONDS: Final = 0.002
 
 
 class Ending(Struct, eq=False):
@@ -42,13 +48,18 @@ class Ending(Struct, eq=False):
 
 
 class Endings:
-    """Writes for one member. Belongs to one event loop."""
+    """Writes for one member; `calls` says how many are under way. Belongs to one event loop."""
 
-    def __init__(self, store: Store, rows: TaskRows, bus: Bus, owner: str) -> None:
+    def __init__(
+        self, store: Store, rows: TaskRows, bus: Bus, owner: str, calls: Callable[[], int]
+    ) -> None:
         self._store = store
         self._rows = rows
         self._bus = bus
         self._owner = owner
+        self._calls = calls
+        self._began = 0.0
+        """When the last transaction did."""
         self._waiting: deque[Ending] = deque()
         self._writing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -77,7 +88,7 @@ class Endings:
         pause, longest = AGAIN_SECONDS
         try:
             while self._waiting:
-                await asyncio.sleep(0)  # what else ends in this turn goes along
+                await self._collect()
                 try:
                     await self._write(self._next())
                     pause = AGAIN_SECONDS[0]
@@ -89,6 +100,16 @@ class Endings:
             self._writing = None
             for ending in self._waiting:
                 ending.written.cancel()
+
+    async def _collect(self) -> None:
+        await asyncio.sleep(0)  # what else ends in this turn goes along
+        while len(self._waiting) < MAX_TOGETHER:
+            pace = min(self._calls() * PACE_SECONDS, LONGEST_PACE)
+            left = self._began + pace - self._loop.time()
+            if left <= 0:
+                break
+            await asyncio.sleep(min(left, _LOOK_SECONDS))
+        self._began = self._loop.time()
 
     def _next(self) -> list[Ending]:
         """The first of those that wait, each for another task: a statement changes a row once."""

@@ -50,12 +50,12 @@ async def check_agent(agent: AgentRow, policy: AddressPolicy, secrets: Secrets) 
     """How an agent is now; raises nothing."""
     lines = Lines(policy, secrets)
     try:
-        async with lines.to(agent) as client:
-            if isinstance(client, Client):
-                card = await client.card()
-                return Checked("healthy", card=encode_card(card).decode())
-            await client.ping()
-            return Checked("healthy")
+        client = (await lines.take(agent)).client
+        if isinstance(client, Client):
+            card = await client.card()
+            return Checked("healthy", card=encode_card(card).decode())
+        await client.ping()
+        return Checked("healthy")
     except CallError as error:
         return _judged(agent, error)
     finally:

@@ -3,8 +3,6 @@ or its secret changes. What is under way on an old line ends there."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -37,7 +35,9 @@ class _Key(Struct, frozen=True):
     auth: Auth | None
 
 
-class _Line:
+class Line:
+    """A client, and how many use it."""
+
     __slots__ = ("client", "key", "retired", "users")
 
     def __init__(self, key: _Key, client: AnyClient) -> None:
@@ -53,20 +53,19 @@ class Lines:
     def __init__(self, policy: AddressPolicy, secrets: Secrets) -> None:
         self._policy = policy
         self._secrets = secrets
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, Line] = {}
 
-    @asynccontextmanager
-    async def to(self, agent: AgentRow) -> AsyncIterator[AnyClient]:
-        """A client of this agent. Raises RefusedError where its secret cannot be had, or its URL
-        is none."""
+    async def take(self, agent: AgentRow) -> Line:
+        """A line to this agent, to be let go of. Raises RefusedError where its secret cannot be
+        had, or its URL is none."""
         line = await self._line(agent)
         line.users += 1
-        try:
-            yield line.client
-        finally:
-            line.users -= 1
-            if line.retired and not line.users:
-                await line.client.__aexit__(None, None, None)
+        return line
+
+    async def let_go(self, line: Line) -> None:
+        line.users -= 1
+        if line.retired and not line.users:
+            await line.client.__aexit__(None, None, None)
 
     def forget(self, agent: AgentRow) -> None:
         """Begin anew with an agent: its card may say something else by now."""
@@ -80,7 +79,7 @@ class Lines:
         for line in lines.values():
             await line.client.__aexit__(None, None, None)
 
-    async def _line(self, agent: AgentRow) -> _Line:
+    async def _line(self, agent: AgentRow) -> Line:
         key = _Key(
             agent.url, agent.wire, agent.timeout, agent.max_concurrency, self._auth(agent.auth)
         )
@@ -90,7 +89,7 @@ class Lines:
         await self._retire(agent.name)
         if len(self._lines) >= MAX_LINES:
             await self._retire(next(iter(self._lines)))
-        made = _Line(key, self._client(key))
+        made = Line(key, self._client(key))
         self._lines[agent.name] = made
         await made.client.__aenter__()
         return made

@@ -86,7 +86,9 @@ class Worker:
         self._targets = Targets()
         self._holding = Holding(most)
         self._rows = TaskRows(store, callers)
-        self._endings = Endings(store, self._rows, bus, membership.id)
+        self._endings = Endings(
+            store, self._rows, bus, membership.id, lambda: self._attempts.under_way
+        )
         self._outcomes = Outcomes(
             self._endings,
             self._holding,
