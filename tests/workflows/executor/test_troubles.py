@@ -18,8 +18,10 @@ from accord.workflows.core.events import (
     SignalReceived,
     TaskFailed,
     TaskSucceeded,
+    encode_event,
 )
 from accord.workflows.core.state import Failure
+from accord.workflows.executor.agenda import LOOK_SECONDS
 from accord.workflows.executor.mailbox import MOST_TRIES
 from accord.workflows.storage.history import Entry, append_history
 from accord.workflows.storage.inbox import WAKE
@@ -40,6 +42,12 @@ from tests.workflows.executor.world import (
 )
 
 POISON = "INSERT INTO run_inbox (message_id, run_id, shard, arrival) VALUES ($1, $2, $3, $4)"
+LATE = {
+    engine: f"""
+    INSERT INTO run_inbox (id, message_id, run_id, shard, arrival) {how} VALUES (1, 'late', $1, $2, $3)
+    """
+    for engine, how in (("sqlite", ""), ("postgresql", "OVERRIDING SYSTEM VALUE"))
+}
 
 
 @pytest.fixture
@@ -148,6 +156,24 @@ async def test_a_run_whose_time_cannot_be_decided_on_does_not_hold_up_others(sto
         query = "SELECT id FROM runs WHERE id = $1 AND next_timer > $2"
         await until(lambda: store.fetch(query, run, clock()))
     assert executor.counts.undecided == 1
+
+
+async def test_a_message_that_commits_after_later_ones_were_read_is_not_missed(
+    store: Store,
+) -> None:
+    async with executing(store):
+        [run] = await begin(store, "wait")
+        looks = time() + 3 * LOOK_SECONDS
+
+        async def has_looked_often() -> bool:
+            await send(store, run, SignalReceived(at=time(), name="other", id="1"))
+            return time() > looks
+
+        await until(has_looked_often, pause=0.1)
+        late = encode_event(SignalReceived(at=time(), name="s", id="2")).decode()
+        await store.execute(LATE[store.engine], run, shard_of(run), late)
+        await store.notify(WAKE)
+        await until_finished(store, [run])
 
 
 async def test_a_message_for_a_run_that_is_not_there_is_dropped(store: Store) -> None:

@@ -20,6 +20,7 @@ from accord.workflows.bus.bus import Bus
 from accord.workflows.core.commands import StartChild
 from accord.workflows.core.events import Arrival, RunStarted, decode_event
 from accord.workflows.counts import Counts
+from accord.workflows.executor.agenda import Agenda
 from accord.workflows.executor.children import prepare_child
 from accord.workflows.executor.errors import FencedError
 from accord.workflows.executor.held import Held, HeldRuns, added, hold
@@ -27,8 +28,6 @@ from accord.workflows.executor.mailbox import (
     Received,
     Trouble,
     postpone,
-    read_due,
-    read_messages,
 )
 from accord.workflows.executor.shards import Shards
 from accord.workflows.executor.turns import Turn, begin, play
@@ -41,8 +40,6 @@ from accord.workflows.storage.shards import shard_of
 
 log = logging.getLogger("accord.workflows")
 
-LOOK_SECONDS: Final = 1.0
-"""How often the database is asked what is due."""
 _LOAD: Final = 50
 """How many states are read at once."""
 _LOAD_BYTES: Final = 16 * 1024 * 1024
@@ -75,22 +72,19 @@ class Decider:
         self._counts = counts
         self._held = held
         self._now = now
-        self._looked = -LOOK_SECONDS
-        self._next_due: float | None = None
+        self._agenda = Agenda(store, now)
 
     @property
     def pause(self) -> float:
-        """For how many seconds nothing is due, as far as is known."""
-        if self._next_due is None:
-            return LOOK_SECONDS
-        return min(max(self._next_due - self._now(), 0.0), LOOK_SECONDS)
+        """For how many seconds there is nothing to decide on, as far as is known."""
+        return self._agenda.pause
 
     def forget(self, shards: frozenset[int]) -> None:
-        """Others decide on the runs of these shards, or did in between; and what is due in new ones
-        is not known."""
+        """Others decide on the runs of these shards, or did in between; and of new ones nothing is
+        known yet."""
         if shards:
             self._held.drop(lambda held: held.row.shard in shards)
-        self._looked = -LOOK_SECONDS
+        self._agenda.forget()
 
     async def decide(self) -> bool:
         """Decide on some of what there is; whether there was anything. Raises StoreError."""
@@ -98,23 +92,10 @@ class Decider:
         if not fences:
             return False
         now = self._now()
-        messages = await read_messages(self._store, self._store.engine, fences, now)
-        todo = _by_run(messages)
-        for run_id in await self._due(fences, now):
-            todo.setdefault(run_id, [])
-        if not todo:
-            return False
-        await self._decide(todo, fences, now)
-        return True
-
-    async def _due(self, fences: Mapping[int, int], now: float) -> list[str]:
-        is_time = self._next_due is not None and self._next_due <= now
-        if not is_time and monotonic() - self._looked < LOOK_SECONDS:
-            return []
-        soon = await read_due(self._store, self._store.engine, fences, now + LOOK_SECONDS)
-        self._looked = monotonic()
-        self._next_due = min((at for at in soon.values() if at > now), default=None)
-        return [run_id for run_id, at in soon.items() if at <= now]
+        todo = await self._agenda.read(fences, now)
+        if todo:
+            await self._decide(todo, fences, now)
+        return bool(todo)
 
     async def _decide(
         self, todo: Mapping[str, list[Received]], fences: Mapping[int, int], now: float
@@ -124,7 +105,7 @@ class Decider:
         turns = await self._play(todo, held, now, troubles)
         parts = await self._compose(turns, now, troubles)
         try:
-            await self._write_all(parts, dropped, fences, troubles, now)
+            await self._write_all(parts, dropped, fences, troubles)
             if troubles:
                 await self._postpone(troubles, fences, now)
         except FencedError as error:
@@ -242,7 +223,6 @@ class Decider:
         dropped: Sequence[Received],
         fences: Mapping[int, int],
         troubles: list[Trouble],
-        now: float,
     ) -> None:
         """Raises FencedError, and UnavailableError: then nothing of it is known to be written."""
         if not parts and not dropped:
@@ -257,7 +237,7 @@ class Decider:
         else:
             self._counts.ignored += len(dropped)
         for part in parts:
-            self._written(part, now)
+            self._written(part)
 
     async def _write_each(
         self,
@@ -296,7 +276,7 @@ class Decider:
 
         await self._store.transact(work, lane=self._lane)
 
-    def _written(self, part: Part, now: float) -> None:
+    def _written(self, part: Part) -> None:
         turn, held, row = part.turn, part.turn.held, part.row
         held.row = row
         held.values += added(turn.events)
@@ -308,8 +288,7 @@ class Decider:
             "run %s: %d events, %d commands, %d messages ignored",
             *(row.id, len(turn.events), len(turn.commands), turn.ignored),
         )
-        if row.next_timer is not None and row.next_timer > now:
-            self._next_due = min(row.next_timer, self._next_due or row.next_timer)
+        self._agenda.note(row.next_timer)
         if any(isinstance(event, RunStarted) for event in turn.events[:1]):
             self._counts.started += 1
             log.info(
@@ -349,18 +328,6 @@ def _log_trouble(trouble: Trouble) -> None:
         )
     else:
         log.warning("run %s is tried again later: %s", trouble.run_id, trouble.error)
-
-
-def _by_run(messages: Sequence[Received]) -> dict[str, list[Received]]:
-    """Messages by run; one that made trouble before goes alone, so that it cannot do so for
-    others."""
-    found: dict[str, list[Received]] = {}
-    for message in messages:
-        found.setdefault(message.run_id, []).append(message)
-    return {
-        run_id: each[:1] if any(message.tries for message in each) else each
-        for run_id, each in found.items()
-    }
 
 
 def _read(

@@ -27,8 +27,7 @@ _SIZE: Final[dict[Engine, str]] = {
     "sqlite": "length(CAST(arrival AS blob))",
     "postgresql": "octet_length(arrival)",
 }
-# Not `id > last seen`: what commits late may have a smaller id. A time to wait for that is too far
-# away was written by a clock that has been put back since.
+# A time to wait for that is too far away was written by a clock that has been put back since.
 _READ: Final = {
     engine: f"""
     SELECT id, message_id, run_id, arrival, tries FROM (
@@ -36,7 +35,8 @@ _READ: Final = {
             - {_SIZE[engine]} AS before
         FROM (
             SELECT id, message_id, run_id, arrival, tries FROM run_inbox
-            WHERE shard {many.format("$1")} AND (due <= $2 OR due > $2 + {LONGEST_DELAY})
+            WHERE id > $2 AND shard {many.format("$1")}
+                AND (due <= $3 OR due > $3 + {LONGEST_DELAY})
             ORDER BY id LIMIT {MOST_MESSAGES}
         ) AS first
     ) AS measured
@@ -87,10 +87,11 @@ class Trouble(Struct, frozen=True):
 
 
 async def read_messages(
-    db: Reading, engine: Engine, shards: Iterable[int], now: float
+    db: Reading, engine: Engine, shards: Iterable[int], after: int, now: float
 ) -> list[Received]:
-    """What arrived for the runs of these shards, the first first."""
-    rows = await db.fetch(_READ[engine], as_parameter(shards), now)
+    """What arrived for the runs of these shards, the first first; of messages with greater ids than
+    `after` only. What commits late may have a smaller one than what was seen already."""
+    rows = await db.fetch(_READ[engine], as_parameter(shards), after, now)
     names = Received.__struct_fields__
     return [Received(*(row[name] for name in names)) for row in rows]
 

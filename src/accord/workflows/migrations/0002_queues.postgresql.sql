@@ -9,7 +9,6 @@ CREATE TABLE run_inbox (
     tries integer NOT NULL DEFAULT 0,
     due double precision NOT NULL DEFAULT 0
 );
-CREATE INDEX run_inbox_by_shard ON run_inbox (shard, id);
 
 -- A row goes when the broker has its message; that of a result stays until a run has it.
 CREATE TABLE outbox (
