@@ -15,6 +15,7 @@ SEED = 8138
 
 
 @pytest.mark.req("W-09")
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("set_up", "rounds"), [("sqlite", 3), ("postgresql", 5), ("kafka", 2)])
 async def test_whatever_is_killed_nothing_is_lost_and_nothing_is_done_twice(
     tmp_path: Path, set_up: SetUp, rounds: int
