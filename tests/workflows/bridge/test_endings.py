@@ -39,7 +39,7 @@ def change(id: str, fence: int = 1, **values: object) -> Change:
 
 async def test_two_changes_of_one_task_are_made_in_their_order(store: Store) -> None:
     one, two = await taken(store, 2)
-    endings = Endings(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me")
+    endings = Endings(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me", lambda: 0)
     written = [
         endings.add(change(one, state="running", owner="me", remote_task="r-1")),
         endings.add(change(two)),
@@ -53,7 +53,7 @@ async def test_two_changes_of_one_task_are_made_in_their_order(store: Store) -> 
 
 async def test_those_that_others_have_are_told_from_the_rest(store: Store) -> None:
     ids = await taken(store, 3)
-    endings = Endings(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me")
+    endings = Endings(store, TaskRows(store, ["agent"]), EmbeddedBus(), "me", lambda: 0)
     written = [endings.add(change(id, fence)) for id, fence in zip(ids, (1, 2, 1), strict=True)]
     assert await asyncio.gather(*written) == [True, False, True]
     states = [(await Tasks(store).row(id))["state"] for id in ids]
