@@ -3,11 +3,13 @@ with them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from uuid import NAMESPACE_URL, uuid5
 
 from accord.store.store import Reading
-from accord.workflows.core.commands import CancelChild, StartChild
+from accord.workflows.core.commands import CancelChild, Command, StartChild
 from accord.workflows.core.events import CancelRequested, RunFinished, TaskFailed, TaskSucceeded
+from accord.workflows.core.program import Program
 from accord.workflows.core.schemas import input_problem
 from accord.workflows.core.state import Failure
 from accord.workflows.storage.definitions import Definitions
@@ -23,14 +25,41 @@ def child_id(run_id: str, task: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"accord:{task_id(run_id, task)}"))
 
 
-async def prepare_child(
-    db: Reading, definitions: Definitions, parent: RunRow, command: StartChild, now: float
+class Children:
+    """Runs that the runs of one decision start. A workflow is looked up once for all of them."""
+
+    def __init__(self, db: Reading, definitions: Definitions) -> None:
+        self._db = db
+        self._definitions = definitions
+        self._found: dict[tuple[str, int | None], tuple[int, Program] | Failure] = {}
+
+    async def prepare(
+        self, parent: RunRow, commands: Iterable[Command], now: float
+    ) -> list[NewRun | Message]:
+        """The runs that these commands start; for those that cannot start, what their parent
+        hears."""
+        return [
+            _child(parent, command, await self._startable(command), now)
+            for command in commands
+            if isinstance(command, StartChild)
+        ]
+
+    async def _startable(self, command: StartChild) -> tuple[int, Program] | Failure:
+        key = command.workflow, command.version
+        if key not in self._found:
+            try:
+                self._found[key] = await self._definitions.startable(self._db, *key)
+            except UnknownWorkflowError as error:
+                self._found[key] = Failure("unknown_workflow", str(error))
+        return self._found[key]
+
+
+def _child(
+    parent: RunRow, command: StartChild, found: tuple[int, Program] | Failure, now: float
 ) -> NewRun | Message:
-    """The run that a command starts; or what its parent hears where that is not possible."""
-    try:
-        version, program = await definitions.startable(db, command.workflow, command.version)
-    except UnknownWorkflowError as error:
-        return _refusal(parent, command, Failure("unknown_workflow", str(error)), now)
+    if isinstance(found, Failure):
+        return _refusal(parent, command, found, now)
+    version, program = found
     problem = input_problem(program.definition, command.input)
     if problem is not None:
         return _refusal(parent, command, Failure("invalid_input", problem), now)

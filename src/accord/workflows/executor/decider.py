@@ -1,9 +1,6 @@
 """Decides on runs, many at once: reads what arrived for them and what is due, decides in memory,
 and writes all of it in one transaction behind its fences. What cannot be written together is
 written run by run, so that one that is bad does not take others along.
-
-A state is taken out of `HeldRuns` before it is changed, and put back when the change is recorded.
-So whatever goes wrong in between, the next who decides reads it from the database.
 """
 
 from __future__ import annotations
@@ -17,33 +14,26 @@ from typing import Final, get_args
 from accord.store.errors import UnavailableError
 from accord.store.store import Store, Transaction
 from accord.workflows.bus.bus import Bus
-from accord.workflows.core.commands import StartChild
 from accord.workflows.core.events import Arrival, RunStarted, decode_event
 from accord.workflows.counts import Counts
 from accord.workflows.executor.agenda import Agenda
-from accord.workflows.executor.children import prepare_child
+from accord.workflows.executor.children import Children
 from accord.workflows.executor.errors import FencedError
-from accord.workflows.executor.held import Held, HeldRuns, added, hold
+from accord.workflows.executor.held import Held, HeldRuns, added
 from accord.workflows.executor.mailbox import (
     Received,
     Trouble,
     postpone,
 )
 from accord.workflows.executor.shards import Shards
+from accord.workflows.executor.states import take_states
 from accord.workflows.executor.turns import Turn, begin, play
 from accord.workflows.executor.writing import Part, compose, write_parts
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import Message
-from accord.workflows.storage.loading import read_later, read_rows
-from accord.workflows.storage.runs import NewRun
 from accord.workflows.storage.shards import shard_of
 
 log = logging.getLogger("accord.workflows")
 
-_LOAD: Final = 50
-"""How many states are read at once."""
-_LOAD_BYTES: Final = 16 * 1024 * 1024
-"""How much memory those may take that are read for one decision; the last may take more."""
 _BREATH: Final = 0.005
 """Seconds after which others on the same loop have their turn."""
 _ARRIVALS: Final = get_args(Arrival)
@@ -100,12 +90,12 @@ class Decider:
     async def _decide(
         self, todo: Mapping[str, list[Received]], fences: Mapping[int, int], now: float
     ) -> None:
-        troubles: list[Trouble] = []
-        held, dropped = await self._hold(todo, troubles)
-        turns = await self._play(todo, held, now, troubles)
+        taken = await take_states(self._store, self._definitions, self._held, todo)
+        troubles = taken.troubles
+        turns = await self._play(todo, taken.held, now, troubles)
         parts = await self._compose(turns, now, troubles)
         try:
-            await self._write_all(parts, dropped, fences, troubles)
+            await self._write_all(parts, taken.strays, fences, troubles)
             if troubles:
                 await self._postpone(troubles, fences, now)
         except FencedError as error:
@@ -114,54 +104,6 @@ class Decider:
             self._shards.lose(error.shards)
             self.forget(error.shards)
         self._counts.held = len(self._held)
-
-    # Reading
-
-    async def _hold(
-        self, todo: Mapping[str, list[Received]], troubles: list[Trouble]
-    ) -> tuple[dict[str, Held], list[Received]]:
-        """The runs to decide on, as many as there is room for; and messages for runs that are not
-        there."""
-        held: dict[str, Held] = {}
-        missing: list[str] = []
-        for run_id in todo:
-            found = self._held.take(run_id)
-            if found is None:
-                missing.append(run_id)
-            else:
-                held[run_id] = found
-        dropped: list[Received] = []
-        room = _LOAD_BYTES
-        for start in range(0, len(missing), _LOAD):
-            some = missing[start : start + _LOAD]
-            loaded = await self._load(some, todo, troubles)
-            failed = {trouble.run_id for trouble in troubles}
-            for run_id in some:
-                if run_id not in loaded and run_id not in failed:
-                    dropped.extend(todo[run_id])
-            held.update(loaded)
-            room -= sum(each.cost for each in loaded.values())
-            if room < 0:
-                break
-        return held, dropped
-
-    async def _load(
-        self, run_ids: Sequence[str], todo: Mapping[str, list[Received]], troubles: list[Trouble]
-    ) -> dict[str, Held]:
-        db, engine = self._store, self._store.engine
-        rows = await read_rows(db, engine, run_ids)
-        old = [row.id for row in rows if row.status != "pending"]
-        later = await read_later(db, engine, old) if old else {}
-        held: dict[str, Held] = {}
-        for row in rows:
-            try:
-                program = await self._definitions.get(db, row.workflow, row.version)
-                held[row.id] = hold(row, program, later.get(row.id, ()))
-            except UnavailableError:
-                raise
-            except Exception as error:
-                troubles.append(Trouble(row.id, todo[row.id], error))
-        return held
 
     # Deciding
 
@@ -197,59 +139,53 @@ class Decider:
     async def _compose(
         self, turns: Sequence[Turn], now: float, troubles: list[Trouble]
     ) -> list[Part]:
+        children = Children(self._store, self._definitions)
         parts: list[Part] = []
         for turn in turns:
             try:
-                parts.append(compose(turn, await self._children(turn, now), now))
+                begun = await children.prepare(turn.held.row, turn.commands, now)
+                parts.append(compose(turn, begun, now))
             except UnavailableError:
                 raise
             except Exception as error:
                 troubles.append(Trouble(turn.held.row.id, turn.messages, error))
         return parts
 
-    async def _children(self, turn: Turn, now: float) -> list[NewRun | Message]:
-        parent = turn.held.row
-        return [
-            await prepare_child(self._store, self._definitions, parent, command, now)
-            for command in turn.commands
-            if isinstance(command, StartChild)
-        ]
-
     # Writing
 
     async def _write_all(
         self,
         parts: Sequence[Part],
-        dropped: Sequence[Received],
+        strays: Sequence[Received],
         fences: Mapping[int, int],
         troubles: list[Trouble],
     ) -> None:
         """Raises FencedError, and UnavailableError: then nothing of it is known to be written."""
-        if not parts and not dropped:
+        if not parts and not strays:
             return
         try:
-            await self._write(parts, dropped, fences)
+            await self._write(parts, strays, fences)
         except (FencedError, UnavailableError):
             raise
         except Exception as error:
             log.warning("a decision on %d runs is written run by run: %s", len(parts), error)
-            parts = await self._write_each(parts, dropped, fences, troubles)
+            parts = await self._write_each(parts, strays, fences, troubles)
         else:
-            self._counts.ignored += len(dropped)
+            self._counts.ignored += len(strays)
         for part in parts:
             self._written(part)
 
     async def _write_each(
         self,
         parts: Sequence[Part],
-        dropped: Sequence[Received],
+        strays: Sequence[Received],
         fences: Mapping[int, int],
         troubles: list[Trouble],
     ) -> list[Part]:
         """Write run by run; those that were written."""
         jobs = [self._write([part], [], fences) for part in parts]
         results = await asyncio.gather(
-            self._write([], dropped, fences), *jobs, return_exceptions=True
+            self._write([], strays, fences), *jobs, return_exceptions=True
         )
         written: list[Part] = []
         for part, result in zip(parts, results[1:], strict=True):
@@ -265,14 +201,14 @@ class Decider:
         return written
 
     async def _write(
-        self, parts: Sequence[Part], dropped: Sequence[Received], fences: Mapping[int, int]
+        self, parts: Sequence[Part], strays: Sequence[Received], fences: Mapping[int, int]
     ) -> None:
-        runs = [part.row.id for part in parts] + [message.run_id for message in dropped]
+        runs = [part.row.id for part in parts] + [message.run_id for message in strays]
         needed = {shard: fences[shard] for shard in sorted(set(map(shard_of, runs)))}
 
         async def work(db: Transaction) -> None:
             await self._shards.check(db, needed)
-            await write_parts(db, self._store.engine, self._bus, parts, dropped)
+            await write_parts(db, self._store.engine, self._bus, parts, strays)
 
         await self._store.transact(work, lane=self._lane)
 

@@ -147,11 +147,11 @@ def _announcement(part: Part, entry: Entry) -> Announcement:
 
 
 async def write_parts(
-    db: Transaction, engine: Engine, bus: Bus, parts: Sequence[Part], dropped: Sequence[Received]
+    db: Transaction, engine: Engine, bus: Bus, parts: Sequence[Part], strays: Sequence[Received]
 ) -> None:
-    """Write what was decided, and delete the messages that it was decided on, and those that are
-    dropped. Raises ConstraintError where somebody else decided first."""
-    taken = chain(dropped, *(part.turn.messages for part in parts))
+    """Write what was decided, and delete the messages that it was decided on, and strays, which no
+    run waits for. Raises ConstraintError where somebody else decided first."""
+    taken = chain(strays, *(part.turn.messages for part in parts))
     await delete_messages(db, engine, taken)
     await append_history(db, _all(part.entries for part in parts))
     await bus.announce(db, [_announcement(part, entry) for part in parts for entry in part.entries])
