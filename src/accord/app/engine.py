@@ -30,7 +30,7 @@ from accord.workflows.bridge.worker import Worker
 from accord.workflows.bus.bus import Bus
 from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.executor.executor import Executor
-from accord.workflows.membership import MemberKind, Membership
+from accord.workflows.membership import MemberKind, Membership, forget_members
 from accord.workflows.operations.calls import OperationCaller
 from accord.workflows.storage.tasks import Kind
 from accord.workflows.triggers.schedules import Scheduler
@@ -120,6 +120,8 @@ class _Begun:
         return bus
 
     async def member(self, kind: MemberKind) -> Membership:
+        if not self._settings.is_shared:  # one server at a time, so that the last one is gone
+            await forget_members(self._store)
         member = Membership(self._store, kind, lease=self._settings.lease_seconds)
         await self._run(member)
         return member

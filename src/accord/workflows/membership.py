@@ -43,6 +43,12 @@ async def is_alive(store: Store, kind: MemberKind) -> bool:
     return bool(await store.fetch(alive, kind))
 
 
+async def forget_members(store: Store) -> None:
+    """Whoever was there is gone, for sure: nobody need wait for the end of their leases. Raises
+    StoreError."""
+    await store.write("DELETE FROM members RETURNING id")
+
+
 class Membership:
     """One process of one kind. `lost` is set while its lease may be over; it goes on saying that it
     lives, and is cleared as soon as the database hears it."""
