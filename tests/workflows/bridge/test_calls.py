@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from accord.a2a import Agent, FailedError, RejectedError, Wire, message_id
+from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import TaskAsked, TaskFailed, TaskSucceeded
-from tests.a2a.scripted import Asked
+from tests.a2a.scripted import Asked, http
 from tests.a2a.server.demo import make_agent
-from tests.workflows.bridge.unruly import done, reply, task03, unruly
+from tests.workflows.bridge.unruly import done, refuse, reply, task03, unruly
 from tests.workflows.bridge.yard import RUN, Yard, working
 
 
@@ -211,3 +212,49 @@ async def test_a_changed_registration_is_called_from_then_on(yard: Yard) -> None
         await yard.store.notify("agents")
         await asyncio.sleep(0.05)
         assert (await yard.told(await yard.ask("a"))).output == "new"
+
+
+async def test_a_call_that_is_under_way_ends_on_its_old_line(yard: Yard) -> None:
+    gate = asyncio.Event()
+    agent = Agent("slow")
+
+    @agent.skill(direct=True)
+    async def wait(text: str) -> str:
+        if text == "first":
+            await gate.wait()
+        return text
+
+    async with agent.serve("http://127.0.0.1:0/", drain=0.0) as serving:
+        await yard.register("a", serving.url)
+        first = await yard.ask("a", "first")
+        await yard.in_state(first, "running")
+        await yard.store.write("UPDATE agents SET timeout = 6 RETURNING id")
+        await yard.store.notify("agents")
+        assert (await yard.told(await yard.ask("a", "second"))).output == "second"
+        gate.set()
+        told = await yard.told(first)
+    assert (told.output, told.attempts) == ("first", 1)
+
+
+async def test_an_agent_that_changed_its_format_is_asked_for_its_card_again(yard: Yard) -> None:
+    versions = ["1.0"]
+
+    def answer(asked: Asked, n: int) -> bytes:
+        if asked.method == "GET":
+            interface = {"url": agent.url, "protocolBinding": "JSONRPC"}
+            interfaces = [{**interface, "protocolVersion": versions[0]}]
+            card = {"name": "a", "description": "a", "version": "1", "skills": []}
+            modes = {name: list[str]() for name in ("defaultInputModes", "defaultOutputModes")}
+            more = {"capabilities": {}, "supportedInterfaces": interfaces}
+            return http({**card, **modes, **more})
+        if asked.json["method"] == "SendMessage":
+            versions[0] = "0.3"
+            return refuse(asked, -32601, "Method not found")
+        return done(asked, "in 0.3")
+
+    policy = Retry(initial_delay=0.01, failures="all")
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url, wire="auto")
+        told = await yard.told(await yard.ask("a", retry=policy))
+    assert (told.output, told.attempts) == ("in 0.3", 2)
+    assert [asked.method for asked in agent.asked] == ["GET", "POST", "GET", "POST"]
