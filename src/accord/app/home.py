@@ -14,6 +14,7 @@ PLACES: Final = {
     "/rpc/explore": "the same operations over JSON-RPC, to read and to try",
     "/rpc/openrpc.json": "their OpenRPC document",
     "/api/v1/mcp": "MCP, for assistants (POST, with a token)",
+    "/api/v1/runs": "runs of workflows (with a token)",
     "/.well-known/agent-card.json": "workflows as an agent, its card (A2A at /a2a, with a token)",
     "/healthz": "whether the process answers",
     "/readyz": "whether it can do its work",

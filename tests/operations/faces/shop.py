@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
 import httpx
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from accord.app.site import Site
 from accord.jsonrpc.limits import Limits
@@ -64,6 +64,11 @@ class Pens(Struct, kw_only=True):
     next_cursor: str | None
     has_more: bool
     total: int
+
+
+class Delivered(Changed, kw_only=True):
+    lines: int
+    pens: int
 
 
 class Gone(Changed, kw_only=True):
@@ -210,6 +215,30 @@ async def delete_pen(work: Work, *, id: Id, force: bool = False) -> Gone:
     await work.db.execute("DELETE FROM pens WHERE id = $1", id)
     work.did(Effect(action="deleted", kind="pen", id=id))
     return Gone(deleted=id)
+
+
+async def _sell(work: Work, arguments: Mapping[str, Any], result: Any) -> Any:
+    """What follows once it is written down that something came in."""
+    [row] = await work.db.fetch("SELECT count(*) AS n FROM pens")
+    counted = result if isinstance(result, dict) else to_builtins(result)
+    return Delivered(lines=counted["lines"], pens=row["n"])
+
+
+@operations.write(
+    rest=Rest("POST", "/deliveries", 202, whole="note", texts=("text/csv",)),
+    tag="pens",
+    finish=_sell,
+)
+async def deliver_pens(work: Work, *, note: dict[str, int] | str) -> Delivered:
+    """Take a delivery: prices by title, or lines of CSV."""
+    lines = note.splitlines() if isinstance(note, str) else [f"{k},{v}" for k, v in note.items()]
+    for line in lines:
+        title, _, price = line.partition(",")
+        if not price.isdecimal() or len(price) > 9 or not 0 < len(title) <= 64:
+            raise InvalidError("note", "has lines of a title and a price")
+        await work.db.execute("INSERT INTO pens VALUES ($1, $1, $2, 1)", title, int(price))
+        work.did(Effect(action="created", kind="pen", id=title, version=1))
+    return Delivered(lines=len(lines), pens=0)
 
 
 @operations.read(rest=Rest("GET", "/failures/{name}"), tag="failures")

@@ -155,6 +155,48 @@ async def test_bodies_are_json(local: Shop, headers: dict[str, str], accepted: b
     assert answer.status_code == (201 if accepted else 415)
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"blue": 3, "red": 4}', "application/json"),
+        (b"blue,3\nred,4\n", "text/csv"),
+        (b"blue,3\nred,4\n", "Text/CSV; charset=utf-8"),
+    ],
+)
+async def test_a_body_may_be_one_value_or_a_text(shop: Shop, body: bytes, kind: str) -> None:
+    headers = {"content-type": kind}
+    tried = await shop.post("/deliveries?dry_run=true", content=body, headers=headers)
+    assert (tried.status_code, len(tried.json()["changes"])) == (200, 2)
+    keyed = {**headers, "idempotency-key": "first"}
+    taken = await shop.post("/deliveries", content=body, headers=keyed)
+    assert (taken.status_code, taken.json()) == (202, {"lines": 2, "pens": 2})
+    again = await shop.post("/deliveries", content=body, headers=keyed)
+    assert (again.json(), again.headers["idempotent-replayed"]) == ({"lines": 2, "pens": 2}, "true")
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"", "text/csv", 422),
+        (b"\xff,1", "text/csv", 400),
+        (b"blue,1", "text/csv; charset=latin-1", 415),
+        (b"blue,1", "text/plain", 415),
+        (b"{", "application/json", 400),
+        (b'{"blue": "\xff"}', "application/json", 400),
+        (b"[" * 100 + b"]" * 100, "application/json", 400),
+        (b"[1]", "application/json", 422),
+        (b'{"blue": "dear"}', "application/json", 422),
+        (b"blue\x00,1", "text/csv", 422),
+    ],
+)
+async def test_a_value_or_text_that_is_none_is_refused(
+    local: Shop, body: bytes, kind: str, status: int
+) -> None:
+    refused = await local.post("/deliveries", content=body, headers={"content-type": kind})
+    assert refused.status_code == status, refused.text
+    assert refused.headers["content-type"] == "application/problem+json"
+
+
 async def test_a_body_where_none_belongs_is_refused(local: Shop) -> None:
     asked = await local.client.request("GET", "/api/v1/pens", json={"limit": 3})
     assert (asked.status_code, asked.json()["code"]) == (415, "unsupported_media_type")
