@@ -93,8 +93,14 @@ class Exchanger:
     ) -> AsyncIterator[Response]:
         """A response that is read piece by piece. Raises CallError, also for what is raised
         while it is read."""
-        async with self._opened("POST", address, headers, body) as response:
-            yield response
+        async with _translated():
+            async with self._in_time():
+                response = await self._requester.request("POST", address, headers, body)
+            try:
+                _check_coding(response)
+                yield response
+            finally:
+                response.close()
 
     async def receive(self, response: Response) -> bytes:
         """The next piece of a response, nothing at its end. Raises CallError."""
@@ -108,19 +114,6 @@ class Exchanger:
 
     def close(self) -> None:
         self._requester.close()
-
-    @asynccontextmanager
-    async def _opened(
-        self, method: str, address: WebAddress, headers: Mapping[str, str], body: bytes | None
-    ) -> AsyncIterator[Response]:
-        async with _translated():
-            async with self._in_time():
-                response = await self._requester.request(method, address, headers, body)
-            try:
-                _check_coding(response)
-                yield response
-            finally:
-                response.close()
 
     @asynccontextmanager
     async def _in_time(self) -> AsyncIterator[None]:

@@ -147,7 +147,7 @@ async def shown_run(db: Database, run: Loaded) -> Run:
         steps=list(islice(shown_steps(run.program, state), MAX_STEPS_SHOWN)),
         steps_total=sum(1 for _ in view_steps(run.program, state)),
         approvals=list(pending_approvals(run.program, state)),
-        children=[_child(each) for each in await db.fetch(CHILDREN, row.id)],
+        children=await _children(db, run),
         signals=sorted(state.waiters) if state.phase == "running" else [],
     )
 
@@ -212,6 +212,12 @@ def _step(view: StepView) -> Step:
         finished_at=text_of(view.finished_at),
         prompt=view.prompt,
     )
+
+
+async def _children(db: Database, run: Loaded) -> list[ChildRun]:
+    if not run.state.applied:  # nothing has happened yet
+        return []
+    return [_child(each) for each in await db.fetch(CHILDREN, run.row.id)]
 
 
 def _child(row: Row) -> ChildRun:

@@ -30,10 +30,11 @@ from accord.workflows.operations.run_views import (
 )
 from accord.workflows.operations.workflows import WorkflowName, find_workflow
 from accord.workflows.starter import starter_of, trace_of
-from accord.workflows.storage.definitions import decode_definition
+from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.history import read_history
+from accord.workflows.storage.loading import Loaded, begun_run
 from accord.workflows.storage.runs import NewRun, Origin, chain_after, create_run
-from accord.workflows.watching import RunWatch
+from accord.workflows.watching import LAST_PLACE, RunWatch
 
 operations: Final = Registry()
 
@@ -41,7 +42,7 @@ RunId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Wait: TypeAlias = Annotated[
     float, Meta(ge=0, le=60, description="Seconds to wait for its end before answering.")
 ]
-Place: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+Place: TypeAlias = Annotated[int, Meta(ge=0, le=LAST_PLACE)]
 
 LIST: Final = """
 SELECT id, workflow, version, status, username, origin, parent_run, correlation_id, created_at,
@@ -89,17 +90,16 @@ async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -
 )
 async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wait: Wait = 0) -> Run:
     """Start a run of a workflow. get_run tells what became of it."""
-    id = work.new_id()
-    await start_run(work, id, name, input)
-    return await shown_run(work.db, await loaded(work, id))
+    return await shown_run(work.db, await start_run(work, work.new_id(), name, input))
 
 
-async def start_run(work: Work, id: str, name: str, input: Any) -> None:
+async def start_run(work: Work, id: str, name: str, input: Any) -> Loaded:
     """Start a run as the caller. Raises NotFoundError, ConflictError and InvalidError."""
     row = await find_workflow(work.db, name)
     if not row["active"]:
         raise ConflictError(f"runs of {row['name']}@{row['version']} cannot be started: not active")
-    problem = input_problem(decode_definition(row["definition"]), input)
+    program = await work.service(Definitions).get(work.db, row["name"], row["version"])
+    problem = input_problem(program.definition, input)
     if problem is not None:
         raise InvalidError("input", problem)
     caller = work.caller
@@ -126,6 +126,7 @@ async def start_run(work: Work, id: str, name: str, input: Any) -> None:
             after={"workflow": run.workflow, "version": run.version},
         )
     )
+    return begun_run(run, program)
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}"), tag="runs", snapshot=True)

@@ -15,7 +15,8 @@ from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownRunError
 from accord.workflows.storage.history import decode_events, read_history
 from accord.workflows.storage.lists import IN_TEXTS, as_parameter
-from accord.workflows.storage.runs import Starter
+from accord.workflows.storage.runs import NewRun, Starter
+from accord.workflows.storage.shards import shard_of
 
 _COLUMNS: Final = """
 SELECT id, workflow, version, shard, status, user_id, username, token_id, scopes, origin,
@@ -77,6 +78,29 @@ async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded
     program = await definitions.get(db, row.workflow, row.version)
     later = await read_history(db, run_id, row.snapshot_at)
     return Loaded(row, program, fold(program, (event for _, event in later), _snapshot(row)))
+
+
+def begun_run(run: NewRun, program: Program) -> Loaded:
+    """A run that was created just now, as `load_run` would give it."""
+    row = RunRow(
+        id=run.id,
+        workflow=run.workflow,
+        version=run.version,
+        shard=shard_of(run.id),
+        status="pending",
+        starter=run.starter,
+        origin=run.origin,
+        parent_run=run.parent_run,
+        parent_task=run.parent_task,
+        correlation_id=run.correlation_id,
+        traceparent=run.traceparent,
+        snapshot=None,
+        snapshot_at=0,
+        next_timer=None,
+        created_at=run.at,
+        finished_at=None,
+    )
+    return Loaded(row, program, State())
 
 
 async def read_rows(db: Reading, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
