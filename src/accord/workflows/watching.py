@@ -25,6 +25,10 @@ POLL: Final = 1.0
 """Seconds after which is looked again, should a wake be lost."""
 GATHER: Final = 0.01
 """Seconds that wakes are gathered for."""
+MAX_WAITING: Final = 200
+"""How many may wait for the ends of runs, and keep nobody from being answered."""
+LAST_PLACE: Final = 2**31 - 1
+"""Behind every event of every run."""
 QUIET: Final = 15.0
 """Seconds after which a follower hears that nothing happened."""
 
@@ -69,6 +73,7 @@ class RunWatch:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._followed: dict[str, _Followed] = {}
+        self._waiting = 0
         self._woken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -108,18 +113,21 @@ class RunWatch:
         return int(row["applied"])
 
     async def wait(self, run_id: str, seconds: float | None) -> None:
-        """Until a run has ended, or for so long."""
-
-        async def follow() -> None:
-            async with aclosing(self.follow(run_id)) as following:
+        """Until a run has ended, or for so long; where too many wait already, not at all."""
+        if self._waiting >= MAX_WAITING:
+            return
+        self._waiting += 1
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                aclosing(self.follow(run_id, LAST_PLACE)) as following,
+            ):
                 async for _ in following:
                     pass
-
-        try:
-            async with asyncio.timeout(seconds):
-                await follow()
         except TimeoutError:
             pass
+        finally:
+            self._waiting -= 1
 
     async def close(self) -> None:
         if self._task is not None:

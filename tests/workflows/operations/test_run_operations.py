@@ -185,6 +185,7 @@ async def test_history_and_steps_come_in_pages(busy: Office) -> None:
     await busy.ended(id)
     first = await busy.call("get_run_history", id=id, limit=2)
     assert ([each.sequence for each in first.items], first.has_more) == ([1, 2], True)
+    assert (await busy.call("get_run_history", id=id, after=2**31 - 1)).items == []
     rest = await busy.call("get_run_history", id=id, after=2)
     assert rest.items[-1].type == "run_finished"
     page = await busy.call("list_run_steps", id=id, limit=3)

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any, cast
 
 from accord.store.store import Store
-from accord.workflows.watching import RunWatch
+from accord.workflows.watching import LAST_PLACE, MAX_WAITING, RunWatch
 from tests.workflows.operations.office import PATIENCE, Office
 
 HEAR = {
@@ -41,7 +41,7 @@ async def test_who_comes_late_hears_everything_and_who_comes_back_the_rest(busy:
     await busy.call("signal_run", run=id, name="go")
     await busy.until(id, "waiting")
     late = asyncio.create_task(numbers(watch, id))
-    beyond = asyncio.create_task(numbers(watch, id, 1_000_000))
+    beyond = asyncio.create_task(numbers(watch, id, LAST_PLACE))
     back = asyncio.create_task(numbers(watch, id, 2))
     await busy.call("signal_run", run=id, name="stop")
     every = await early
@@ -88,6 +88,21 @@ async def test_many_cost_what_one_costs(busy: Office) -> None:
     found = await asyncio.gather(*following)
     assert all(each == found[0] for each in found)
     assert store.reads - before < 100
+    await watch.close()
+
+
+async def test_no_more_than_so_many_wait(office: Office) -> None:
+    await office.save(HEAR)
+    id = await office.start("hear")
+    watch = RunWatch(office.local.store)
+    waiting = [asyncio.create_task(watch.wait(id, 600)) for _ in range(MAX_WAITING)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE):
+        await watch.wait(id, 600)
+    for each in waiting:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    await watch.wait(id, 0.01)
     await watch.close()
 
 

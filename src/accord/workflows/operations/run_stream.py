@@ -26,7 +26,7 @@ from accord.operations.runner import Runner
 from accord.transports.web.app import Stream
 from accord.workflows.core.state import FINAL
 from accord.workflows.operations.run_views import shown_event
-from accord.workflows.watching import RunWatch
+from accord.workflows.watching import LAST_PLACE, RunWatch
 
 PATH: Final = "/runs/{id}/events"
 
@@ -119,4 +119,4 @@ def _place(text: str) -> int:
     """The number of the event that was seen last. Raises InvalidError."""
     if text and not _PLACE.fullmatch(text):
         raise InvalidError("Last-Event-ID", "is the id of an event of this stream")
-    return int(text or 0)
+    return min(int(text or 0), LAST_PLACE)
