@@ -221,6 +221,10 @@ async def test_assistants_run_workflows(tmp_path: Path) -> None:
             answer = await admin.client.post("/api/v1/mcp", json=message)
             return answer.json()["result"]["structuredContent"]
 
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        tools = (await admin.client.post("/api/v1/mcp", json=message)).text
+        assert len(tools) < 40_000
+        assert all(f'"{name}"' in tools for name in ("run_workflow", "get_run", "list_workflows"))
         listed = await tool("list_workflows")
         assert isinstance(listed, dict)
         assert [each["name"] for each in listed["items"]] == ["shout"]
