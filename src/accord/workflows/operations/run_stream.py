@@ -6,6 +6,7 @@ stream ends when the run has ended; who asks again then is told by 204 that noth
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import aclosing
 from typing import Any, Final
@@ -34,6 +35,10 @@ _EVENT_STREAM: Final = b"content-type: text/event-stream\r\nx-accel-buffering: n
 _PLACE: Final = re.compile(r"[0-9]{1,15}")
 _RETRY: Final = 1_000
 """Milliseconds after which a client that lost the stream comes back."""
+_AT_ONCE: Final = 262_144
+_PAUSE: Final = 0.02
+"""Bytes after which, and seconds that, a client is given to take them: who lets too much be queued
+is cut off."""
 _DESCRIBED: Final[dict[str, Any]] = {
     "operationId": "watch_run",
     "summary": "Watch a run",
@@ -109,10 +114,15 @@ class RunStream:
                     if caller in await self._runner.store.read(lambda db: barred(db, [caller])):
                         return
                     stream.write(KEEP_ALIVE)
+                unread = 0
                 for number, event in events:
                     shown = shown_event(number, event)
                     data = msgspec.json.encode(shown)
                     stream.write(encode_event(data, id=str(number), event=shown.type))
+                    unread += len(data)
+                    if unread > _AT_ONCE:
+                        unread = 0
+                        await asyncio.sleep(_PAUSE)
 
 
 def _place(text: str) -> int:
