@@ -20,6 +20,10 @@ AGAIN_SECONDS: Final = 0.1
 class RefusedError(Exception):
     """The server answered, and will not."""
 
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
 
 class Acknowledged(Struct):
     """A run that the server said it has."""
@@ -28,6 +32,13 @@ class Acknowledged(Struct):
     number: int
     workflow: str
     id: str
+    cancelled: bool = False
+    """Whether somebody wanted it to end before."""
+
+    @property
+    def least(self) -> int:
+        """How often each thing in it happened at least."""
+        return 0 if self.cancelled else 1
 
 
 class Client:
@@ -54,8 +65,13 @@ class Client:
         body = {"name": "go", "id": f"go-{run.key}", "payload": signal_payload(run.key)}
         await self.ask("POST", f"/runs/{run.id}/signal", body)
 
-    async def get_run(self, id: str) -> Any:
-        return await self.ask("GET", f"/runs/{id}")
+    async def cancel(self, run: Acknowledged) -> None:
+        run.cancelled = True
+        try:
+            await self.ask("POST", f"/runs/{run.id}/cancel")
+        except RefusedError as error:
+            if error.status != 409:  # it has ended already
+                raise
 
     async def ask(self, verb: str, path: str, body: Any = None) -> Any:
         """What the server answers, when it does. Raises RefusedError."""
@@ -68,6 +84,7 @@ class Client:
                 if answer.status_code < 300:
                     return answer.json()
                 if answer.status_code != 503:
-                    raise RefusedError(f"{verb} {path}: {answer.status_code} {answer.text}")
+                    told = f"{verb} {path}: {answer.status_code} {answer.text}"
+                    raise RefusedError(told, answer.status_code)
             self.unanswered += 1
             await asyncio.sleep(AGAIN_SECONDS)

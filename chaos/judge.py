@@ -85,26 +85,32 @@ class Judge:
         quoted = ", ".join(f"'{key}'" for key in keys)
         rows = await self._tables.fetch(_EPICS.format(keys=quoted))
         made = {row["title"]: int(row["number"]) for row in rows}
-        return counted("what the operation made for", made, keys)
+        sure = {run.key for run in runs if not run.cancelled}
+        return counted("what the operation made for", made, sure, besides=keys)
 
 
 def _judge_runs(runs: Sequence[Acknowledged], rows: dict[str, Rows]) -> Iterator[Problem]:
     histories, tasks = _by_run(rows["history"]), _by_run(rows["tasks"])
     children = _by(rows["runs"], "parent_run")
     for run in runs:
-        history = histories.get(run.id, [])
+        history, least = histories.get(run.id, []), run.least
         wanted = expected_tasks(run.number)
-        yield from judge_history(run.id, history, expected_steps(run.number), wanted)
-        yield from judge_tasks(run.id, tasks.get(run.id, []), wanted)
+        yield from judge_history(run.id, history, expected_steps(run.number), wanted, least=least)
+        yield from judge_tasks(run.id, tasks.get(run.id, []), wanted, cancelled=run.cancelled)
         yield from judge_output(run, history)
         below = children.get(run.id, [])
-        yield from counted(f"run {run.id}:", {"its child": len(below)}, ["its child"])
+        child = {"its child": len(below)} if below else {}
+        yield from counted(f"run {run.id}:", child, ["its child"], least=least)
         for row in below:
             id = row["id"]
-            yield from judge_history(id, histories.get(id, []), CHILD_STEPS, CHILD_TASKS)
-            yield from judge_tasks(id, tasks.get(id, []), CHILD_TASKS)
+            told = histories.get(id, [])
+            yield from judge_history(id, told, CHILD_STEPS, CHILD_TASKS, least=least)
+            yield from judge_tasks(id, tasks.get(id, []), CHILD_TASKS, cancelled=run.cancelled)
+    allowed = {
+        run.id: ("completed", "cancelled") if run.cancelled else ("completed",) for run in runs
+    }
     for row in rows["runs"]:
-        if row["status"] != "completed":
+        if row["status"] not in allowed[row["parent_run"] or row["id"]]:
             yield Problem("lost", f"run {row['id']} is {row['status']}")
 
 

@@ -32,10 +32,11 @@ This page is written by the program.
 
 ## What is killed
 
-A round starts {runs} runs over REST. Their workflow has agents in sequence, in parallel, in a
-loop, behind a condition and in a race that one of them loses; it waits for a signal and for the
-time, starts a run of another workflow, and calls an operation of the hub. While they go on, one
-process is killed, in each fifth round two, and comes back at once or within a second:
+A round starts {runs} runs over REST, and cancels one of them. Their workflow has agents in
+sequence, in parallel, in a loop, behind a condition and in a race that one of them loses; it waits for a
+signal and for the time, starts a run of another workflow, and calls an operation of the hub. While
+they go on, one process is killed, in each fifth round two, and comes back at once or within a
+second:
 
 | set-up | what runs | what is killed |
 |---|---|---|
@@ -54,8 +55,8 @@ message and each effect to a file, on the disk before it answers. The client kee
 server acknowledged; it asks again with the same idempotency key until it has an answer. After each
 round these must agree with the database, row by row:
 
-- each acknowledged run has completed with the right output; there is no run that nobody asked for,
-  and none was started twice;
+- each acknowledged run has completed with the right output, or was cancelled on purpose; there is
+  no run that nobody asked for, and none was started twice;
 - the rows of each history follow on each other without a gap; each step started once, each task has
   one outcome;
 - the agent was asked each thing under one message id, and did it once; an agent that forgot

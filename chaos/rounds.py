@@ -24,7 +24,8 @@ Moment: TypeAlias = Literal["any", "acknowledged", "received", "effect", "told"]
 got a message, had an effect, or somebody heard of it."""
 
 MOMENTS: Final[tuple[Moment, ...]] = ("any", "acknowledged", "received", "effect", "told")
-RUNS: Final = 4
+RUNS: Final = 5
+"""The last of which is cancelled."""
 LATEST: Final = 1.5
 """Seconds after which something is killed at the latest, at any time."""
 PATIENCE: Final = 120.0
@@ -51,7 +52,7 @@ class Plan(Struct, frozen=True):
     starts: tuple[float, ...]
     """When each run is started, in seconds."""
     signals: tuple[float, ...]
-    """How long after that it gets its signal."""
+    """How long after that it gets its signal, or is cancelled."""
 
 
 class Round(Struct, frozen=True, kw_only=True):
@@ -87,7 +88,8 @@ def _plan_kill(random: Random, victim: str) -> Kill:
     moment = random.choice(MOMENTS)
     count = random.randint(1, RUNS if moment == "acknowledged" else RUNS * 8)
     after = random.random() * LATEST if moment == "any" else random.choice((0.0, 0.002, 0.01))
-    return Kill(victim, moment, count, after, random.choice((0.0, random.random())))
+    longest = 0.3 if victim.startswith("agent") else 1.0
+    return Kill(victim, moment, count, after, random.choice((0.0, random.random() * longest)))
 
 
 class _Going:
@@ -123,7 +125,10 @@ class _Going:
         run = await self.world.client.start_run(workflow, key, number)
         self.runs.append(run)
         await asyncio.sleep(self.plan.signals[place])
-        await self.world.client.signal(run)
+        if place < RUNS - 1:
+            await self.world.client.signal(run)
+        else:
+            await self.world.client.cancel(run)
 
     async def _until_finished(self) -> None:
         while True:

@@ -31,7 +31,8 @@ PAIRS: Final = 2
 """Executors and bridges, of each so many."""
 LEASE_SECONDS: Final = 2
 PATIENCE: Final = 60.0
-RETRY: Final = {"attempts": 50, "initial_delay": 0.1, "multiplier": 1.5, "max_delay": 1.0}
+RETRY: Final = {"attempts": 50, "initial_delay": 0.7, "multiplier": 1.2, "max_delay": 2.0}
+"""Whoever asks more often than an agent comes back finds it left alone for a minute."""
 _SECRET: Final = {"ACCORD_SECRET_KEY": "chaos-" * 8}
 
 

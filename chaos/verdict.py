@@ -33,10 +33,11 @@ def events_of(history: Rows) -> list[dict[str, Any]]:
 
 
 def judge_history(
-    id: str, history: Rows, steps: Collection[str], tasks: Collection[str]
+    id: str, history: Rows, steps: Collection[str], tasks: Collection[str], *, least: int = 1
 ) -> Iterator[Problem]:
     """Rows follow on each other, the run began and ended once, each of these steps started once and
-    each of these tasks has one outcome, which is no failure."""
+    each of these tasks has one outcome, which is no failure. Of a run that was cancelled, `least`
+    of each is 0."""
     following = 1
     for row in history:
         if row["sequence"] != following or row["count"] != len(json.decode(row["events"])):
@@ -49,31 +50,39 @@ def judge_history(
     if events and events[-1]["type"] != "run_finished":
         yield Problem("wrong", f"run {id}: its history goes on after its end")
     started = Counter(event["key"] for event in events if event["type"] == "step_started")
-    yield from counted(f"run {id}: the start of", started, steps)
+    yield from counted(f"run {id}: the start of", started, steps, least=least)
     outcomes = Counter(event["task"] for event in events if event["type"] in _OUTCOMES)
-    yield from counted(f"run {id}: the outcome of", outcomes, tasks)
+    yield from counted(f"run {id}: the outcome of", outcomes, tasks, least=least)
     for event in events:
         if event["type"] in _FAILURES:
             yield Problem("wrong", f"run {id}: {event}")
 
 
-def judge_tasks(id: str, rows: Rows, tasks: Collection[str]) -> Iterator[Problem]:
-    """All tasks are done: these with success, others were cancelled."""
+def judge_tasks(
+    id: str, rows: Rows, tasks: Collection[str], *, cancelled: bool = False
+) -> Iterator[Problem]:
+    """All tasks are done: these with success, others were cancelled. Of a run that was cancelled
+    any may be missing, or cancelled."""
     found = {row["task"]: (row["state"], row["outcome"]) for row in rows}
     outside = set(tasks) - {CHILD_STEP}  # a child run is no task of anybody's
-    for task in sorted(outside - found.keys()):
+    for task in sorted(outside - found.keys()) if not cancelled else ():
         yield Problem("lost", f"run {id}: there is no task {task}")
     for task, (state, outcome) in sorted(found.items()):
         if state != "done":
             yield Problem("left", f"run {id}: task {task} is {state}")
-        elif outcome != ("success" if task in outside else "cancelled"):
+        elif outcome != ("success" if task in outside else "cancelled") and not (
+            cancelled and outcome == "cancelled"
+        ):
             yield Problem("wrong", f"run {id}: task {task} ended with {outcome}")
 
 
 def judge_output(run: Acknowledged, history: Rows) -> Iterator[Problem]:
+    """A run has completed with what it had to give, or was cancelled if somebody wanted that."""
     ends = [event for event in events_of(history) if event["type"] == "run_finished"]
     wanted = expected_output(run.key, run.number)
     for end in ends[:1]:
+        if run.cancelled and end["status"] == "cancelled":
+            continue
         if end["status"] != "completed" or end.get("output") != wanted:
             yield Problem("lost", f"run {run.id} is {end['status']} with {end.get('output')}")
 
@@ -86,11 +95,13 @@ def judge_ledger(runs: Sequence[Acknowledged], entries: Sequence[Entry]) -> Iter
         own = [each for each in entries if each.text.partition(" ")[0] == run.key]
         effects = Counter(each.text for each in own if each.kind == "effect")
         wanted = expected_texts(run.key, run.number)
-        slow = f"{run.key} {SLOW}"
-        yield from counted("the effect of", effects, wanted, allowed=allowed, besides={slow})
+        least, slow = run.least, f"{run.key} {SLOW}"
+        yield from counted(
+            "the effect of", effects, wanted, least=least, allowed=allowed, besides={slow}
+        )
         sent = {(each.text, each.message) for each in own}
         ids = Counter(text for text, _ in sent)
-        yield from counted("the message id of", ids, wanted, besides={slow})
+        yield from counted("the message id of", ids, wanted, least=least, besides={slow})
 
 
 def counted(
@@ -98,16 +109,17 @@ def counted(
     found: Mapping[str, int],
     wanted: Collection[str],
     *,
+    least: int = 1,
     allowed: int = 1,
     besides: Iterable[str] = (),
 ) -> Iterator[Problem]:
-    """Each that is wanted must be there once, or up to as often as is allowed; `besides` may be
-    there as well."""
+    """Each that is wanted must be there as often as `least`, and as `allowed` at most; `besides`
+    may be there as well."""
     for name in sorted({*wanted, *found}):
         number = found.get(name, 0)
         if name not in wanted and name not in besides:
             yield Problem("wrong", f"{what} {name}: nobody wanted it")
-        elif number == 0:
+        elif number < least and name in wanted:
             yield Problem("lost", f"{what} {name}: it is not there")
         elif number > allowed:
             yield Problem("twice", f"{what} {name}: it is there {number} times")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from chaos.agent import answer_to
 
-COPIES: Final = 4
+COPIES: Final = 5
 ROUNDS: Final = 3
 """Of the loop."""
 SLOW: Final = "slow"

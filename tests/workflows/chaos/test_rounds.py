@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaos.rounds import do_round, plan_round
+from chaos.rounds import RUNS, do_round, plan_round
 from chaos.setups import SetUp, installation
 from tools.kafka import MissingError, jars
 
@@ -26,7 +26,7 @@ async def test_whatever_is_killed_nothing_is_lost_and_nothing_is_done_twice(
         for number in range(rounds):
             plan = plan_round(SEED, number, world.victims)
             done = await do_round(world, set_up, plan, f"{set_up}-{number}")
-            assert (done.runs, done.problems) == (4, []), plan.kills
+            assert (done.runs, done.problems) == (RUNS, []), plan.kills
 
 
 def _need_kafka() -> None:

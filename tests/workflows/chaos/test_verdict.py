@@ -81,6 +81,29 @@ def test_an_output_is_the_right_one() -> None:
     assert faults(judge_output(RUN, [row(1, {**right, "status": "failed"})])) == ["lost"]
 
 
+CANCELLED = Acknowledged("k", 1, "survivor-0", "r", cancelled=True)
+ENDED = {"type": "run_finished", "status": "cancelled"}
+
+
+@pytest.mark.parametrize(
+    ("history", "found"),
+    [
+        ([row(1, STARTED, ENDED)], []),
+        ([row(1, STARTED, STEP, ENDED)], []),
+        ([row(1, STARTED, STEP, SUCCEEDED, SUCCEEDED, ENDED)], ["twice"]),
+        ([row(1, STARTED, STEP)], ["lost", "wrong"]),
+    ],
+)
+def test_of_a_cancelled_run_nothing_happened_twice(history: Rows, found: list[str]) -> None:
+    assert faults(judge_history("r", history, {"s"}, {"s"}, least=0)) == found
+    assert faults(judge_output(CANCELLED, history)) == []
+    assert faults(judge_ledger([CANCELLED], [])) == []
+    tasks = [{"task": "s", "state": "done", "outcome": "cancelled"}]
+    assert faults(judge_tasks("r", tasks, {"s", "t"}, cancelled=True)) == []
+    tasks = [{"task": "s", "state": "done", "outcome": "error"}]
+    assert faults(judge_tasks("r", tasks, {"s", "t"}, cancelled=True)) == ["wrong"]
+
+
 def lines() -> list[Entry]:
     """As the agent writes them when nothing goes wrong."""
     return [
