@@ -9,8 +9,15 @@ from types import TracebackType
 from typing import Any
 from uuid import uuid4
 
-from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 from msgspec import json
 
 from accord.store import Store
@@ -149,6 +156,21 @@ class Carrying:
         admin = self.admin()
         [made] = admin.create_topics([NewTopic(name, partitions, 1, config=config)]).values()
         made.result(PATIENCE)
+
+    def alter_topic(self, name: str, setting: str, value: str) -> None:
+        entry = ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
+        admin = self.admin()
+        [done] = admin.incremental_alter_configs([resource]).values()
+        done.result(PATIENCE)
+
+    def refuses(self, topic: str, value: bytes) -> bool:
+        """Whether the broker will not have a message."""
+        errors: list[KafkaError | None] = []
+        producer = Producer({"bootstrap.servers": self.servers, **QUIET})
+        producer.produce(topic, value, on_delivery=lambda error, _: errors.append(error))
+        assert producer.flush(PATIENCE) == 0
+        return errors[0] is not None
 
     def delete_topic(self, name: str) -> None:
         admin = self.admin()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import string
 import time
 from pathlib import Path
 from uuid import uuid4
@@ -125,6 +127,20 @@ async def test_what_is_too_large_for_the_broker_goes_by_the_database(carrying: C
     assert await carrying.inbox() == ["r/a/1"]
     rows = await carrying.store.fetch("SELECT message_id FROM outbox ORDER BY id")
     assert [row["message_id"] for row in rows] == ["r/small", "r/b/1"]
+
+
+async def test_what_the_broker_will_not_have_holds_nothing_up(carrying: Carrying) -> None:
+    bus = await carrying.start()
+    carrying.alter_topic(carrying.names.tasks, "max.message.bytes", "2000")
+    noise = "".join(random.Random(7).choices(string.ascii_letters, k=50_000))  # not compressible
+    await carrying.until(lambda: carrying.refuses(carrying.names.tasks, noise.encode()))
+    await carrying.dispatch(
+        bus, task("r", "large", time.time(), noise), task("r", "small", time.time())
+    )
+    await carrying.until_states({"r/large": "published", "r/small": "ready"})
+    await carrying.until(lambda: bus.counts.outbox == 1)
+    await carrying.dispatch(bus, task("r", "next", time.time()))
+    await carrying.until_states({"r/large": "published", "r/small": "ready", "r/next": "ready"})
 
 
 async def test_decisions_are_told_in_a_topic(carrying: Carrying) -> None:

@@ -21,6 +21,8 @@ SETTINGS: Final[Mapping[str, Any]] = {
     "topic.metadata.propagation.max.ms": 5_000,
     "reconnect.backoff.max.ms": 1_000,
 }
+REFUSALS: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
+"""What a broker says of a message that it will never have as it is."""
 PATIENCE: Final = 20.0
 """Seconds after which what was not acknowledged counts as not published."""
 
@@ -70,6 +72,12 @@ class Publisher:
         if producer.flush(PATIENCE):
             producer.purge()
             producer.flush(PATIENCE)
+        if len(parcels) > 1:
+            # What is sent together is refused together: find out whose fault it is.
+            for place in [each for each, error in missing.items() if error.code() in REFUSALS]:
+                del missing[place]
+                alone = self._publish([parcels[place]])
+                missing.update((place, error) for error in alone.values())
         if any(error.fatal() for error in missing.values()):
             # Idempotence is lost for good with this one.
             self._producer = Producer(self._config)

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from confluent_kafka import KafkaError
@@ -23,7 +24,7 @@ from accord.store.store import Row, Store
 from accord.workflows.bus import outbox
 from accord.workflows.bus.counts import BusCounts
 from accord.workflows.bus.envelope import Trail, read_trail
-from accord.workflows.bus.publisher import Parcel, Publisher
+from accord.workflows.bus.publisher import REFUSALS, Parcel, Publisher
 from accord.workflows.bus.sweep import sweep
 from accord.workflows.bus.topics import Names
 from accord.workflows.storage.leases import Lease
@@ -36,7 +37,6 @@ ROW: Final = "accord-row"
 POLL_SECONDS: Final = 1.0
 REFUSED_SECONDS: Final = 60.0
 """How long a message waits that the broker will not have."""
-_REFUSALS: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD})
 
 
 class Relay:
@@ -63,6 +63,7 @@ class Relay:
         self._wake = asyncio.Event()
         self._refused: dict[int, float] = {}
         self._swept_at = 0.0
+        self._calm_since = 0.0
         self._behind_since: float | None = None
 
     async def run(self) -> None:
@@ -83,32 +84,36 @@ class Relay:
             await self._let_go()
 
     async def _turn(self) -> None:
+        begun = time.monotonic()
+        if not self._lease.is_held:
+            self._calm_since = begun
         if not await self._lease.take():
             await asyncio.sleep(POLL_SECONDS)
             return
         self._wake.clear()
         rows = await outbox.unpublished(self._store, self._passed_over())
-        await self._measure(len(rows))
-        if rows:
-            await self._relay(rows)
+        failed = await self._relay(rows) if rows else 0
+        is_full = len(rows) >= outbox.MAX_ROWS
+        if is_full or failed:
+            self._calm_since = time.monotonic()
         await self._sweep()
-        if len(rows) < outbox.MAX_ROWS:
+        await self._measure(begun, is_behind=is_full or failed > 0 or bool(self._refused))
+        if failed:
+            await asyncio.sleep(POLL_SECONDS)
+        elif not is_full:
             await self._rest()
 
-    async def _relay(self, rows: Sequence[Row]) -> None:
+    async def _relay(self, rows: Sequence[Row]) -> int:
+        """Publish rows; how many of them are to be tried again soon."""
         parcels = [self._parcel(row) for row in rows]
         failed = await self._keeping_the_lease(self._publisher.publish(parcels))
-        ids: tuple[list[int], list[int]] = [], []
-        for place, row in enumerate(rows):
-            if place not in failed:
-                ids[row["topic"] == self._names.results].append(row["id"])
-                self._counts.published[row["topic"]] += 1
-        deleted, marked = ids
-        await outbox.forget(self._store, deleted)
-        await outbox.mark_published(self._store, marked)
-        self._counts.outbox -= len(deleted) + len(marked)
-        if failed:
-            await self._after_failures(rows, failed)
+        there = [row for place, row in enumerate(rows) if place not in failed]
+        results = [row["id"] for row in there if row["topic"] == self._names.results]
+        others = [row["id"] for row in there if row["topic"] != self._names.results]
+        await outbox.forget(self._store, others)
+        await outbox.mark_published(self._store, results)
+        self._counts.published.update(row["topic"] for row in there)
+        return await self._put_back(rows, failed) if failed else 0
 
     async def _keeping_the_lease(
         self, publishing: Awaitable[dict[int, KafkaError]]
@@ -117,21 +122,21 @@ class Relay:
         while not task.done():
             await asyncio.wait({task}, timeout=self._lease.renew_seconds)
             if not task.done():
-                await self._lease.take()
+                with suppress(StoreError):  # another may publish the same, which does no harm
+                    await self._lease.take()
         return task.result()
 
-    async def _after_failures(self, rows: Sequence[Row], failed: dict[int, KafkaError]) -> None:
+    async def _put_back(self, rows: Sequence[Row], failed: dict[int, KafkaError]) -> int:
         self._counts.failures += len(failed)
         error = next(iter(failed.values()))
         log.warning("%d of %d messages were not published: %s", len(failed), len(rows), error.str())
+        refused = [place for place, each in failed.items() if each.code() in REFUSALS]
         again = time.monotonic() + REFUSED_SECONDS
-        for place, each in failed.items():
-            if each.code() in _REFUSALS:
-                self._refused[rows[place]["id"]] = again
-        if len(failed) == len(rows):
+        self._refused.update((rows[place]["id"], again) for place in refused)
+        if len(failed) == len(rows) > len(refused):
             # Another process may reach the broker.
             await self._lease.release()
-        await asyncio.sleep(POLL_SECONDS)
+        return len(failed) - len(refused)
 
     def _parcel(self, row: Row) -> Parcel:
         message = row["message"]
@@ -145,23 +150,25 @@ class Relay:
         self._refused = {id: again for id, again in self._refused.items() if again > now}
         return list(self._refused)
 
-    async def _measure(self, found: int) -> None:
-        is_behind = found >= outbox.MAX_ROWS or bool(self._refused)
-        self._counts.outbox = await outbox.length(self._store) if is_behind else found
-        if not found and not self._refused:
+    async def _measure(self, begun: float, *, is_behind: bool) -> None:
+        if not is_behind:
             self._behind_since = None
-        elif self._behind_since is None:
-            self._behind_since = time.monotonic()
-        since = self._behind_since
-        self._counts.outbox_seconds = 0.0 if since is None else time.monotonic() - since
+            self._counts.outbox, self._counts.outbox_seconds = 0, 0.0
+            return
+        if self._behind_since is None:
+            self._behind_since = begun
+        self._counts.outbox = await outbox.length(self._store)
+        self._counts.outbox_seconds = time.monotonic() - self._behind_since
 
     async def _sweep(self) -> None:
-        if time.monotonic() - self._swept_at >= self._sweep_seconds / 4:
-            self._swept_at = time.monotonic()
-            swept = await sweep(
-                self._store, self._names.tasks, now=self._now(), seconds=self._sweep_seconds
+        """Not before what was published late could arrive."""
+        now = time.monotonic()
+        patience = self._sweep_seconds
+        if now - self._calm_since >= patience and now - self._swept_at >= patience / 4:
+            self._swept_at = now
+            self._counts.swept += await sweep(
+                self._store, self._names.tasks, now=self._now(), seconds=patience
             )
-            self._counts.swept += swept
 
     async def _rest(self) -> None:
         try:
@@ -171,10 +178,8 @@ class Relay:
             pass
 
     async def _let_go(self) -> None:
-        try:
+        with suppress(StoreError):  # it ends by itself
             await self._lease.release()
-        except StoreError:
-            pass  # it ends by itself
 
 
 def _headers(trail: Trail) -> list[tuple[str, str | bytes | None]]:
