@@ -33,10 +33,10 @@ This page is written by the program.
 ## What is killed
 
 A round starts {runs} runs over REST, and cancels one of them. Their workflow has agents in
-sequence, in parallel, in a loop, behind a condition and in a race that one of them loses; it waits for a
-signal and for the time, starts a run of another workflow, and calls an operation of the hub. While
-they go on, one process is killed, in each fifth round two, and comes back at once or within a
-second:
+sequence, in parallel, in a loop, behind a condition and in a race that one of them loses; it waits
+for a signal and for the time, starts a run of another workflow, and calls an operation of the hub.
+While they go on, one process is killed, in each fifth round two, and comes back at once or within
+a second:
 
 | set-up | what runs | what is killed |
 |---|---|---|
