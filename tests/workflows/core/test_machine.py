@@ -21,7 +21,8 @@ from accord.workflows.core.commands import (
 from accord.workflows.core.definition import McpTarget, Retry, RpcTarget
 from accord.workflows.core.errors import RefusedError
 from accord.workflows.core.events import SignalReceived, TaskFailed, TaskSucceeded, TimerFired
-from accord.workflows.core.state import Failure
+from accord.workflows.core.machine import take
+from accord.workflows.core.state import Failure, encode_state
 from tests.workflows.core.run import Run, agent, wait
 
 # Sequences and tasks
@@ -79,6 +80,14 @@ def test_late_and_double_results_are_ignored_and_counted() -> None:
     assert (run.state.ignored, run.state.steps["a"].output) == (6, 1)
     run.done("b", 3).done("b", 4).signal("s").pause().resume().cancel().start()
     assert (run.outcome, run.state.ignored) == (("completed", 3), 12)
+
+
+def test_what_is_late_or_double_can_be_taken_without_a_trace() -> None:
+    run = Run(agent("a"), agent("b")).start()
+    assert take(run.program, run.state, TaskSucceeded(at=1.0, task="a", output=1)) is not None
+    before = encode_state(run.state)
+    assert take(run.program, run.state, TaskSucceeded(at=2.0, task="a", output=2)) is None
+    assert encode_state(run.state) == before
 
 
 def test_a_result_for_what_is_no_task_is_ignored() -> None:
