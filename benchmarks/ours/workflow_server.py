@@ -22,7 +22,7 @@ from accord.operations.caller import Caller
 from accord.store.store import Store
 from accord.transports.serve import run_until_stopped
 
-LOOK_SECONDS: Final = 0.05
+LOOK_SECONDS: Final = 0.1
 FINISHED: Final = "SELECT count(*) AS runs FROM runs WHERE finished_at >= $1"
 SIGNAL: Final = {"name": "rest", "type": "wait", "signal": "go"}
 APPROVAL: Final = {"name": "rest", "type": "wait", "approval": {"by": ["administrator"]}}

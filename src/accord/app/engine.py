@@ -80,11 +80,13 @@ async def open_engine(
         member = await begun.member("bridge" if role == "bridge" else "executor")
         callers: dict[Kind, TaskCaller] = {}
         if role != "bridge":
-            await begun.executor(bus, member)
             callers["operation"] = OperationCaller(local.runner, spans=_spans(settings))
         if role != "executor":
             callers |= await begun.callers()
-        await begun.worker(bus, member, callers)
+        worker = begun.worker(bus, member, callers)
+        if role != "bridge":
+            await begun.executor(bus, member, worker)
+        await begun.working(worker)
         yield Engine(member, tuple(begun.counts))
 
 
@@ -126,8 +128,9 @@ class _Begun:
         await self._run(member)
         return member
 
-    async def executor(self, bus: Bus, member: Membership) -> None:
-        executor = Executor(self._store, bus, member)
+    async def executor(self, bus: Bus, member: Membership, worker: Worker) -> None:
+        hands = worker.hands if isinstance(bus, EmbeddedBus) else None
+        executor = Executor(self._store, bus, member, hands=hands)
         await self._run(executor)
         await self._run(Scheduler(self._store, self._local.runner.trail))
         await self._run(old_runs(self._settings, self._store))
@@ -147,10 +150,10 @@ class _Begun:
         tools = ToolCaller(policy, spans=spans)
         return {"agent": asking, "tool": tools, "method": methods}
 
-    async def worker(
-        self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]
-    ) -> None:
-        worker = Worker(self._store, member, bus, callers, drain=self._settings.drain_seconds)
+    def worker(self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]) -> Worker:
+        return Worker(self._store, member, bus, callers, drain=self._settings.drain_seconds)
+
+    async def working(self, worker: Worker) -> None:
         await self._run(worker)
         self.counts.append(worker.write)
 

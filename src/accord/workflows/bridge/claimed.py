@@ -13,9 +13,10 @@ from accord.workflows.core.commands import (
     CallOperation,
     CallTool,
     decode_command,
+    encode_command,
 )
 from accord.workflows.core.definition import Retry
-from accord.workflows.storage.tasks import Call, Kind
+from accord.workflows.storage.tasks import FIRST_FENCE, Call, Kind, NewTask, aim
 
 COLUMNS: Final = """
 id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_group, remote_task,
@@ -88,6 +89,25 @@ def claimed_of(row: Row) -> ClaimedTask:
         continued=row["continued"],
         traceparent=row["traceparent"],
         correlation_id=row["correlation_id"],
+    )
+
+
+def given_of(task: NewTask) -> ClaimedTask:
+    """A task that was recorded just now, as its first owner's."""
+    command = task.command
+    kind, target = aim(command)
+    return ClaimedTask(
+        id=task.id,
+        run_id=task.run_id,
+        task=command.task,
+        kind=kind,
+        target=target,
+        command=command,
+        retry=command.retry,
+        size=len(encode_command(command)),
+        fence=FIRST_FENCE,
+        traceparent=task.traceparent,
+        correlation_id=task.correlation_id,
     )
 
 

@@ -38,13 +38,16 @@ class Target:
         allowed = self.breaker.room(now) if self.terms.breaks else None
         return room if allowed is None else min(room, allowed)
 
-    def is_full(self, now: float) -> bool:
-        """Whether no more tasks are to be taken for it: it has work for a while, or is left
-        alone."""
+    def spare(self, now: float) -> int:
+        """How many more tasks may be taken for it: it has work for a while, or is left alone, where
+        this is not above 0."""
         if self.terms.breaks and self.breaker.state(now) != "closed":
-            return len(self.waiting) >= self.room(now)
+            return self.room(now) - len(self.waiting)
         places = self.terms.concurrency
-        return self.busy + len(self.waiting) >= places + places // 2
+        return places + places // 2 - self.busy - len(self.waiting)
+
+    def is_full(self, now: float) -> bool:
+        return self.spare(now) <= 0
 
     @property
     def is_idle(self) -> bool:

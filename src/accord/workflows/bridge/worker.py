@@ -32,8 +32,9 @@ from accord.telemetry.exposition import Exposition
 from accord.workflows.bridge.attempts import Attempts
 from accord.workflows.bridge.breaker import BreakerState
 from accord.workflows.bridge.caller import TaskCaller
-from accord.workflows.bridge.claimed import claimed_of, unreadable
+from accord.workflows.bridge.claimed import ClaimedTask, claimed_of, unreadable
 from accord.workflows.bridge.endings import Endings
+from accord.workflows.bridge.given import Given
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
 from accord.workflows.bridge.outcomes import Outcomes
@@ -101,6 +102,17 @@ class Worker:
         self._attempts = Attempts(
             callers, self._outcomes, self._holding, self._tally, now=now, freed=self._freed
         )
+        self.hands = Given(
+            membership.id,
+            callers,
+            self._holding,
+            self._targets,
+            is_open=self._is_open,
+            begin=self._begin_given,
+            now=now,
+        )
+        """For an executor in the same process."""
+        self._placing: set[asyncio.Task[None]] = set()
         self._unplaced: list[Held] = []
         self._more = False
         """There may be tasks that were left for want of room."""
@@ -123,7 +135,7 @@ class Worker:
             self._stop_listening()
         if self._running is not None:
             self._running.cancel()
-            await asyncio.gather(self._running, return_exceptions=True)
+            await asyncio.gather(self._running, *self._placing, return_exceptions=True)
         for held in self._holding.all():
             if held.job is None or held.task.remote_task:  # what is only followed can wait
                 self._let_go(held)
@@ -224,6 +236,28 @@ class Worker:
             self._holding.add(held)
             await self._place(held)
 
+    def _is_open(self) -> bool:
+        is_running = self._running is not None and not self._closing
+        return is_running and not self._doubted and not self._membership.lost.is_set()
+
+    def _begin_given(self, tasks: list[ClaimedTask]) -> None:
+        if self._closing:  # others take them over
+            return
+        given = [Held(task) for task in tasks]
+        for held in given:
+            self._holding.add(held)
+        placing = asyncio.create_task(self._place_all(given))
+        self._placing.add(placing)
+        placing.add_done_callback(self._placing.discard)
+
+    async def _place_all(self, given: list[Held]) -> None:
+        for held in given:
+            try:
+                await self._place(held)
+            except Exception:
+                log.exception("task %s is begun later", held.task.id)
+                self._unplaced.append(held)
+
     async def _place(self, held: Held) -> None:
         """Put a task to those that wait for its target."""
         task = held.task
@@ -295,6 +329,8 @@ class Worker:
             elif not held.ending and held in self._holding:
                 self._lose(held)
         for id in rows.keys() - {held.task.id for held in before}:
+            if id in self.hands or self._holding.get(id) is not None:
+                continue
             # The database was killed before it could say that this one was taken.
             await self._receive(await self._rows.regain(self._membership.id, id, rows[id]["fence"]))
 

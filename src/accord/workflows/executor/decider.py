@@ -14,6 +14,7 @@ from typing import Final, get_args
 from accord.store.errors import UnavailableError
 from accord.store.store import Store, Transaction
 from accord.workflows.bus.bus import Bus
+from accord.workflows.bus.hands import Hands
 from accord.workflows.core.events import Arrival, RunStarted, decode_event
 from accord.workflows.counts import Counts
 from accord.workflows.executor.agenda import Agenda
@@ -28,7 +29,7 @@ from accord.workflows.executor.mailbox import (
 from accord.workflows.executor.shards import Shards
 from accord.workflows.executor.states import take_states
 from accord.workflows.executor.turns import Turn, begin, play
-from accord.workflows.executor.writing import Part, compose, write_parts
+from accord.workflows.executor.writing import Owned, Part, compose, write_parts
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.shards import shard_of
 
@@ -53,6 +54,7 @@ class Decider:
         counts: Counts,
         held: HeldRuns,
         now: Callable[[], float],
+        hands: Hands | None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -62,6 +64,7 @@ class Decider:
         self._counts = counts
         self._held = held
         self._now = now
+        self._hands = hands
         self._agenda = Agenda(store, now)
 
     @property
@@ -203,12 +206,32 @@ class Decider:
     async def _write(
         self, parts: Sequence[Part], strays: Sequence[Received], fences: Mapping[int, int]
     ) -> None:
+        hands = self._hands
+        if hands is None:
+            await self._record(parts, strays, fences, Owned())
+            return
+        tasks = hands.claim([task for part in parts for task in (*part.calls, *part.operations)])
+        owned = Owned(hands.owner, frozenset(task.id for task in tasks))
+        try:
+            await self._record(parts, strays, fences, owned)
+        except BaseException:
+            hands.drop(tasks)
+            raise
+        hands.give(tasks)
+
+    async def _record(
+        self,
+        parts: Sequence[Part],
+        strays: Sequence[Received],
+        fences: Mapping[int, int],
+        owned: Owned,
+    ) -> None:
         runs = [part.row.id for part in parts] + [message.run_id for message in strays]
         needed = {shard: fences[shard] for shard in sorted(set(map(shard_of, runs)))}
 
         async def work(db: Transaction) -> None:
             await self._shards.check(db, needed)
-            await write_parts(db, self._store.engine, self._bus, parts, strays)
+            await write_parts(db, self._store.engine, self._bus, parts, strays, owned)
 
         await self._store.transact(work, lane=self._lane)
 

@@ -21,6 +21,7 @@ from accord.store.errors import StoreError
 from accord.store.store import Store
 from accord.workflows import membership as members
 from accord.workflows.bus.bus import Bus
+from accord.workflows.bus.hands import Hands
 from accord.workflows.counts import Counts
 from accord.workflows.executor.decider import Decider
 from accord.workflows.executor.held import HeldRuns
@@ -40,7 +41,8 @@ _RETRY_SECONDS: Final = (0.1, 5.0)
 
 
 class Executor:
-    """Decides on runs. `membership` must have been started, and is closed after this."""
+    """Decides on runs. `membership` must have been started, and is closed after this. `hands` are
+    those of a worker in this process, where the bus is nothing but the tables."""
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class Executor:
         definitions: Definitions | None = None,
         counts: Counts | None = None,
         held: HeldRuns | None = None,
+        hands: Hands | None = None,
     ) -> None:
         self.counts = Counts() if counts is None else counts
         self._store = store
@@ -66,6 +69,7 @@ class Executor:
             counts=self.counts,
             held=HeldRuns() if held is None else held,
             now=now,
+            hands=hands,
         )
         self._woken = asyncio.Event()
         self._is_share_due = True

@@ -30,7 +30,7 @@ from accord.workflows.storage.history import Entry, append_history, encode_event
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import NewRun, create_runs
-from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks, task_id
+from accord.workflows.storage.tasks import WAKE, NewTask, insert_owned, insert_tasks, task_id
 
 T = TypeVar("T")
 _Row = tuple[Any, ...]
@@ -146,8 +146,20 @@ def _announcement(part: Part, entry: Entry) -> Announcement:
     )
 
 
+class Owned(Struct, frozen=True):
+    """Tasks that somebody has from the beginning."""
+
+    owner: str = ""
+    ids: frozenset[str] = frozenset()
+
+
 async def write_parts(
-    db: Transaction, engine: Engine, bus: Bus, parts: Sequence[Part], strays: Sequence[Received]
+    db: Transaction,
+    engine: Engine,
+    bus: Bus,
+    parts: Sequence[Part],
+    strays: Sequence[Received],
+    owned: Owned,
 ) -> None:
     """Write what was decided, and delete the messages that it was decided on, and strays, which no
     run waits for. Raises ConstraintError where somebody else decided first."""
@@ -157,17 +169,23 @@ async def write_parts(
     await bus.announce(db, [_announcement(part, entry) for part in parts for entry in part.entries])
     await _many(db, _UPDATE, _all(part.updates for part in parts))
     await _many(db, _SNAPSHOT, _all(part.snapshots for part in parts))
-    await _hand_over(db, bus, parts)
+    await _hand_over(db, bus, parts, owned)
     await _many(db, _OPEN, _all(part.opened for part in parts))
     await _many(db, _CLOSE, _all(part.closed for part in parts))
     await create_runs(db, _all(part.children for part in parts))
     await deliver(db, _all(part.messages for part in parts))
 
 
-async def _hand_over(db: Transaction, bus: Bus, parts: Sequence[Part]) -> None:
-    if calls := _all(part.calls for part in parts):
-        await bus.dispatch(db, calls)
+async def _hand_over(db: Transaction, bus: Bus, parts: Sequence[Part], owned: Owned) -> None:
+    calls = _all(part.calls for part in parts)
     operations = _all(part.operations for part in parts)
+    if owned.ids:
+        own = [each for each in chain(calls, operations) if each.id in owned.ids]
+        await insert_owned(db, own, owned.owner)
+        calls = [each for each in calls if each.id not in owned.ids]
+        operations = [each for each in operations if each.id not in owned.ids]
+    if calls:
+        await bus.dispatch(db, calls)
     await insert_tasks(db, operations, "ready")
     # Others change tasks too, many at once: all go by the same order.
     continues = sorted(_all(part.continues for part in parts))

@@ -21,6 +21,9 @@ Kind: TypeAlias = Literal["agent", "operation", "tool", "method"]
 Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod
 First: TypeAlias = Literal["published", "ready"]
 
+FIRST_FENCE: Final = 1
+"""Of a task that somebody has from the beginning."""
+
 WAKE: Final = "tasks_ready"
 """The channel on which bridges hear that there is something to do, or to stop doing."""
 
@@ -34,6 +37,8 @@ _INSERTION: Final = Insertion(
         "target": "text",
         "command": "text",
         "state": "text",
+        "owner": "text",
+        "fence": "integer",
         "traceparent": "text",
         "correlation_id": "text",
         "created_at": "double precision",
@@ -64,17 +69,22 @@ def task_id(run_id: str, task: str) -> str:
 async def insert_tasks(db: Transaction, tasks: Iterable[NewTask], state: First) -> None:
     """Add tasks. One that is there already stays as it is: a tombstone of one that was cancelled
     before it arrived too."""
-    rows = [_row(each, state) for each in tasks]
-    if rows:
-        await _INSERTION.run(db, rows)
+    await _INSERTION.run(db, [_row(each, state, None, 0) for each in tasks])
 
 
-def _row(task: NewTask, state: First) -> tuple[object, ...]:
+async def insert_owned(db: Transaction, tasks: Iterable[NewTask], owner: str) -> None:
+    """The same, as tasks that somebody has."""
+    await _INSERTION.run(db, [_row(each, "running", owner, FIRST_FENCE) for each in tasks])
+
+
+def _row(
+    task: NewTask, state: First | Literal["running"], owner: str | None, fence: int
+) -> tuple[object, ...]:
     command = task.command
     kind, target = aim(command)
     return (
         task.id, task.run_id, command.task, kind, target, encode_command(command).decode(), state,
-        task.traceparent, task.correlation_id, task.at,
+        owner, fence, task.traceparent, task.correlation_id, task.at,
     )  # fmt: skip
 
 
