@@ -46,7 +46,8 @@ a second:
 
 The moment is any, or right after a run was acknowledged, after the agent got a message, after it
 had an effect, or after somebody heard of that. The agent comes back with its memory or without.
-Leases are {lease} seconds.
+Leases are {lease} seconds. In some rounds an executor or a bridge is not killed, but stopped
+(SIGSTOP) until others have taken over, and woken.
 
 ## How it is judged
 

@@ -43,10 +43,25 @@ class Program:
             raise ProgramError(f"{self.name} does not start: see {self._log}") from None
 
     async def kill(self) -> None:
-        await self._end(signal.SIGKILL)
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        if self._watching is not None:
+            await self._watching
 
-    async def stop(self) -> None:
-        await self._end(signal.SIGTERM)
+    async def freeze(self) -> None:
+        """It does nothing more, and knows nothing of it."""
+        self._signal(signal.SIGSTOP)
+
+    async def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
 
     async def _start(self, more: Sequence[str]) -> bool:
         with self._log.open("ab") as log:
@@ -74,18 +89,3 @@ class Program:
         code = await process.wait()
         if process is self._process:
             self.deaths.append(f"{self.name} ended by itself with {code}: see {self._log}")
-
-    async def _end(self, how: signal.Signals) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if process.returncode is None:
-            process.send_signal(how)
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await process.wait()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-        if self._watching is not None:
-            await self._watching

@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from chaos.client import Acknowledged
+from chaos.client import Acknowledged, RefusedError
 from chaos.ledger import Entry
-from chaos.setups import SetUp, World
+from chaos.setups import LEASE_SECONDS, STOPPED, SetUp, World
 from chaos.tables import AwayError
 from chaos.verdict import Problem
 from chaos.workflow import COPIES, workflow_name
@@ -88,8 +88,14 @@ def _plan_kill(random: Random, victim: str) -> Kill:
     moment = random.choice(MOMENTS)
     count = random.randint(1, RUNS if moment == "acknowledged" else RUNS * 8)
     after = random.random() * LATEST if moment == "any" else random.choice((0.0, 0.002, 0.01))
+    return Kill(victim, moment, count, after, _pause(random, victim))
+
+
+def _pause(random: Random, victim: str) -> float:
+    if victim.endswith(STOPPED):
+        return LEASE_SECONDS + random.random()
     longest = 0.3 if victim.startswith("agent") else 1.0
-    return Kill(victim, moment, count, after, random.choice((0.0, random.random() * longest)))
+    return random.choice((0.0, random.random() * longest))
 
 
 class _Going:
@@ -169,6 +175,8 @@ async def do_round(world: World, set_up: SetUp, plan: Plan, prefix: str) -> Roun
         await going.run()
     except TimeoutError:
         problems.append(Problem("lost", f"not all runs ended within {PATIENCE:.0f} s"))
+    except RefusedError as error:
+        problems.append(Problem("wrong", f"the server refused: {error}"))
     problems += await _until_calm(world)
     going.entries += world.ledger.read()
     if going.runs:

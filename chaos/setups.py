@@ -30,6 +30,8 @@ SetUp: TypeAlias = Literal["sqlite", "postgresql", "kafka"]
 PAIRS: Final = 2
 """Executors and bridges, of each so many."""
 LEASE_SECONDS: Final = 2
+STOPPED: Final = "-stopped"
+"""How the names of victims end that are stopped, and woken when their lease is over."""
 PATIENCE: Final = 60.0
 RETRY: Final = {"attempts": 50, "initial_delay": 0.7, "multiplier": 1.2, "max_delay": 2.0}
 """Whoever asks more often than an agent comes back finds it left alone for a minute."""
@@ -51,7 +53,8 @@ class World(Struct, frozen=True):
     judge: Judge
     programs: list[Program]
     victims: dict[str, Victim]
-    """By name: `agent-forgets` is the agent, which remembers nothing when it is back."""
+    """By name: `agent-forgets` is the agent, which remembers nothing when it is back; `…-stopped`
+    is not killed, but stopped for longer than its lease, and woken."""
 
     def deaths(self) -> list[str]:
         """Those that ended though nobody killed them, since the last time."""
@@ -109,6 +112,8 @@ class _Plant:
         self._victims["agent-forgets"] = Victim(agent.kill, lambda: agent.start("--forget"))
         for each in others:
             self._victims[each.name] = Victim(each.kill, each.start)
+            if each.name != "serve":
+                self._victims[f"{each.name}{STOPPED}"] = Victim(each.freeze, each.thaw)
         for each in (agent, *others):
             self._stack.push_async_callback(each.kill)
             await each.start()
