@@ -187,7 +187,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord.workflows.bridge.worker", "tests"): (
         ("W-05", "Wrong answers fail a task with a clear error and a log entry, and nothing else."),
-        ("W-06", "Calls are tried again by policy as the same message; then there is a dead letter."),
+        ("W-06", "Calls are tried again by policy as the same message; then comes a dead letter."),
         ("W-11", "Building a request takes less than 5 ms, reading an answer less than 10 ms."),
     ),
     ("accord.workflows.executor.executor", "tests"): (
