@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -130,6 +129,7 @@ async def loaded(work: Work, id: str) -> Loaded:
 
 async def shown_run(db: Database, run: Loaded) -> Run:
     row, state = run.row, run.state
+    views = list(view_steps(run.program, state))
     return Run(
         id=row.id,
         workflow=row.workflow,
@@ -144,8 +144,8 @@ async def shown_run(db: Database, run: Loaded) -> Run:
         input=state.input,
         output=state.output,
         error=shown_error(state.error),
-        steps=list(islice(shown_steps(run.program, state), MAX_STEPS_SHOWN)),
-        steps_total=sum(1 for _ in view_steps(run.program, state)),
+        steps=[_step(each) for each in views[:MAX_STEPS_SHOWN]],
+        steps_total=len(views),
         approvals=list(pending_approvals(run.program, state)),
         children=await _children(db, run),
         signals=sorted(state.waiters) if state.phase == "running" else [],
