@@ -27,6 +27,7 @@ ORDER BY run_id, sequence
 """
 _TASKS: Final = "SELECT * FROM tasks WHERE run_id IN {ids} ORDER BY run_id, task"
 _EPICS: Final = "SELECT title, COUNT(*) AS number FROM items WHERE title IN ({keys}) GROUP BY title"
+_MADE: Final = "SELECT COUNT(*) AS number FROM items WHERE title LIKE '{prefix}-%'"
 _LEFT: Final = """
 SELECT 'run_inbox' AS place, message_id AS what FROM run_inbox
 UNION ALL SELECT 'outbox', message_id FROM outbox
@@ -48,6 +49,11 @@ class Judge:
         ids = [run.id for run in runs]
         over = f"{_RUNS} WHERE id IN {listed(ids)} AND finished_at IS NOT NULL"
         return len(ids) - len(await self._tables.fetch(over))
+
+    async def operations(self, prefix: str) -> int:
+        """How many operations were done for runs whose keys begin like this."""
+        [row] = await self._tables.fetch(_MADE.format(prefix=prefix))
+        return int(row["number"])
 
     async def left(self) -> list[Problem]:
         """What is still on its way anywhere."""

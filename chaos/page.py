@@ -45,9 +45,9 @@ a second:
 | Kafka | the same, with `--bus kafka://…` | these, and the broker |
 
 The moment is any, or right after a run was acknowledged, after the agent got a message, after it
-had an effect, or after somebody heard of that. The agent comes back with its memory or without.
-Leases are {lease} seconds. In some rounds an executor or a bridge is not killed, but stopped
-(SIGSTOP) until others have taken over, and woken.
+had an effect, after somebody heard of that, or after an operation of the hub was done. The agent
+comes back with its memory or without. Leases are {lease} seconds. In some rounds an executor or a
+bridge is not killed, but stopped (SIGSTOP) until others have taken over, and woken.
 
 ## How it is judged
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from random import Random
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -19,11 +19,11 @@ from chaos.tables import AwayError
 from chaos.verdict import Problem
 from chaos.workflow import COPIES, workflow_name
 
-Moment: TypeAlias = Literal["any", "acknowledged", "received", "effect", "told"]
+Moment: TypeAlias = Literal["any", "acknowledged", "received", "effect", "told", "operation"]
 """When something is killed: at any time, or right after the server acknowledged a run, the agent
-got a message, had an effect, or somebody heard of it."""
+got a message, had an effect, somebody heard of it, or an operation of the hub was done."""
 
-MOMENTS: Final[tuple[Moment, ...]] = ("any", "acknowledged", "received", "effect", "told")
+MOMENTS: Final[tuple[Moment, ...]] = get_args(Moment)
 RUNS: Final = 5
 """The last of which is cancelled."""
 LATEST: Final = 1.5
@@ -86,7 +86,8 @@ def plan_round(seed: int, number: int, victims: Iterable[str]) -> Plan:
 
 def _plan_kill(random: Random, victim: str) -> Kill:
     moment = random.choice(MOMENTS)
-    count = random.randint(1, RUNS if moment == "acknowledged" else RUNS * 8)
+    most = {"acknowledged": RUNS, "operation": RUNS - 1}.get(moment, RUNS * 8)
+    count = random.randint(1, most)
     after = random.random() * LATEST if moment == "any" else random.choice((0.0, 0.002, 0.01))
     return Kill(victim, moment, count, after, _pause(random, victim))
 
@@ -149,7 +150,7 @@ class _Going:
             await asyncio.sleep(_LOOK)
 
     async def _kill(self, kill: Kill) -> None:
-        while not self._is_time(kill) and not self.over.is_set():  # noqa: ASYNC110
+        while not await self._is_time(kill) and not self.over.is_set():  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
         await asyncio.sleep(kill.after)
         victim = self.world.victims[kill.victim]
@@ -157,11 +158,15 @@ class _Going:
         await asyncio.sleep(kill.pause)
         await victim.start()
 
-    def _is_time(self, kill: Kill) -> bool:
+    async def _is_time(self, kill: Kill) -> bool:
         if kill.moment == "any":
             return True
         if kill.moment == "acknowledged":
             return len(self.runs) >= kill.count
+        if kill.moment == "operation":
+            with suppress(AwayError):
+                return await self.world.judge.operations(self.prefix) >= kill.count
+            return False
         return sum(entry.kind == kill.moment for entry in self.entries) >= kill.count
 
 

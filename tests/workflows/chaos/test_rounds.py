@@ -10,7 +10,7 @@ from chaos.rounds import RUNS, do_round, plan_round
 from chaos.setups import SetUp, installation
 from tools.kafka import MissingError, jars
 
-PLAN: dict[SetUp, tuple[int, int]] = {"sqlite": (15, 3), "postgresql": (9648, 5), "kafka": (155, 2)}
+PLAN: dict[SetUp, tuple[int, int]] = {"sqlite": (10, 3), "postgresql": (1063, 5), "kafka": (155, 2)}
 """Seeds and rounds, in which each kind of process is killed, each at another moment, and one is
 stopped past its lease."""
 
