@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import astuple
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -29,6 +29,10 @@ from accord.transports.listener import Listener
 from accord.transports.options import Options
 
 log = logging.getLogger("accord.transports")
+
+GC_THRESHOLDS: Final = (10_000, 20, 50)
+"""How much is made before Python looks for circles that nobody holds: a server makes much, and few
+circles."""
 
 
 class Server:
@@ -272,6 +276,7 @@ def run_until_stopped(
                 on_listen(serving)
             gc.collect()
             gc.freeze()  # what is there now stays: later collections need not look at it
+            gc.set_threshold(*GC_THRESHOLDS)
             ended = [loop.create_task(stop.wait()), loop.create_task(serving.wait_closed())]
             await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:

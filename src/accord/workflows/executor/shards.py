@@ -53,9 +53,13 @@ _FENCES: Final[dict[Engine, str]] = {
     WHERE owner = $1 AND shard {IN_NUMBERS["sqlite"].format("$2")} AND $3 <> ''
     """,
     # What is done is done in milliseconds; who does nothing for longer was stopped, and must not
-    # keep others from taking over.
+    # keep others from taking over. And a plan that is made while a table is small would read all
+    # of it, and is kept when it has grown.
     "postgresql": f"""
-    SELECT shard, fence, set_config('idle_in_transaction_session_timeout', $3, true)
+    SELECT shard, fence,
+        (SELECT set_config('idle_in_transaction_session_timeout', $3, true)),
+        (SELECT set_config('enable_seqscan', 'off', true)),
+        (SELECT set_config('jit', 'off', true))
     FROM shards
     WHERE owner = $1 AND shard {IN_NUMBERS["postgresql"].format("$2")}
     ORDER BY shard

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.store.store import Reading, Transaction
-from accord.workflows.core.events import RunStarted
-from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.core.events import RunStarted, encode_event
+from accord.workflows.storage.inbox import WAKE, Message, deliver
 from accord.workflows.storage.shards import shard_of
 
 Origin: TypeAlias = Literal[
@@ -22,6 +22,11 @@ INSERT INTO runs (id, workflow, version, shard, user_id, username, token_id, sco
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (id) DO NOTHING
 """
+_CREATE: Final = f"""
+WITH made AS ({_INSERT} RETURNING id, shard)
+INSERT INTO run_inbox (message_id, run_id, shard, arrival) SELECT $17, id, shard, $18 FROM made
+"""
+"""The same with its first message, where that can be said at once."""
 _CHAIN: Final = """
 WITH RECURSIVE up (id, parent_run, chain) AS (
     SELECT id, parent_run, chain FROM runs WHERE id = $1
@@ -65,9 +70,16 @@ class NewRun(Struct, frozen=True, kw_only=True):
 
 async def create_run(db: Transaction, run: NewRun) -> bool:
     """Start a run; False where there is one with this id already."""
+    first = _beginning(run)
+    if db.engine == "postgresql":
+        arrival = encode_event(first.arrival).decode()
+        made = await db.execute(_CREATE, *_row(run), first.id, arrival)
+        if made:
+            await db.notify(WAKE)
+        return bool(made)
     made = await db.execute(_INSERT, *_row(run))
     if made:
-        await deliver(db, [_beginning(run)])
+        await deliver(db, [first])
     return bool(made)
 
 
