@@ -81,7 +81,7 @@ async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded
 
 
 def begun_run(run: NewRun, program: Program) -> Loaded:
-    """A run that was created just now, as `load_run` would give it."""
+    """A run that was created just now, as `load_run` would give it; its input is known already."""
     row = RunRow(
         id=run.id,
         workflow=run.workflow,
@@ -100,7 +100,7 @@ def begun_run(run: NewRun, program: Program) -> Loaded:
         created_at=run.at,
         finished_at=None,
     )
-    return Loaded(row, program, State())
+    return Loaded(row, program, State(input=run.input))
 
 
 async def read_rows(db: Reading, engine: Engine, run_ids: Iterable[str]) -> list[RunRow]:
