@@ -7,7 +7,8 @@ STAMP := $(VENV)/.installed
 URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
-JOBS ?= auto
+# One more than there are cores: many tests wait for programs that they started.
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
 EXAMPLES ?= 200
 ROUNDS ?= 1000
 SEED ?= 7
@@ -51,16 +52,16 @@ demo: setup ## Serve a few methods over HTTP to try the library with (URL=… fo
 
 test: setup lint ## Run every check and every test.
 	@tools/install-programs
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --cov --cov-report= $(PURE_TESTS)
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PURE_TESTS)
 	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
 	  echo "the pure modules must be covered completely" >&2; exit 1; }
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 coverage: setup ## Say what the tests cover; takes twice as long as they do.
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 suite: setup
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: setup ## Check style, types and the layers.
 	$(BIN)/ruff check .

@@ -18,6 +18,22 @@ from tests.databases import (
 )
 from tests.kafka import kafka as kafka
 
+SLOW = (
+    "tests/workflows/chaos",
+    "tests/workflows/bus",
+    "tests/workflows",
+    "tests/mcp/conformance",
+    "tests/explorer",
+    "tests/hub/system",
+    "tests/hub/races",
+    "tests/app",
+    "tests/clients",
+    "tests/mcp/interop",
+    "tests/mcp/workers",
+    "tests/soak",
+)
+"""What begins first where several processes share the tests, so that none is left with it alone."""
+
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""
 
@@ -27,6 +43,16 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell's background job: programs that tests start would not be interrupted either.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Marks(config), "requirement-marks")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    path = item.nodeid.partition("::")[0]
+    found = (number for number, folder in enumerate(SLOW) if path.startswith(f"{folder}/"))
+    return next(found, len(SLOW))
 
 
 @pytest.fixture
