@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final
 
 from accord.store.store import Store
-from accord.workflows.executor.mailbox import Received, read_due, read_messages
+from accord.workflows.executor.mailbox import MOST_MESSAGES, Received, read_due, read_messages
 
 LOOK_SECONDS: Final = 1.0
 """How often it looks at everything."""
@@ -65,8 +65,11 @@ class Agenda:
 
     async def _due(self, shards: Iterable[int], now: float) -> list[str]:
         soon = await read_due(self._store, self._store.engine, shards, now + LOOK_SECONDS)
-        self._next_due = min((at for at in soon.values() if at > now), default=None)
-        return [run_id for run_id, at in soon.items() if at <= now]
+        due = [run_id for run_id, at in soon.items() if at <= now]
+        # As many as are read at once: there may be more.
+        following = now if len(due) >= MOST_MESSAGES else None
+        self._next_due = min((at for at in soon.values() if at > now), default=following)
+        return due
 
 
 def _by_run(messages: Sequence[Received]) -> dict[str, list[Received]]:
