@@ -7,8 +7,8 @@ STAMP := $(VENV)/.installed
 URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
-# One more than there are cores: many tests wait for programs that they started.
-JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 1)
+# Two more than there are cores: many tests wait for programs that they started.
+JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 2)
 EXAMPLES ?= 200
 ROUNDS ?= 1000
 SEED ?= 7
