@@ -151,15 +151,9 @@ async def test_another_takes_over_when_the_lease_of_one_that_was_killed_is_over(
             assert second.counts.shards == 32
 
 
-@pytest.fixture
-def only_postgresql(migrated_url: str) -> None:
-    if not migrated_url.startswith("postgresql"):
-        pytest.skip("only on PostgreSQL: SQLite has one process")
-
-
 @pytest.mark.req("W-09")
 @pytest.mark.parametrize("how", ["stop-when-reading", "stop-when-writing"])
-@pytest.mark.usefixtures("only_postgresql")
+@pytest.mark.parametrize("migrated_url", ["postgresql"], indirect=True)  # SQLite has one process
 async def test_what_was_stopped_past_its_lease_and_woken_writes_nothing(
     store: Store, migrated_url: str, how: str
 ) -> None:
