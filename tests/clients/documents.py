@@ -239,7 +239,7 @@ EVERYTHING = document(
         "SnakeCase": {"type": "integer"},
         "a/b~c%d": {"type": "object", "properties": {"x": ref("a~1b~0c%25d")}},
     },
-    servers=[{"url": "stdio:touch /tmp/started"}, {"url": "https://${x}.example.com"}, {"url": "https://example.com/rpc"}],
+    servers=[{"url": "stdio:touch started"}, {"url": "https://${x}.example.com"}, {"url": "https://example.com/rpc"}],
     info={"title": 'Every "thing"', "version": "2.0", "description": "All there is.\nOf all."},
 )  # fmt: skip
 EVERYTHING["components"]["errors"] = {"Gone": {"code": 1002, "message": "It's gone."}}

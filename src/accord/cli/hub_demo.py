@@ -22,7 +22,7 @@ comments, prompts, labels and a baseline, and six people who cannot sign in. It 
 server runs, and is refused where the project is there already.
 
 examples:
-  accord hub demo --data /tmp/accord && accord serve --data /tmp/accord
+  accord hub demo --data demo && accord serve --data demo
 """
 
 
