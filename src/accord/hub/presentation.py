@@ -14,7 +14,6 @@ from accord.hub.entities import (
     Detail,
     Entity,
     Epic,
-    Page,
     Prompt,
     Requirement,
     SteeringDocument,
@@ -25,8 +24,6 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import Changed, Database
 
 E = TypeVar("E", bound=Entity)
-T = TypeVar("T")
-U = TypeVar("U")
 
 LONG_TEXTS: Final = ("description", "content")
 """What concise answers leave out."""
@@ -80,16 +77,6 @@ def new_entity(row: ItemRow, kind: type[E]) -> E:
 async def item_entity(db: Database, row: ItemRow, *, detail: Detail = "full") -> Entity:
     """An item of whatever kind."""
     return await entity(db, row, ENTITIES[row.kind], detail=detail)
-
-
-def shown_page(page: Page[T], show: Callable[[T], U]) -> Page[U]:
-    """A page of rows as one of what `show` makes of each."""
-    return Page(
-        items=[show(row) for row in page.items],
-        next_cursor=page.next_cursor,
-        has_more=page.has_more,
-        total=page.total,
-    )
 
 
 def heading(row: ItemRow) -> str:

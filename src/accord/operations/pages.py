@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from accord.operations.errors import InvalidError
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 Cursor: TypeAlias = Annotated[str, Meta(max_length=1000)]
@@ -64,4 +65,14 @@ def page_of(
         next_cursor=cursor_after(*key(kept[-1])) if has_more else None,
         has_more=has_more,
         total=total,
+    )
+
+
+def shown_page(page: Page[T], show: Callable[[T], U]) -> Page[U]:
+    """A page of rows as one of what `show` makes of each."""
+    return Page(
+        items=[show(row) for row in page.items],
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
     )

@@ -11,7 +11,6 @@ from accord.hub.domain.diffs import differences
 from accord.hub.domain.folding import fold
 from accord.hub.entities import Cursor, Difference, Id, Limit, Page
 from accord.hub.lifecycle import check_line, check_text
-from accord.hub.presentation import shown_page
 from accord.hub.storage import baselines, items, pages, rows
 from accord.hub.storage.baselines import (
     CURRENT,
@@ -22,7 +21,7 @@ from accord.hub.storage.baselines import (
 )
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of
+from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Changed, Effect, Work
 

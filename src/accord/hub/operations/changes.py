@@ -16,6 +16,7 @@ from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.hub.storage.revisions import ChangeRow, RevisionRow
 from accord.operations.errors import NotFoundError
 from accord.operations.operation import Rest
+from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Action, Changed, Database, Work, is_uuid
 
@@ -153,12 +154,7 @@ async def list_changes(
         counted[0]["total"],
         lambda last: pages.cursor_behind(asked, last.sequence),
     )
-    return Page(
-        items=[ChangeSummary(**_summary(row)) for row in page.items],
-        next_cursor=page.next_cursor,
-        has_more=page.has_more,
-        total=page.total,
-    )
+    return shown_page(page, lambda row: ChangeSummary(**_summary(row)))
 
 
 @operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes")

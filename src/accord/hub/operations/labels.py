@@ -11,13 +11,12 @@ from accord.hub.domain.folding import fold
 from accord.hub.domain.hierarchy import check_linkable
 from accord.hub.entities import Cursor, Deleted, Id, Limit, Name, Page
 from accord.hub.lifecycle import check_line
-from accord.hub.presentation import shown_page
 from accord.hub.storage import items, labels, pages, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.labels import LabelRow
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of
+from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Changed, Effect, Work
 

@@ -18,12 +18,12 @@ from accord.hub.entities import (
     Page,
     Relationship,
 )
-from accord.hub.presentation import shown_page
 from accord.hub.storage import items, relationships
 from accord.hub.storage.relationships import Asked, Direction, LinkRow
 from accord.hub.storage.revisions import differences_since
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.operation import Rest
+from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Database, Work
 

@@ -10,13 +10,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Cursor, Deleted, Id, Limit, Name, Page, Priority, Username
 from accord.hub.lifecycle import check_line
-from accord.hub.presentation import shown_page
 from accord.hub.storage import pages, rows, views
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.views import ViewRow
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Rest
-from accord.operations.pages import page_of
+from accord.operations.pages import page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Changed, Effect, Work
 

@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from accord.store.errors import StoreError, UnavailableError
 from accord.store.store import Store, Transaction
-from accord.workflows.bridge.letters import Letter, insert_letters
 from accord.workflows.bridge.rows import Change, TaskRows
 from accord.workflows.bus.bus import Bus
+from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import WAKE
 
@@ -44,7 +44,7 @@ class Ending(Struct, eq=False):
     change: Change
     written: asyncio.Future[bool]
     message: Message | None = None
-    letter: Letter | None = None
+    letter: DeadLetter | None = None
 
 
 class Endings:
@@ -65,7 +65,7 @@ class Endings:
         self._loop = asyncio.get_running_loop()
 
     def add(
-        self, change: Change, message: Message | None = None, letter: Letter | None = None
+        self, change: Change, message: Message | None = None, letter: DeadLetter | None = None
     ) -> asyncio.Future[bool]:
         """Have something written, at once or as soon as the database is there: await what this
         gives to know whether it was."""
@@ -152,9 +152,9 @@ class Endings:
         messages = [each.message for each in kept if each.message is not None]
         if messages:
             await self._bus.answer(db, messages)
-        letters = [each.letter for each in kept if each.letter is not None]
-        if letters:
-            await insert_letters(db, letters)
+        for each in kept:
+            if each.letter is not None:
+                await keep_letter(db, each.letter)
         if any(each.change.state == "ready" for each in kept):
             await db.notify(WAKE)
         return done

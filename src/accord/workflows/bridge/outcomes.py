@@ -19,13 +19,14 @@ from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded
 from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
-from accord.workflows.bridge.letters import Letter
+from accord.workflows.bridge.letters import letter_of
 from accord.workflows.bridge.rows import Change
 from accord.workflows.bridge.tally import Tally
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
+from accord.workflows.storage.dead_letters import DeadLetter
 from accord.workflows.storage.inbox import Message
 
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
@@ -75,7 +76,7 @@ class Outcomes:
         told = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
         self._tally.ended(task.kind, "error")
         change = _change(held, "done", outcome="error", finished_at=at)
-        self._finish(held, change, _message(held, "done", told), Letter(task, failure, at))
+        self._finish(held, change, _message(held, "done", told), letter_of(task, failure, at))
 
     def cancel(self, held: Held) -> None:
         """It is over, and nobody wants to know."""
@@ -151,7 +152,7 @@ class Outcomes:
         held: Held,
         change: Change,
         message: Message | None = None,
-        letter: Letter | None = None,
+        letter: DeadLetter | None = None,
     ) -> None:
         held.ending = True
         written = self._endings.add(change, message, letter)

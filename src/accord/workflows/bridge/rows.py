@@ -14,47 +14,34 @@ from msgspec import Struct, json
 from accord.store.store import Engine, Row, Store, Transaction
 from accord.workflows.bridge.claimed import COLUMNS
 from accord.workflows.storage.clock import NOW
+from accord.workflows.storage.lists import IN_TEXTS, as_parameter
 from accord.workflows.storage.tasks import Kind
 
-_TAKE: Final[dict[Engine, str]] = {
-    "sqlite": f"""
+_SKIP: Final[dict[Engine, str]] = {"sqlite": "", "postgresql": "FOR UPDATE SKIP LOCKED"}
+"""What others are taking at the same time is left to them; on SQLite nobody else is."""
+_TAKE: Final = {
+    engine: f"""
 UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
 WHERE id IN (
     SELECT id FROM tasks
-    WHERE state = 'ready' AND due <= $2 AND kind IN (SELECT value FROM json_each($3))
-        AND (cancelled = 1 OR target NOT IN (SELECT value FROM json_each($4)))
-    ORDER BY created_at LIMIT $5)
+    WHERE state = 'ready' AND due <= $2 AND kind {among.format("$3")}
+        AND (cancelled = 1 OR NOT target {among.format("$4")})
+    ORDER BY created_at LIMIT $5 {_SKIP[engine]})
 RETURNING {COLUMNS}
-""",
-    "postgresql": f"""
-UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1
-WHERE id IN (
-    SELECT id FROM tasks
-    WHERE state = 'ready' AND due <= $2 AND kind = ANY($3::text[])
-        AND (cancelled = 1 OR NOT target = ANY($4::text[]))
-    ORDER BY created_at LIMIT $5 FOR UPDATE SKIP LOCKED)
-RETURNING {COLUMNS}
-""",
+"""
+    for engine, among in IN_TEXTS.items()
 }
-_TAKE_OVER: Final[dict[Engine, str]] = {
-    "sqlite": f"""
+_TAKE_OVER: Final = {
+    engine: f"""
 UPDATE tasks SET owner = $1, fence = fence + 1
 WHERE id IN (
     SELECT id FROM tasks
-    WHERE state = 'running' AND owner <> $1 AND kind IN (SELECT value FROM json_each($2))
-        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW["sqlite"]})
-    LIMIT $3)
+    WHERE state = 'running' AND owner <> $1 AND kind {among.format("$2")}
+        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW[engine]})
+    LIMIT $3 {_SKIP[engine]})
 RETURNING {COLUMNS}
-""",
-    "postgresql": f"""
-UPDATE tasks SET owner = $1, fence = fence + 1
-WHERE id IN (
-    SELECT id FROM tasks
-    WHERE state = 'running' AND owner <> $1 AND kind = ANY($2::text[])
-        AND owner NOT IN (SELECT id FROM members WHERE until > {NOW["postgresql"]})
-    LIMIT $3 FOR UPDATE SKIP LOCKED)
-RETURNING {COLUMNS}
-""",
+"""
+    for engine, among in IN_TEXTS.items()
 }
 _REGAIN: Final = f"""
 UPDATE tasks SET fence = fence + 1 WHERE id = $1 AND fence = $2 AND owner = $3 AND state = 'running'
@@ -122,7 +109,7 @@ class TaskRows:
 
     def __init__(self, store: Store, kinds: Iterable[Kind]) -> None:
         self._store = store
-        self._kinds = self._list(kinds)
+        self._kinds = as_parameter(kinds)
 
     async def take(
         self, owner: str, *, now: float, most: int, besides: Collection[str]
@@ -130,7 +117,7 @@ class TaskRows:
         """Tasks that are ready, the oldest first; of the targets `besides` only those that nobody
         waits for any more. Raises StoreError."""
         sql = _TAKE[self._store.engine]
-        return await self._store.write(sql, owner, now, self._kinds, self._list(besides), most)
+        return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
 
     async def take_over(self, owner: str, *, most: int) -> list[Row]:
         """Tasks of those whose lease is over. Raises StoreError."""
@@ -157,9 +144,3 @@ class TaskRows:
             parameters.append([each.id for each in changes])
         rows = await db.fetch(_CHANGE[db.engine], *parameters)
         return {row["id"] for row in rows}
-
-    def _list(self, values: Iterable[str]) -> Any:
-        """A list as a parameter."""
-        if self._store.engine == "postgresql":
-            return list(values)
-        return json.encode(list(values)).decode()

@@ -154,14 +154,14 @@ class Intake:
         reason = ""
         for _ in range(TRIES):
             try:
-                return await self._keep([read], [])
+                await self._keep([read], [])
+                return
             except Exception as error:
                 log.warning("%s cannot be stored: %s", read.record.place, error)
                 reason = str(error)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, longest)
         await self._keep([], [Letter(read.record, "failed", reason, TRIES)])
-        return None
 
     async def _store_all(
         self, db: Transaction, read: Sequence[_Read], letters: Sequence[Letter]

@@ -16,20 +16,17 @@ from accord.workflows.bus.envelope import Buried, encode
 from accord.workflows.bus.errors import ReplayError
 from accord.workflows.bus.outbox import Outgoing
 from accord.workflows.bus.topics import LARGEST
+from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 
 MOST_TOLD: Final = 100_000
 """Characters of a message that are told in the topic of dead letters; the table has all of it."""
-LONGEST: Final = 4_000
-"""Characters of a reason."""
+LONGEST: Final = 3_500
+"""Characters of what is said about a message, before where it stands."""
 
 _NAMESPACE: Final = UUID("6d2b9a53-62a5-5a0e-9a3e-5f0e7c1b0d11")
 _BINARY: Final = "base64:"
 _CUT: Final = "cut:"
 
-_INSERT: Final = """
-INSERT INTO dead_letters (id, kind, topic, run_id, code, message, body, attempts, created_at)
-VALUES ($1, 'message', $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING
-"""
 _GET: Final = "SELECT topic, run_id, body FROM dead_letters WHERE id = $1 AND kind = 'message'"
 
 
@@ -70,10 +67,18 @@ async def bury(db: Transaction, topic: str, letters: Sequence[Letter], at: float
         body = _text(each.record.value)
         run_id = _run_id(each.record.key)
         reason = f"{each.message[:LONGEST]} ({each.record.place})"
-        made = await db.execute(
-            _INSERT, each.id, each.record.topic, run_id, each.code, reason, body, each.attempts, at
+        letter = DeadLetter(
+            id=each.id,
+            kind="message",
+            topic=each.record.topic,
+            run_id=run_id,
+            code=each.code,
+            message=reason,
+            body=body,
+            attempts=each.attempts,
+            at=at,
         )
-        if made:
+        if await keep_letter(db, letter):
             told = Buried(
                 message_id=each.id,
                 run_id=run_id,

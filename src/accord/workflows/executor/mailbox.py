@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final
-from uuid import uuid4
 
 from msgspec import Struct
 
+from accord.operations.identifiers import new_id
 from accord.store.store import Engine, Reading, Transaction
+from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
 
 MOST_MESSAGES: Final = 500
@@ -20,8 +21,6 @@ MOST_BYTES: Final = 4 * 1024 * 1024
 MOST_TRIES: Final = 5
 LONGEST_DELAY: Final = 60.0
 """How long a message waits at most before it is tried again."""
-_LONGEST: Final = 4_000
-"""Characters of what went wrong."""
 
 _SIZE: Final[dict[Engine, str]] = {
     "sqlite": "length(CAST(arrival AS blob))",
@@ -57,10 +56,6 @@ _DELETE: Final = {
 }
 _POSTPONE: Final = "UPDATE run_inbox SET tries = tries + 1, due = $2 WHERE id = $1"
 _POSTPONE_TIMER: Final = "UPDATE runs SET next_timer = $2 WHERE id = $1"
-_GIVE_UP: Final = """
-INSERT INTO dead_letters (id, kind, topic, run_id, code, message, body, attempts, created_at)
-VALUES ($1, 'message', 'run_inbox', $2, $3, $4, $5, $6, $7)
-"""
 
 
 class Received(Struct, frozen=True):
@@ -117,7 +112,8 @@ async def postpone(
     """Try again later what could not be decided on, or give it up."""
     for trouble in troubles:
         given_up = trouble.given_up
-        await db.execute_many(_GIVE_UP, [_dead_letter(trouble, each, now) for each in given_up])
+        for each in given_up:
+            await keep_letter(db, _dead_letter(trouble, each, now))
         await delete_messages(db, engine, given_up)
         later = [each for each in trouble.messages if each not in given_up]
         await db.execute_many(_POSTPONE, [(each.id, now + _delay(each.tries)) for each in later])
@@ -129,7 +125,15 @@ def _delay(tries: int) -> float:
     return min(2.0**tries, LONGEST_DELAY)
 
 
-def _dead_letter(trouble: Trouble, message: Received, now: float) -> tuple[object, ...]:
-    code = type(trouble.error).__name__
-    text = str(trouble.error)[:_LONGEST].replace("\0", "")
-    return str(uuid4()), message.run_id, code, text, message.arrival, message.tries + 1, now
+def _dead_letter(trouble: Trouble, message: Received, now: float) -> DeadLetter:
+    return DeadLetter(
+        id=new_id(),
+        kind="message",
+        topic="run_inbox",
+        run_id=message.run_id,
+        code=type(trouble.error).__name__,
+        message=str(trouble.error),
+        body=message.arrival,
+        attempts=message.tries + 1,
+        at=now,
+    )

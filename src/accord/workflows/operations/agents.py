@@ -12,14 +12,14 @@ from msgspec.structs import asdict, replace
 
 from accord.a2a.client.guard import AddressRefusedError, Guard
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.jsonrpc.errors import ConnectError
+from accord.a2a.protocol.errors import RefusedError
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, StaleError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
 from accord.operations.registry import Registry
 from accord.operations.runner import Runner
 from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
-from accord.transports.web_address import WebAddress, parse
+from accord.workflows.bridge.addresses import web_address
 from accord.workflows.bridge.health import check_agent, store_check
 from accord.workflows.bridge.secrets import Secrets
 from accord.workflows.core.definition import Retry
@@ -113,23 +113,12 @@ async def _check_address(work: Work, arguments: Mapping[str, Any]) -> list[Hint]
     if url is UNSET:
         return []
     try:
-        address = _address(url)
-        await Guard(work.service(AddressPolicy)).resolve(address)
-    except AddressRefusedError as error:
+        await Guard(work.service(AddressPolicy)).resolve(web_address(url))
+    except (AddressRefusedError, RefusedError) as error:
         raise InvalidError("url", error.message) from None
     except OSError:
         return [Hint(code="unknown_host", message="its host has no address at the moment")]
     return []
-
-
-def _address(url: str) -> WebAddress:
-    try:
-        address = parse(url)
-    except ConnectError as error:
-        raise InvalidError("url", error.message) from None
-    if address.scheme not in ("http", "https"):
-        raise InvalidError("url", "must begin with http:// or https://")
-    return address
 
 
 @operations.write(

@@ -13,7 +13,7 @@ from accord.operations.accounts.names import name_key
 from accord.operations.caller import Caller
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.store.store import Row
@@ -98,12 +98,7 @@ async def list_approvals(
     mine = [row async for row in _open(work)]
     behind = [row for row in mine if _key(row) > place]
     page = page_of(behind[: limit + 1], limit=limit, total=len(mine), key=_key)
-    return Page(
-        items=[_waiting(row) for row in page.items],
-        next_cursor=page.next_cursor,
-        has_more=page.has_more,
-        total=page.total,
-    )
+    return shown_page(page, _waiting)
 
 
 def may_decide(caller: Caller, by: Iterable[str]) -> bool:

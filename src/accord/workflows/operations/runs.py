@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from accord.operations.errors import ConflictError, InvalidError
 from accord.operations.operation import Rest
-from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
+from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Effect, Work
 from accord.store.store import Row
@@ -172,12 +172,7 @@ async def list_runs(
     page = page_of(
         rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
     )
-    return Page(
-        items=[_listed(row) for row in page.items],
-        next_cursor=page.next_cursor,
-        has_more=page.has_more,
-        total=page.total,
-    )
+    return shown_page(page, _listed)
 
 
 @operations.read(rest=Rest("GET", "/runs/{id}/steps"), tag="runs", tool=False, snapshot=True)

@@ -9,12 +9,14 @@ from uuid import UUID, uuid5
 from msgspec import Struct, json
 
 from accord.operations.accounts.users import BY_ID
+from accord.operations.logs.redaction import redact_value
 from accord.store.store import Reading, Transaction
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.schemas import input_problem
 from accord.workflows.core.triggers import input_for
 from accord.workflows.starter import new_traceparent
+from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.runs import NewRun, Origin, Starter, create_run
 from accord.workflows.triggers.saved import Saved
 
@@ -22,12 +24,6 @@ TOPIC: Final = "triggers"
 """Where dead letters say that they come from."""
 MAX_BODY: Final = 4_096
 """Characters of what a trigger saw that a dead letter keeps."""
-
-_LETTER: Final = """
-INSERT INTO dead_letters (id, kind, topic, run_id, target, code, message, body, created_at)
-VALUES ($1, 'message', $2, '', $3, $4, $5, $6, $7)
-ON CONFLICT (id) DO NOTHING
-"""
 
 
 class NotStartedError(Exception):
@@ -117,6 +113,16 @@ async def bury(
     db: Transaction, trigger: Saved, seen: Any, error: NotStartedError, *, run_id: str, at: float
 ) -> None:
     """Keep among the dead letters what could not be started."""
-    body = json.encode(seen).decode()[:MAX_BODY]
-    id = str(uuid5(UUID(run_id), error.code))
-    await db.execute(_LETTER, id, TOPIC, trigger.workflow, error.code, error.message, body, at)
+    await keep_letter(
+        db,
+        DeadLetter(
+            id=str(uuid5(UUID(run_id), error.code)),
+            kind="message",
+            topic=TOPIC,
+            target=trigger.workflow,
+            code=error.code,
+            message=error.message,
+            body=json.encode(redact_value(seen)).decode()[:MAX_BODY],
+            at=at,
+        ),
+    )
