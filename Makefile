@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+HTMX := src/accord/web/static/vendor/htmx.min.js
 URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
@@ -25,7 +26,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test suite coverage lint format bench bench-hub bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,23 +45,28 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-serve: setup ## Run the whole system on embedded defaults (DATA=… for another directory, PORT=…).
+assets: $(HTMX) ## Fetch what the pages take from npm.
+
+$(HTMX): front/package-lock.json
+	@tools/web-assets
+
+serve: setup assets ## Run the whole system on embedded defaults (DATA=… for another directory, PORT=…).
 	$(BIN)/accord serve --data $(DATA) --port $(PORT)
 
 demo: setup ## Serve a few methods over HTTP to try the library with (URL=… for another address).
 	$(BIN)/accord demo $(URL)
 
-test: setup lint ## Run every check and every test.
+test: setup assets lint ## Run every check and every test.
 	@tools/install-programs
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PURE_TESTS)
 	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
 	  echo "the pure modules must be covered completely" >&2; exit 1; }
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-coverage: setup ## Say what the tests cover; takes twice as long as they do.
+coverage: setup assets ## Say what the tests cover; takes twice as long as they do.
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
-suite: setup
+suite: setup assets
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: setup ## Check style, types and the layers.
@@ -125,7 +131,7 @@ lock: ## Resolve requirements.lock again.
 	build/lock/bin/uv pip compile pyproject.toml requirements.in --all-extras --universal --python-version 3.11 \
 	  --upgrade --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
 
-build: setup ## Build the wheel and the source distribution.
+build: setup assets ## Build the wheel and the source distribution.
 	$(BIN)/python -m build --no-isolation
 
 clean: ## Remove everything that was made here.

@@ -172,6 +172,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
     ),
+    ("accord.web.app", "tests/web"): (
+        ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
+    ),
     ("accord.a2a.client.client", "tests"): (
         ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),
         ("W-02", "Input becomes a text part: a text, `text`, `query`, or the value as JSON."),

@@ -1,6 +1,6 @@
 """The whole system, put together and served at one address.
 
-/                                   where everything is
+/                                   pages
 /api/v1/…                           REST
 /api/v1/mcp                         MCP, both eras, and plain JSON-RPC
 /rpc, /rpc/openrpc.json, /rpc/explore
@@ -29,7 +29,6 @@ from accord.app.agent_access import agent_secrets
 from accord.app.call_log import log_call
 from accord.app.counts import OperationCounts
 from accord.app.engine import Engine, EngineError, open_engine
-from accord.app.home import Home
 from accord.app.local import Local, open_local
 from accord.app.probes import PLACES, Probes
 from accord.app.settings import Settings
@@ -56,6 +55,8 @@ from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
+from accord.web.app import WebPages
+from accord.web.site import PAGES
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
 from accord.workflows.operations.run_stream import watch_run
 from accord.workflows.triggers.deliveries import Deliveries
@@ -199,7 +200,15 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
     )
     return Site(
         {
-            "": Home(TITLE),
+            "": WebPages(
+                runner,
+                accounts,
+                PAGES,
+                title=TITLE,
+                version=__version__,
+                public_url=url,
+                trusted_proxies=settings.trusted_proxies,
+            ),
             A2A: agent,
             WELL_KNOWN: agent,
             REST: RestApp(

@@ -21,6 +21,7 @@ PHRASES: Final = {
     201: "Created",
     202: "Accepted",
     204: "No Content",
+    303: "See Other",
     304: "Not Modified",
     400: "Bad Request",
     401: "Unauthorized",

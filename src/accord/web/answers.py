@@ -1,0 +1,79 @@
+"""What a page is answered with, and the header lines that all of them have. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import quote
+
+from msgspec import Struct
+
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""Nothing but our own files runs, and nobody puts a page of ours into theirs."""
+SAFETY: Final = (
+    b"x-content-type-options: nosniff\r\n"
+    b"x-frame-options: DENY\r\n"
+    b"referrer-policy: same-origin\r\n"
+    b"cross-origin-opener-policy: same-origin\r\n"
+    b"cross-origin-resource-policy: same-origin\r\n"
+)
+LINES: Final = SAFETY + (
+    b"cache-control: no-store\r\nvary: cookie, hx-request\r\ncontent-security-policy: %b\r\n"
+    % POLICY.encode("ascii")
+)
+HTML: Final = b"content-type: text/html; charset=utf-8\r\n"
+
+
+class Html(Struct, frozen=True):
+    """A page, or a piece of one."""
+
+    body: str
+    status: int = 200
+    headers: bytes = b""
+
+
+class Redirect(Struct, frozen=True):
+    """Have the browser open another page of ours."""
+
+    path: str
+    """Below the root, with its query."""
+    headers: bytes = b""
+
+
+class File(Struct, frozen=True):
+    """Something to keep."""
+
+    body: bytes
+    name: str
+    media_type: str
+
+    @property
+    def headers(self) -> bytes:
+        plain = self.name.encode("ascii", "replace").decode().replace('"', "'")
+        told = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(self.name)}"
+        return f"content-type: {self.media_type}\r\ncontent-disposition: {told}\r\n".encode("ascii")
+
+
+Answer = Html | Redirect | File
+
+
+def is_ours(path: str) -> bool:
+    """Whether a path leads nowhere but to a page of this server: who sends people on by a path that
+    others may have written asks this first."""
+    return (
+        path.startswith("/")
+        and not path.startswith(("//", "/\\"))
+        and path.isprintable()
+        and path.isascii()
+        and "\\" not in path
+    )

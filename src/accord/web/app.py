@@ -1,0 +1,253 @@
+"""The pages as an application: who asks, which page answers, and what a failure looks like.
+
+A request that changes something must come from a page of ours: browsers tell its origin, and every
+form repeats a token of its session. Whoever has not signed in is sent to where they can.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+from urllib.parse import quote, unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.credentials import Credentials
+from accord.operations.caller import Caller
+from accord.operations.errors import (
+    ForbiddenError,
+    MalformedError,
+    NotFoundError,
+    ServiceError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from accord.operations.faces.answers import correlation_line
+from accord.operations.faces.asking import Asking, Origins, read_asking
+from accord.operations.faces.entrance import Entrance, Visit
+from accord.operations.faces.routes import Routes, path_names
+from accord.operations.runner import InternalError, Runner
+from accord.transports.http.replies import Reply, text_reply
+from accord.transports.web.app import Exchange, WebRequest
+from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect
+from accord.web.assets import PLACE, Assets
+from accord.web.forms import Words, read_form, read_words
+from accord.web.frame import Frames
+from accord.web.routing import Pages, Route
+from accord.web.services import Services
+from accord.web.templating import Templates
+from accord.web.turn import Turn
+
+log = logging.getLogger("accord.web")
+
+SIGN_IN: Final = "/sign-in"
+CSRF_FIELD: Final = "csrf"
+MAX_IN_FLIGHT: Final = 500
+"""Most pages that are made at once; more are answered 503."""
+MAX_COOKIE: Final = 4_096
+
+
+class Head(Struct, frozen=True):
+    """The head of a request that was let in so far."""
+
+    route: Route | None
+    """None where there is no page."""
+    path: str
+    values: Mapping[str, str]
+    query: str
+    asking: Asking
+    media_type: str
+
+
+class WebPages:
+    """Serves pages at the root; implements `LivingApp`."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        accounts: Accounts,
+        pages: Sequence[Pages],
+        *,
+        title: str,
+        version: str,
+        public_url: str = "",
+        trusted_proxies: Sequence[str] = (),
+    ) -> None:
+        assets = Assets()
+        self._services = Services(
+            runner=runner,
+            accounts=accounts,
+            assets=assets,
+            templates=Templates(assets),
+            frames=Frames(),
+            title=title,
+            version=version,
+            public_url=public_url,
+        )
+        runner.listen(lambda outcome, caller, name: self._services.frames.forget())
+        self._entrance = Entrance(accounts, "web", trusted_proxies=trusted_proxies)
+        self._origins = [Origins(None)]
+        if public_url:  # where a proxy in between asks by another name
+            self._origins.append(Origins((origin_of(public_url),)))
+        self._routes: Routes[Route] = Routes()
+        for each in pages:
+            for route in each:
+                self._routes.add(route.verb, route.path, route)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # What carries this application asks: see `LivingApp`
+
+    def judge(self, request: WebRequest) -> Reply | Head:
+        place = request.place or ""
+        if place.startswith(f"{PLACE}/"):
+            return self._services.assets.reply(request, place[len(PLACE) + 1 :])
+        if not any(origins.let_in(request) for origins in self._origins):
+            return text_reply(403, "this comes from a page of another site", LINES)
+        found = self._routes.find(place)
+        verb = "GET" if request.method == "HEAD" else request.method
+        route = None if found is None else found.by_verb.get(verb)
+        if found is not None and route is None:
+            verbs = ", ".join(sorted(found.by_verb))
+            return text_reply(405, f"this page takes {verbs}", f"allow: {verbs}\r\n".encode())
+        if found is None and verb != "GET":
+            return text_reply(404, "there is nothing here", LINES)
+        names = path_names(route.path) if route is not None else ()
+        return Head(
+            route=route,
+            path=request.path,
+            values=dict(zip(names, found.values if found else (), strict=True)),
+            query=request.query,
+            asking=read_asking(request),
+            media_type=request.fields.get("content-type", ""),
+        )
+
+    def too_large(self, request: WebRequest, most: int) -> Reply:
+        return text_reply(413, f"a form may have {most:,} bytes", LINES)
+
+    def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
+        visit = self._entrance.visit(judged.asking, exchange.channel)
+        task = asyncio.create_task(self._serve(judged, visit, body, exchange))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if judged.asking.method in ("GET", "HEAD"):
+            exchange.on_gone = partial(_cancel, task)
+
+    async def start(self) -> None:
+        """Nothing is to be got ready."""
+
+    async def close(self, drain: float) -> None:
+        """Let what is under way be answered for so long."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=drain)
+        for task in tuple(self._tasks):
+            task.cancel()
+
+    async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:
+        turn = _turn(self._services, head, visit)
+        try:
+            answer = await self._answer(turn, head, body)
+        except UnauthenticatedError:
+            answer = _to_sign_in(turn, head)
+        except (ServiceError, InternalError) as error:
+            answer = await self._failure(turn, error)
+        except Exception as error:
+            log.exception(
+                "a page at %r failed",
+                head.path[:200],
+                extra={"correlation_id": visit.correlation_id},
+            )
+            answer = await self._failure(turn, error)
+        status, lines, sent = _written(answer)
+        lines += LINES + correlation_line(visit.correlation_id)
+        exchange.reply(sent, status=status, headers=lines)
+
+    async def _answer(self, turn: Turn, head: Head, body: bytes) -> Answer:
+        if len(self._tasks) > MAX_IN_FLIGHT:
+            raise UnavailableError("too many pages are being made: try again")
+        turn.query = read_words(head.query)
+        if head.asking.method == "POST":
+            turn.form = read_form(head.media_type, body)
+        credentials = turn.visit.credentials
+        if turn.form[CSRF_FIELD]:
+            credentials = replace(credentials, csrf=turn.form[CSRF_FIELD][:256])
+        if credentials.token and (head.route is None or not head.route.is_public):
+            turn.caller = await self._caller(turn.visit, credentials)
+            turn.csrf = self._services.accounts.csrf_token(credentials)
+        if head.route is None:
+            raise NotFoundError("there is no such page")
+        if turn.caller is None and not head.route.is_public:
+            raise UnauthenticatedError
+        return await head.route.function(turn)
+
+    async def _caller(self, visit: Visit, credentials: Credentials) -> Caller:
+        if not credentials.by_cookie:
+            raise MalformedError("pages are for browsers: programs use the REST interface")
+        asking = replace(visit.asking, credentials=credentials)
+        return await self._entrance.caller(replace(visit, asking=asking))
+
+    async def _failure(self, turn: Turn, error: Exception) -> Answer:
+        """What a person sees of what went wrong: what, what is safe, what to try."""
+        kind = error.kind if isinstance(error, ServiceError) else None
+        status = 500 if kind is None else kind.status
+        shown: dict[str, Any] = {
+            "heading": "Something went wrong on our side" if kind is None else kind.title,
+            "message": error.message if isinstance(error, ServiceError) else "",
+            "is_forbidden": isinstance(error, ForbiddenError),
+            "correlation_id": turn.visit.correlation_id,
+        }
+        if turn.is_partial:
+            return turn.piece("error_piece.html", status=status, **shown)
+        try:
+            return await turn.page("error.html", status=status, **shown)
+        except Exception:  # what stands around a page failed: without it
+            turn.caller = None
+            return await turn.page("error.html", status=status, **shown)
+
+
+def _turn(services: Services, head: Head, visit: Visit) -> Turn:
+    return Turn(
+        services=services,
+        caller=None,
+        visit=visit,
+        path=head.path,
+        values=head.values,
+        query=Words(),
+        form=Words(),
+        cookies=_cookies(head.asking.fields.get("cookie", "")),
+    )
+
+
+def _to_sign_in(turn: Turn, head: Head) -> Answer:
+    asked = head.path + (f"?{head.query}" if head.query else "")
+    back = f"?next={quote(asked)}" if head.asking.method == "GET" and asked != "/" else ""
+    return turn.go(f"{SIGN_IN}{back}")
+
+
+def origin_of(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _cookies(header: str) -> dict[str, str]:
+    pairs = (each.strip().partition("=") for each in header[:MAX_COOKIE].split(";"))
+    return {name: unquote(value) for name, _, value in pairs if name.startswith("accord_")}
+
+
+def _written(answer: Answer) -> tuple[int, bytes, bytes]:
+    match answer:
+        case Html():
+            return answer.status, HTML + answer.headers, answer.body.encode(errors="replace")
+        case Redirect():
+            location = quote(answer.path, safe="/:@!$&'()*+,;=~?%#-._")
+            return 303, f"location: {location}\r\n".encode("ascii") + answer.headers, b""
+        case File():
+            return 200, answer.headers, answer.body
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()

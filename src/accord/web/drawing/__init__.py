@@ -1,0 +1,1 @@
+"""Graphs that flow from left to right: definitions, runs and relationships look alike. Pure."""

@@ -1,0 +1,96 @@
+"""What a form sends, as words by name. Pure.
+
+Forms come as `application/x-www-form-urlencoded`, those with a file as `multipart/form-data`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from email.parser import BytesParser
+from email.policy import HTTP
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from accord.operations.errors import MalformedError
+
+MAX_WORDS: Final = 10_000
+"""Most fields of one form: a list of boxes to tick has many."""
+URLENCODED: Final = "application/x-www-form-urlencoded"
+MULTIPART: Final = "multipart/form-data"
+
+_BOUNDARY: Final = re.compile(r'boundary="?[0-9A-Za-z\'()+_,\-./:=?]{1,70}"?')
+
+
+class Words:
+    """Words by name, as they stand in a query or a form."""
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._pairs = tuple(pairs)
+
+    def __getitem__(self, name: str) -> str:
+        """The first of this name; empty where there is none."""
+        return next((value for key, value in self._pairs if key == name), "")
+
+    def __contains__(self, name: str) -> bool:
+        return any(key == name for key, _ in self._pairs)
+
+    def every(self, name: str) -> list[str]:
+        """All of this name, in their order."""
+        return [value for key, value in self._pairs if key == name]
+
+    def given(self, *names: str) -> dict[str, str]:
+        """Those of `names` that are there and not empty."""
+        return {name: self[name] for name in names if self[name]}
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        return self._pairs
+
+
+def read_words(text: str) -> Words:
+    """The words of a query, or of a form that is written like one. Raises MalformedError."""
+    pairs = [each for each in text.split("&") if each]
+    if len(pairs) > MAX_WORDS:
+        raise MalformedError(f"a form may have {MAX_WORDS:,} fields")
+    split = (each.partition("=") for each in pairs)
+    return Words((_decoded(name), _decoded(value)) for name, _, value in split)
+
+
+def read_form(media_type: str, body: bytes) -> Words:
+    """The words of a form by its `Content-Type`. Raises MalformedError."""
+    kind = media_type.partition(";")[0].strip().lower()
+    if kind == URLENCODED:
+        try:
+            return read_words(body.decode("ascii"))
+        except UnicodeDecodeError:
+            raise MalformedError("the form is not percent-encoded") from None
+    if kind == MULTIPART and _BOUNDARY.search(media_type):
+        return _parts(media_type, body)
+    raise MalformedError("a form is sent as application/x-www-form-urlencoded or with files")
+
+
+def _parts(media_type: str, body: bytes) -> Words:
+    head = f"content-type: {media_type}\r\n\r\n".encode("latin-1")
+    message = BytesParser(policy=HTTP).parsebytes(head + body)
+    if not message.is_multipart():
+        raise MalformedError("the form has no parts")
+    pairs: list[tuple[str, str]] = []
+    for part in message.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        if not isinstance(name, str) or not isinstance(content, bytes):
+            raise MalformedError("a part of the form has no name")
+        try:
+            pairs.append((name, content.decode("utf-8-sig")))
+        except UnicodeDecodeError:
+            raise MalformedError(f"{name[:100]} is not a text in UTF-8") from None
+    return Words(pairs)
+
+
+def _decoded(text: str) -> str:
+    try:
+        return unquote_to_bytes(text.replace("+", " ")).decode()
+    except UnicodeDecodeError:
+        raise MalformedError("the form is not UTF-8") from None

@@ -1,0 +1,1 @@
+"""The pages themselves, by what they are about."""

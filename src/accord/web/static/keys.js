@@ -1,0 +1,55 @@
+// Keys: `data-key` on a control that does the same, `data-go` on a link of the rail for `g` and a letter.
+
+let going = 0;
+
+/** @type {Map<string, (event: KeyboardEvent) => void>} */
+const bound = new Map();
+
+/**
+ * Have a key do something on this page; a later binding of the same key wins.
+ * @param {string} key
+ * @param {(event: KeyboardEvent) => void} act
+ */
+export function bind(key, act) {
+  bound.set(key, act);
+}
+
+/** @param {EventTarget | null} target */
+function isTyping(target) {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
+}
+
+/** @param {string} selector */
+function press(selector) {
+  const found = [...document.querySelectorAll(selector)].find((each) => each instanceof HTMLElement && each.offsetParent !== null);
+  if (!(found instanceof HTMLElement)) return false;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(found.tagName)) found.focus();
+  else found.click();
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing) return;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    if (press("[data-palette]")) event.preventDefault();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (document.querySelector("dialog[open]") && event.key !== "Escape") return;
+  const key = event.key;
+  if (Date.now() - going < 1500 && /^[a-z]$/.test(key)) {
+    going = 0;
+    if (press(`[data-go="${key}"]`)) event.preventDefault();
+    return;
+  }
+  if (key === "g") {
+    going = Date.now();
+    return;
+  }
+  const act = bound.get(key);
+  if (act) {
+    act(event);
+  } else if (key === "/" ? press("[data-palette]") : key === "?" ? press("[data-keys]") : /^[a-z]$/.test(key) && press(`[data-key="${key}"]`)) {
+    event.preventDefault();
+  }
+});
