@@ -122,7 +122,7 @@ async def test_probes_and_metrics_need_no_token(tmp_path: Path) -> None:
         assert "accord_operations_total" in (await client.get("/metrics")).text
         assert (await client.post("/healthz")).status_code == 405
         home = await client.get("/")
-        assert (home.status_code, "/api/v1/mcp" in home.text) == (200, True)
+        assert (home.status_code, home.headers["location"]) == (303, "/sign-in")
         assert (await client.get("/nowhere")).status_code == 404
 
 
