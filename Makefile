@@ -116,8 +116,9 @@ docs: setup compliance ## Regenerate the pages that come from code.
 	$(BIN)/python -m tools.error_page
 	$(BIN)/python -m tools.settings_page
 
-pictures: setup ## Take the pictures of the explorer again.
+pictures: setup assets ## Take the pictures of the explorer and of the pages again.
 	$(BIN)/python -m tools.explorer_pictures
+	$(BIN)/python -m tools.web_pictures
 
 compliance: setup ## Write docs/compliance.md from the last complete test run.
 	$(BIN)/python -m tools.compliance_page
