@@ -64,11 +64,13 @@ def unified(before: str, after: str) -> str:
     """The lines that differ, with some around them, in the form of `diff -u` without its head.
     Empty for equal texts."""
     old, new = before.splitlines(), after.splitlines()
-    return "\n".join(line for hunk in _hunks(_edits(old, new)) for line in _shown(hunk, old, new))
+    return "\n".join(
+        line for hunk in _hunks(edit_script(old, new)) for line in _shown(hunk, old, new)
+    )
 
 
-class _Edit(Struct, frozen=True):
-    """Lines of the old text, and those of the new one that stand in their place."""
+class Edit(Struct, frozen=True):
+    """Lines, or words, of the old text, and those of the new one that stand in their place."""
 
     old_start: int
     old_end: int
@@ -76,7 +78,7 @@ class _Edit(Struct, frozen=True):
     new_end: int
 
 
-def _edits(old: list[str], new: list[str]) -> Iterator[_Edit]:
+def edit_script(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
     """From the one to the other, in order."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
@@ -86,7 +88,7 @@ def _edits(old: list[str], new: list[str]) -> Iterator[_Edit]:
     for old_line, new_line in (*equal, (old_end - head, new_end - head)):
         old_line, new_line = head + old_line, head + new_line
         if old_line > old_at or new_line > new_at:
-            yield _Edit(old_at, old_line, new_at, new_line)
+            yield Edit(old_at, old_line, new_at, new_line)
         old_at, new_at = old_line + 1, new_line + 1
 
 
@@ -139,9 +141,9 @@ def _walked(trace: Sequence[Mapping[int, int]], old: int, new: int) -> list[tupl
     return equal[::-1]
 
 
-def _hunks(edits: Iterator[_Edit]) -> Iterator[list[_Edit]]:
+def _hunks(edits: Iterator[Edit]) -> Iterator[list[Edit]]:
     """Edits so near to each other that they are shown together."""
-    hunk: list[_Edit] = []
+    hunk: list[Edit] = []
     for edit in edits:
         if hunk and edit.old_start - hunk[-1].old_end > 2 * CONTEXT:
             yield hunk
@@ -151,7 +153,7 @@ def _hunks(edits: Iterator[_Edit]) -> Iterator[list[_Edit]]:
         yield hunk
 
 
-def _shown(hunk: Sequence[_Edit], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+def _shown(hunk: Sequence[Edit], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     first, last = hunk[0], hunk[-1]
     before = min(CONTEXT, first.old_start)
     after = min(CONTEXT, len(old) - last.old_end)
