@@ -294,3 +294,14 @@ async def test_changes_are_listed_newest_first(world: World) -> None:
     rest = await world.call("list_changes", limit=2, cursor=found.next_cursor)
     assert [each.operation for each in rest.items] == ["create_user_story", "create_epic"]
     assert (await world.call("list_changes", actor="ada")).total == 1
+
+
+async def test_a_list_of_changes_names_the_first_things_that_each_touched(world: World) -> None:
+    steps = [step("create_epic", title=f"Epic {number}") for number in range(5)]
+    await world.call("apply_changes", steps=steps)
+    await world.call("create_label", name="urgent")
+    found = await world.call("list_changes")
+    assert [(each.about, each.total) for each in found.items] == [
+        (["urgent"], 1),
+        (["EP-001", "EP-002", "EP-003"], 5),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -13,7 +14,7 @@ from accord.hub.steps import StepResult, Steps, may_do, run_steps
 from accord.hub.storage import items, pages, people, revisions, rows
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.pages import DEFAULT_LIMIT
-from accord.hub.storage.revisions import ChangeRow, RevisionRow
+from accord.hub.storage.revisions import About, ChangeRow, RevisionRow
 from accord.operations.errors import NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import shown_page
@@ -47,6 +48,15 @@ class ChangeSummary(Struct, kw_only=True):
     undone_by: str | UnsetType = UNSET
     proposal_id: str | UnsetType = UNSET
     proposed_by: str | UnsetType = UNSET
+
+
+class ChangeListed(ChangeSummary, kw_only=True):
+    """A change in a list, and what it was about."""
+
+    about: list[str]
+    """The first few things that it touched, as people call them."""
+    total: int
+    """How many things it touched."""
 
 
 class Touched(Struct, kw_only=True):
@@ -133,7 +143,7 @@ async def list_changes(
     actor: Username | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
-) -> Page[ChangeSummary]:
+) -> Page[ChangeListed]:
     """List changes, newest first: all, or those of somebody."""
     who = None
     if actor is not None:
@@ -154,7 +164,8 @@ async def list_changes(
         counted[0]["total"],
         lambda last: pages.cursor_behind(asked, last.sequence),
     )
-    return shown_page(page, lambda row: ChangeSummary(**_summary(row)))
+    about = await revisions.about(work.db, [row.id for row in page.items])
+    return shown_page(page, lambda row: ChangeListed(**_summary(row), **_about(about, row.id)))
 
 
 @operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes")
@@ -225,6 +236,11 @@ def _touched(row: RevisionRow) -> Touched:
         reference_id=row.reference_id,
         version=row.version,
     )
+
+
+def _about(about: Mapping[str, About], id: str) -> dict[str, Any]:
+    found = about.get(id, About((), 0))
+    return {"about": list(found.named), "total": found.total}
 
 
 def _summary(row: ChangeRow) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from accord.hub.domain.diffs import differences
 from accord.hub.entities import Difference
+from accord.hub.storage import rows
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.items import ItemRow
 from accord.operations.errors import NotFoundError
@@ -58,6 +59,16 @@ WHERE r.entity_id = $1 AND (c.sequence, r.place) < ($2, CAST($3 AS bigint))
 ORDER BY c.sequence DESC, r.place DESC LIMIT $4
 """
 COUNT_OF_ENTITY: Final = "SELECT COUNT(*) AS total FROM revisions WHERE entity_id = $1"
+ABOUT: Final = """
+SELECT change_id, kind, reference_id FROM revisions
+WHERE change_id IN ({places}) AND place < {most} ORDER BY change_id, place
+"""
+TOUCHED: Final = """
+SELECT change_id, MAX(place) + 1 AS total FROM revisions
+WHERE change_id IN ({places}) GROUP BY change_id
+"""
+MAX_ABOUT: Final = 3
+"""Of what a change touched: how much is named in a list."""
 FORMER: Final = """
 SELECT r.entity_id FROM revisions r JOIN changes c ON c.id = r.change_id
 WHERE r.reference_id = $1 AND r.kind = $2 ORDER BY c.sequence DESC LIMIT 1
@@ -101,6 +112,13 @@ class RevisionRow(Struct, frozen=True):
     action: Action
     before: dict[str, Any] | None
     after: dict[str, Any] | None
+
+
+class About(Struct, frozen=True):
+    """What a change touched, in few words."""
+
+    named: tuple[str, ...]
+    total: int
 
 
 async def add(
@@ -153,6 +171,20 @@ async def find_change(db: Database, id: str) -> ChangeRow:
 def change_row(row: Any) -> ChangeRow:
     """A row that `CHANGES` gave."""
     return ChangeRow(*row)
+
+
+async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
+    """By change: what it touched. Those that touched nothing are not there."""
+    if not change_ids:
+        return {}
+    places = rows.places(len(change_ids))
+    named: dict[str, list[str]] = {}
+    for row in await db.fetch(ABOUT.format(places=places, most=MAX_ABOUT), *change_ids):
+        named.setdefault(row["change_id"], []).append(row["reference_id"] or row["kind"])
+    return {
+        row["change_id"]: About(tuple(named[row["change_id"]]), row["total"])
+        for row in await db.fetch(TOUCHED.format(places=places), *change_ids)
+    }
 
 
 async def revisions_of_change(db: Database, change_id: str) -> list[RevisionRow]:
