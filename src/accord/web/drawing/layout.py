@@ -1,10 +1,14 @@
 """Where boxes go: in layers from left to right, so that few lines cross. Pure.
 
 1. Lines that close a circle are turned round, so that all lead on.
-2. A box stands one layer behind the last of those that lead to it.
-3. A line across several layers bends in each of them.
-4. Sweeps over the layers sort each by where its neighbours stand.
+2. A box stands one layer behind the last of those that lead to it; what nothing leads to stands
+   right before what it leads to.
+3. A line across several layers has a place of its own in each of them, and one that leads back has
+   such places below the boxes.
+4. Sweeps over the layers sort each by where its neighbours stand; the order with the fewest
+   crossings is kept.
 5. Each box is moved to the middle of its neighbours, as far as the others in its layer let it.
+6. Between two layers there is room for what is written on the lines.
 """
 
 from __future__ import annotations
@@ -16,14 +20,23 @@ from typing import Final
 from msgspec import Struct
 
 from accord.web.drawing.graph import Edge, Graph
+from accord.web.drawing.layers import Layered, in_layers
+from accord.web.drawing.ordering import put_in_order
+from accord.web.drawing.texts import text_width
 
-SWEEPS: Final = 8
-WIDTH: Final = 176.0
+WIDTH: Final = 192.0
 HEIGHT: Final = 52.0
 GAP_X: Final = 64.0
-GAP_Y: Final = 28.0
-BEND_HEIGHT: Final = 16.0
-MARGIN: Final = 12.0
+MAX_GAP_X: Final = 180.0
+GAP_Y: Final = 30.0
+LINE_HEIGHT: Final = 12.0
+"""Of the place that a line has in a layer it crosses."""
+MARGIN: Final = 14.0
+TURN: Final = 24.0
+"""How far a line that leads back goes out to the side."""
+LABEL_SIZE: Final = 11.0
+LABEL_HEIGHT: Final = 14.0
+SWEEPS: Final = 10
 
 
 class Point(Struct, frozen=True):
@@ -37,181 +50,161 @@ class Placed(Struct, frozen=True):
     boxes: Mapping[str, Point]
     """The middle of each box's left edge."""
     ways: Sequence[tuple[Edge, tuple[Point, ...]]]
-    """Each line with the points that it goes through."""
+    """Each line with the points that it goes through, all of them level."""
+    labels: Sequence[Point | None]
+    """The middle of what is written on each line, below which it stands; None where nothing is."""
     width: float
     height: float
 
 
 def place(graph: Graph) -> Placed:
     """Where everything goes. Lines to boxes that are not there are left out."""
-    ids = [node.id for node in graph.nodes]
-    edges = [each for each in graph.edges if each.source in set(ids) and each.target in set(ids)]
-    forward = _forward(ids, edges)
-    layer = _layers(ids, forward)
-    layers, chains = _with_bends(ids, layer, forward)
-    links = [pair for chain in chains for pair in pairwise(chain)]
-    _sort(layers, links)
-    ys = _heights(layers, links, set(ids))
-    xs = {
-        id: MARGIN + column * (WIDTH + GAP_X) for column, each in enumerate(layers) for id in each
-    }
-    boxes = {id: Point(xs[id], ys[id]) for id in ids}
+    names = [node.id for node in graph.nodes]
+    number = {name: at for at, name in enumerate(names)}
+    edges = [each for each in graph.edges if each.source in number and each.target in number]
+    layered = in_layers(len(names), [(number[each.source], number[each.target]) for each in edges])
+    put_in_order(layered)
+    ys = _heights(layered)
+    lefts = _columns(layered, edges)
+    xs = {spot: lefts[at] for at, layer in enumerate(layered.layers) for spot in layer}
     ways = [
-        (edge, _way(chain, xs, ys, edge.source != pair[0]))
-        for edge, pair, chain in zip(edges, forward, chains, strict=True)
+        (edge, _way(layered, chain, is_back, xs, ys))
+        for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True)
     ]
-    bottom = max((point.y for point in boxes.values()), default=0.0) + HEIGHT / 2
-    right = max((point.x for point in boxes.values()), default=0.0) + WIDTH
-    return Placed(boxes, ways, right + MARGIN, bottom + MARGIN)
+    right = lefts[-1] + WIDTH if lefts else 0.0
+    right += TURN if _turns_at(layered, len(lefts) - 1) else 0.0
+    return Placed(
+        {name: Point(xs[at], ys[at]) for at, name in enumerate(names)},
+        ways,
+        _labels(ways),
+        right + MARGIN,
+        max((y + _size(layered, spot) / 2 for spot, y in ys.items()), default=0.0) + MARGIN,
+    )
 
 
-def _forward(ids: Sequence[str], edges: Sequence[Edge]) -> list[tuple[str, str]]:
-    """The ends of each line, turned round where it would lead back."""
-    after: dict[str, list[str]] = {id: [] for id in ids}
-    for edge in edges:
-        after[edge.source].append(edge.target)
-    done: set[str] = set()
-    open_now: set[str] = set()
-    back: set[tuple[str, str]] = set()
-    for root in ids:
-        stack = [(root, iter(after[root]))] if root not in done else []
-        open_now.update([root] if stack else [])
-        while stack:
-            id, following = stack[-1]
-            step = next(following, None)
-            if step is None:
-                stack.pop()
-                open_now.discard(id)
-                done.add(id)
-            elif step in open_now:
-                back.add((id, step))
-            elif step not in done:
-                open_now.add(step)
-                stack.append((step, iter(after[step])))
-    return [
-        (edge.target, edge.source)
-        if (edge.source, edge.target) in back
-        else (edge.source, edge.target)
-        for edge in edges
-    ]
+def _size(layered: Layered, spot: int) -> float:
+    return HEIGHT if spot < layered.boxes else LINE_HEIGHT
 
 
-def _layers(ids: Sequence[str], pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
-    before: dict[str, int] = dict.fromkeys(ids, 0)
-    after: dict[str, list[str]] = {id: [] for id in ids}
-    for source, target in pairs:
-        if source != target:
-            before[target] += 1
-            after[source].append(target)
-    layer = dict.fromkeys(ids, 0)
-    ready = [id for id in ids if not before[id]]
-    for id in ready:  # which grows
-        for target in after[id]:
-            layer[target] = max(layer[target], layer[id] + 1)
-            before[target] -= 1
-            if not before[target]:
-                ready.append(target)
-    return layer
+def _turns_at(layered: Layered, column: int) -> bool:
+    """Whether a line that leads back turns beside a layer."""
+    ends = (end for chain, back in zip(layered.chains, layered.is_back, strict=True) if back
+            for end in (chain[0], chain[-1]))  # fmt: skip
+    there = set(layered.layers[column]) if 0 <= column < len(layered.layers) else set()
+    return any(end in there for end in ends)
 
 
-def _with_bends(
-    ids: Sequence[str], layer: Mapping[str, int], pairs: Sequence[tuple[str, str]]
-) -> tuple[list[list[str]], list[list[str]]]:
-    """The layers with a bend for each line that crosses one, and each line as a chain."""
-    layers: list[list[str]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
-    for id in ids:
-        layers[layer[id]].append(id)
-    chains = []
-    for number, (source, target) in enumerate(pairs):
-        between = range(layer[source] + 1, layer[target])
-        bends = [f"\0{number}.{each}" for each in between]
-        for each, bend in zip(between, bends, strict=True):
-            layers[each].append(bend)
-        chains.append([source, *bends, target])
-    return layers, chains
+def _columns(layered: Layered, edges: Sequence[Edge]) -> list[float]:
+    """Where each layer begins: lines that say something need room for it before the next one."""
+    column = {spot: at for at, layer in enumerate(layered.layers) for spot in layer}
+    gaps = [GAP_X] * len(layered.layers)
+    for edge, chain, is_back in zip(edges, layered.chains, layered.is_back, strict=True):
+        if edge.label and not is_back:
+            at = column[chain[0]]
+            wanted = text_width(edge.label, LABEL_SIZE) + 28
+            gaps[at] = min(max(gaps[at], wanted), MAX_GAP_X)
+    lefts = []
+    x = MARGIN + (TURN if _turns_at(layered, 0) else 0.0)
+    for gap in gaps:
+        lefts.append(x)
+        x += WIDTH + gap
+    return lefts
 
 
-def _sort(layers: list[list[str]], links: Sequence[tuple[str, str]]) -> None:
-    before: dict[str, list[str]] = {}
-    after: dict[str, list[str]] = {}
-    for source, target in links:
-        after.setdefault(source, []).append(target)
-        before.setdefault(target, []).append(source)
-    for sweep in range(SWEEPS):
-        down = sweep % 2 == 0
-        order = range(1, len(layers)) if down else range(len(layers) - 2, -1, -1)
-        for column in order:
-            beside = {id: at for at, id in enumerate(layers[column - 1 if down else column + 1])}
-            near = before if down else after
-            places = {id: at for at, id in enumerate(layers[column])}
-
-            def middle(
-                id: str,
-                near: Mapping[str, list[str]] = near,
-                beside: Mapping[str, int] = beside,
-                places: Mapping[str, int] = places,
-            ) -> float:
-                found = [beside[each] for each in near.get(id, ()) if each in beside]
-                return sum(found) / len(found) if found else float(places[id])
-
-            layers[column].sort(key=middle)
-
-
-def _heights(
-    layers: Sequence[Sequence[str]], links: Sequence[tuple[str, str]], boxes: set[str]
-) -> dict[str, float]:
-    near: dict[str, list[str]] = {}
-    for source, target in links:
-        near.setdefault(source, []).append(target)
-        near.setdefault(target, []).append(source)
-    ys: dict[str, float] = {}
-    for layer in layers:
+def _heights(layered: Layered) -> dict[int, float]:
+    near = layered.neighbours()
+    ys: dict[int, float] = {}
+    for layer in layered.layers:
         y = 0.0
-        for id in layer:
-            size = HEIGHT if id in boxes else BEND_HEIGHT
-            ys[id] = y + size / 2
+        for spot in layer:
+            size = _size(layered, spot)
+            ys[spot] = y + size / 2
             y += size + GAP_Y
-    for _ in range(SWEEPS):
-        for layer in layers:
+    for sweep in range(SWEEPS):
+        for layer in layered.layers if sweep % 2 else layered.layers[::-1]:
             wanted = [
-                sum(ys[each] for each in near[id]) / len(near[id]) if id in near else ys[id]
-                for id in layer
+                sum(ys[each] for each in near[spot]) / len(near[spot]) if near[spot] else ys[spot]
+                for spot in layer
             ]
-            _settle(layer, wanted, ys, boxes)
-    top = min((ys[id] for id in boxes), default=0.0) - HEIGHT / 2
-    return {id: y - top + MARGIN for id, y in ys.items()}
+            _settle(layered, layer, wanted, ys)
+    top = min((y - _size(layered, spot) / 2 for spot, y in ys.items()), default=0.0)
+    return {spot: round(y - top + MARGIN, 1) for spot, y in ys.items()}
+
+
+class _Block(Struct):
+    """Spots that push each other, from top to bottom."""
+
+    spots: list[int]
+    middle: float
+    height: float
 
 
 def _settle(
-    layer: Sequence[str], wanted: Sequence[float], ys: dict[str, float], boxes: set[str]
+    layered: Layered, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
 ) -> None:
     """Move each towards where it wants to be, in their order and with room between them: those
     that push each other stand as a block around the middle of what they want."""
-    blocks: list[tuple[list[str], float, float]] = []  # ids, the middle wanted, the height
-    for id, want in zip(layer, wanted, strict=True):
-        size = HEIGHT if id in boxes else BEND_HEIGHT
-        block: tuple[list[str], float, float] = ([id], want, size)
-        while blocks and blocks[-1][1] + blocks[-1][2] / 2 + GAP_Y > block[1] - block[2] / 2:
-            ids, middle, height = blocks.pop()
-            count, more = len(ids), len(block[0])
-            joined = (middle * count + block[1] * more) / (count + more)
-            block = ([*ids, *block[0]], joined, height + GAP_Y + block[2])
+    blocks: list[_Block] = []
+    for spot, want in zip(layer, wanted, strict=True):
+        block = _Block([spot], want, _size(layered, spot))
+        while blocks and blocks[-1].middle + blocks[-1].height / 2 + GAP_Y > (
+            block.middle - block.height / 2
+        ):
+            before = blocks.pop()
+            count, more = len(before.spots), len(block.spots)
+            block = _Block(
+                before.spots + block.spots,
+                (before.middle * count + block.middle * more) / (count + more),
+                before.height + GAP_Y + block.height,
+            )
         blocks.append(block)
-    for ids, middle, height in blocks:
-        y = middle - height / 2
-        for id in ids:
-            size = HEIGHT if id in boxes else BEND_HEIGHT
-            ys[id] = y + size / 2
+    for block in blocks:
+        y = block.middle - block.height / 2
+        for spot in block.spots:
+            size = _size(layered, spot)
+            ys[spot] = y + size / 2
             y += size + GAP_Y
 
 
 def _way(
-    chain: Sequence[str], xs: Mapping[str, float], ys: Mapping[str, float], is_back: bool
+    layered: Layered,
+    chain: Sequence[int],
+    is_back: bool,
+    xs: Mapping[int, float],
+    ys: Mapping[int, float],
 ) -> tuple[Point, ...]:
-    first, *bends, last = chain
-    points = [
-        Point(xs[first] + WIDTH, ys[first]),
-        *(Point(xs[bend] + WIDTH / 2, ys[bend]) for bend in bends),
-        Point(xs[last], ys[last]),
-    ]
-    return tuple(reversed(points)) if is_back else tuple(points)
+    """The points of a line; between the first and the last box it is level within every layer."""
+    first, *between, last = chain
+    points = [Point(xs[first] + WIDTH, ys[first])]
+    for spot in between:
+        sides = (xs[spot], xs[spot] + WIDTH)
+        points += [Point(x, ys[spot]) for x in (reversed(sides) if is_back else sides)]
+    return (*points, Point(xs[last], ys[last]))
+
+
+def _labels(ways: Sequence[tuple[Edge, tuple[Point, ...]]]) -> list[Point | None]:
+    """Where the words of each line stand: in the gap behind the box that it comes from, or on the
+    level part of one that leads back; further down where other words stand already."""
+    taken: list[tuple[float, float, float]] = []
+    found: list[Point | None] = []
+    for edge, points in ways:
+        if not edge.label:
+            found.append(None)
+            continue
+        before, after = _labelled(points)
+        x, y = (before.x + after.x) / 2, (before.y + after.y) / 2 - 5
+        half = min(text_width(edge.label, LABEL_SIZE), MAX_GAP_X) / 2
+        while any(
+            left - half < x < right + half and abs(y - other) < LABEL_HEIGHT
+            for left, right, other in taken
+        ):
+            y += LABEL_HEIGHT
+        taken.append((x - half, x + half, y))
+        found.append(Point(x, y))
+    return found
+
+
+def _labelled(points: Sequence[Point]) -> tuple[Point, Point]:
+    pairs = list(pairwise(points))
+    level = [pair for pair in pairs if pair[1].x < pair[0].x]
+    return level[len(level) // 2] if level else pairs[0]

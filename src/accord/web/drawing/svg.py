@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from markupsafe import Markup, escape
 
 from accord.web.drawing.graph import Graph, Node
-from accord.web.drawing.layout import HEIGHT, WIDTH, Placed, Point, place
+from accord.web.drawing.layout import (
+    HEIGHT,
+    LABEL_SIZE,
+    MAX_GAP_X,
+    TURN,
+    WIDTH,
+    Placed,
+    Point,
+    place,
+)
+from accord.web.drawing.texts import shortened, text_width
 
-MAX_TITLE: Final = 22
-MAX_SUBTITLE: Final = 18
-MAX_NOTE: Final = 12
+TITLE_SIZE: Final = 13.0
+NOTE_SIZE: Final = 12.0
+INNER: Final = WIDTH - 26.0
+"""What is written in a box has so much room, but for the title, which has the dot before it."""
+DOT: Final = 14.0
+MAX_NOTE: Final = 110.0
 
 
 def draw(graph: Graph, label: str) -> Markup:
@@ -20,64 +34,80 @@ def draw(graph: Graph, label: str) -> Markup:
     placed = place(graph)
     size = f"{placed.width:.0f}", f"{placed.height:.0f}"
     pieces = "".join((*_lines(placed), *_boxes(graph, placed)))
+    # Links in a picture could not be reached: with some it is a group.
+    role = "group" if any(node.href for node in graph.nodes) else "img"
     return Markup(
-        f'<svg class="graph" role="img" aria-label="{escape(label)}" width="{size[0]}" '
+        f'<svg class="graph" role="{role}" aria-label="{escape(label)}" width="{size[0]}" '
         f'height="{size[1]}" viewBox="0 0 {size[0]} {size[1]}" xmlns="http://www.w3.org/2000/svg">'
         f"{pieces}</svg>"
     )
 
 
 def _lines(placed: Placed) -> Iterator[str]:
-    for edge, points in placed.ways:
-        label = f"<title>{escape(edge.label)}</title>" if edge.label else ""
-        yield f'<path class="edge {edge.tone} {edge.line}" d="{_curve(points)}">{label}</path>'
-        if edge.label:
-            middle = _middle(points)
+    for (edge, points), label in zip(placed.ways, placed.labels, strict=True):
+        yield f'<path class="edge {edge.tone} {edge.line}" d="{_curve(points)}"/>'
+        if points[-1].x < points[0].x:
+            end = points[-1]
             yield (
-                f'<text class="edge-label" text-anchor="middle" x="{middle.x:.0f}" '
-                f'y="{middle.y - 4:.0f}">{escape(edge.label)}</text>'
+                f'<path class="tip {edge.tone}" d="M{end.x - 6:.0f} {end.y - 4:.0f}'
+                f'L{end.x:.0f} {end.y:.0f}L{end.x - 6:.0f} {end.y + 4:.0f}"/>'
+            )
+        if label is not None:
+            short = shortened(edge.label, MAX_GAP_X - 20, LABEL_SIZE)
+            whole = f"<title>{escape(edge.label)}</title>" if short != edge.label else ""
+            yield (
+                f'<text class="edge-label {edge.tone}" text-anchor="middle" x="{label.x:.0f}" '
+                f'y="{label.y:.0f}">{whole}{escape(short)}</text>'
             )
 
 
 def _curve(points: Sequence[Point]) -> str:
-    first, *others = points
-    parts = [f"M{first.x:.0f} {first.y:.0f}"]
-    for before, after in zip(points, others, strict=False):
+    parts = [f"M{points[0].x:.0f} {points[0].y:.1f}"]
+    last = len(points) - 2
+    for at, (before, after) in enumerate(pairwise(points)):
+        if before.y == after.y and before.x != after.x:
+            parts.append(f"H{after.x:.0f}")
+            continue
         half = (after.x - before.x) / 2
+        begin, end = before.x + half, after.x - half
+        if before.x == after.x:  # a line that leads back turns beside its box
+            begin = end = before.x + (-TURN if at == last else TURN)
         parts.append(
-            f"C{before.x + half:.0f} {before.y:.0f} {after.x - half:.0f} {after.y:.0f} "
-            f"{after.x:.0f} {after.y:.0f}"
+            f"C{begin:.0f} {before.y:.1f} {end:.0f} {after.y:.1f} {after.x:.0f} {after.y:.1f}"
         )
     return "".join(parts)
-
-
-def _middle(points: Sequence[Point]) -> Point:
-    at = len(points) // 2
-    before, after = points[at - 1], points[at]
-    return Point((before.x + after.x) / 2, (before.y + after.y) / 2)
 
 
 def _boxes(graph: Graph, placed: Placed) -> Iterator[str]:
     for node in graph.nodes:
         at = placed.boxes[node.id]
         box = _box(node, at.x, at.y - HEIGHT / 2)
-        yield f'<a href="{escape(node.href)}">{box}</a>' if node.href else box
+        if not node.href:
+            yield box
+            continue
+        current = ' aria-current="true"' if node.is_marked else ""
+        yield (
+            f'<a href="{escape(node.href)}" aria-label="{escape(_whole(node))}"{current}>{box}</a>'
+        )
+
+
+def _whole(node: Node) -> str:
+    return ", ".join(each for each in (node.title, node.subtitle, node.note) if each)
 
 
 def _box(node: Node, x: float, y: float) -> str:
     marked = " marked" if node.is_marked else ""
-    whole = " · ".join(each for each in (node.title, node.subtitle, node.note) if each)
+    note = shortened(node.note, MAX_NOTE, NOTE_SIZE)
+    room = INNER - (text_width(note, NOTE_SIZE) + 8 if note else 0)
     return (
         f'<g class="node {node.tone}{marked}" data-node="{escape(node.id)}" '
-        f'transform="translate({x:.0f} {y:.0f})"><title>{escape(whole)}</title>'
+        f'transform="translate({x:.0f} {y:.0f})"><title>{escape(_whole(node))}</title>'
         f'<rect width="{WIDTH:.0f}" height="{HEIGHT:.0f}" rx="8"/>'
         f'<circle cx="16" cy="19" r="4"/>'
-        f'<text class="title" x="28" y="23">{escape(_short(node.title, MAX_TITLE))}</text>'
-        f'<text class="subtitle" x="14" y="41">{escape(_short(node.subtitle, MAX_SUBTITLE))}</text>'
-        f'<text class="note" x="{WIDTH - 12:.0f}" y="41" text-anchor="end">'
-        f"{escape(_short(node.note, MAX_NOTE))}</text></g>"
+        f'<text class="title" x="28" y="23">'
+        f"{escape(shortened(node.title, INNER - DOT, TITLE_SIZE))}</text>"
+        f'<text class="subtitle" x="14" y="41">'
+        f"{escape(shortened(node.subtitle, room, NOTE_SIZE))}</text>"
+        f'<text class="note" x="{WIDTH - 12:.0f}" y="41" text-anchor="end">{escape(note)}</text>'
+        f"</g>"
     )
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,35 @@
+"""How wide words are, about: nothing here can measure them, and boxes have to hold them. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+from unicodedata import east_asian_width
+
+_NARROW: Final = frozenset("iIjl.,:;'|!()[]{}ftr -/\\`")
+_WIDE: Final = frozenset("mwMW@%—…")
+
+
+def text_width(text: str, size: float) -> float:
+    """The width of a text in letters of this size, rather too much than too little."""
+    return sum(map(_of, text)) * size
+
+
+def shortened(text: str, most: float, size: float) -> str:
+    """As much of a text as is at most so wide."""
+    text = text[: int(most / (size * 0.3)) + 1]  # nothing is read that cannot be shown
+    if text_width(text, size) <= most:
+        return text
+    width = _of("…")
+    for at, letter in enumerate(text):
+        width += _of(letter)
+        if width * size > most:
+            return f"{text[:at].rstrip()}…"
+    return text
+
+
+def _of(letter: str) -> float:
+    if letter in _NARROW:
+        return 0.4
+    if letter in _WIDE or letter.isupper():
+        return 0.8
+    return 1.05 if east_asian_width(letter) in "WF" else 0.62
