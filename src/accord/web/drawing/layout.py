@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from accord.web.drawing.graph import Edge, Graph
 from accord.web.drawing.layers import Layered, in_layers
-from accord.web.drawing.ordering import put_in_order
+from accord.web.drawing.ordering import FEW_SWEEPS, MANY, put_in_order
 from accord.web.drawing.texts import text_width
 
 WIDTH: Final = 192.0
@@ -120,7 +120,7 @@ def _heights(layered: Layered) -> dict[int, float]:
             size = _size(layered, spot)
             ys[spot] = y + size / 2
             y += size + GAP_Y
-    for sweep in range(SWEEPS):
+    for sweep in range(SWEEPS if len(ys) < MANY else FEW_SWEEPS):
         for layer in layered.layers if sweep % 2 else layered.layers[::-1]:
             wanted = [
                 sum(ys[each] for each in near[spot]) / len(near[spot]) if near[spot] else ys[spot]
