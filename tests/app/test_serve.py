@@ -20,6 +20,7 @@ async def test_the_first_start_hands_over_credentials_once(tmp_path: Path) -> No
     async with serving(data) as served:
         told = await served.line()
         assert told.endswith(f"are in {data / 'first-run.txt'}")
+        assert await served.line() == f"Open {served.url}/ and sign in"
         assert (data / "first-run.txt").stat().st_mode & 0o777 == 0o600
         assert data.stat().st_mode & 0o777 == 0o700
         async with served.client() as client:

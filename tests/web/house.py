@@ -123,9 +123,14 @@ async def make(data: Path, *, demo: bool) -> None:
     """The data of an installation whose administrator's password is `PASSWORD`; with `demo` it has
     the sample project."""
     settings = settings_for(data)
-    await prepare(settings)
+    first = await prepare(settings)
+    assert first is not None
     async with open_local(settings) as local:
-        await local.run("set_password", id=ADMIN, password=PASSWORD)
+        await local.runner.run(
+            local.runner.registry["change_own_password"],
+            {"current_password": first.password, "new_password": PASSWORD},
+            await caller_of(local.store, ADMIN),
+        )
         if demo:
             await local.runner.run(demo_operation(), {}, await caller_of(local.store, ADMIN))
 

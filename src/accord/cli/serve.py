@@ -93,6 +93,7 @@ def _announce(settings: Settings, first: FirstRun | None, url: str) -> None:
     print_line(f"Accord {__version__} is ready at {url} (press Ctrl-C to stop)")
     for line in lines:
         print_line(line)
+    print_line(f"Open {url}/ and sign in")
 
 
 def _keep(path: Path, lines: list[str]) -> None:

@@ -79,6 +79,7 @@ MATRIX: dict[str, Call] = {
     "list_comments": Call(READ, {"target_id": "$requirement"}),
     "get_relationship": Call(READ, {"id": "$relationship"}),
     "list_relationships": Call(READ, {"id": "$requirement"}),
+    "list_suspect_relationships": Call(READ, {}),
     "get_label": Call(READ, {"id": "$label"}),
     "list_labels": Call(READ, {}),
     "get_view": Call(READ, {"id": "$view"}),
@@ -86,15 +87,20 @@ MATRIX: dict[str, Call] = {
     "get_baseline": Call(READ, {"id": "$baseline"}),
     "list_baselines": Call(READ, {}),
     "compare_baselines": Call(READ, {"a": "$baseline"}),
+    "export_baseline": Call(READ, {"id": "$baseline"}),
     "get_change": Call(READ, {"change_id": "$change"}),
     "list_changes": Call(READ, {}),
     "history": Call(READ, {"id": "$epic"}),
     "get_proposal": Call(READ, {"id": "$proposal"}),
     "list_proposals": Call(READ, {}),
+    "list_decided_proposals": Call(READ, {}),
     "get_hierarchy": Call(READ, {"id": "$epic"}),
     "get_context": Call(READ, {"id": "$requirement"}),
     "impact_analysis": Call(READ, {"id": "$requirement"}),
+    "get_neighbourhood": Call(READ, {"id": "$requirement"}),
     "coverage_gaps": Call(READ, {}),
+    "coverage_by_epic": Call(READ, {}),
+    "coverage_by_type": Call(READ, {"epic_id": "$epic"}),
     "traceability_matrix": Call(READ, {}),
     "lint_requirement": Call(READ, {"id": "$requirement"}),
     "search_global": Call(READ, {"query": "till"}),
@@ -212,6 +218,9 @@ MATRIX: dict[str, Call] = {
     "change_own_password": Call(
         OWN, {"current_password": "$password", "new_password": "correct horse battery"}
     ),
+    "update_own_user": Call(OWN, {"email": "me@example.org"}),
+    "list_sessions": Call(OWN, {}),
+    "end_session": Call(OWN, {"id": "0123456789abcdef"}),
     "sign_out_everywhere": Call(OWN, {}),
 }
 

@@ -9,7 +9,12 @@ from accord.operations.accounts.accounts import SignInError
 from accord.operations.accounts.credentials import Credentials, bearer
 from accord.operations.accounts.login_sessions import MAX_OF_USER, insert
 from accord.operations.accounts.tokens import days_after
-from accord.operations.errors import ForbiddenError, RateLimitedError, UnauthenticatedError
+from accord.operations.errors import (
+    ForbiddenError,
+    NotFoundError,
+    RateLimitedError,
+    UnauthenticatedError,
+)
 from accord.store import Transaction
 from tests.operations.accounts.world import PASSWORD, World
 
@@ -223,3 +228,29 @@ async def test_a_hash_with_older_figures_is_made_anew_when_its_owner_signs_in(
     [row] = await signed.store.fetch("SELECT password_hash FROM users WHERE username = $1", "uma")
     assert row["password_hash"].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
     await signed.sign_in("uma")
+
+
+async def test_people_see_their_own_sessions_and_end_one_of_them(signed: World) -> None:
+    await signed.call("set_password", id="otto", password=PASSWORD)
+    signed.time = NOW
+    first = await signed.sign_in("uma")
+    signed.time = "2026-11-15T09:31:00.000000Z"
+    second = await signed.sign_in("uma")
+    await signed.sign_in("otto")
+    caller = await signed.caller(second.token)
+    sessions = (await signed.call("list_sessions", caller)).items
+    ids = [signed.accounts.session_id(bearer(each.token)) for each in (second, first)]
+    assert [each.id for each in sessions] == ids
+    assert [each.created_at for each in sessions] == [signed.time, NOW]
+    assert (await signed.call("end_session", caller, id=ids[1])).ended == 1
+    with pytest.raises(UnauthenticatedError):
+        await signed.caller(first.token)
+    assert [each.id for each in (await signed.call("list_sessions", caller)).items] == ids[:1]
+
+
+async def test_nobody_ends_the_session_of_somebody_else(signed: World) -> None:
+    session = await signed.sign_in("uma")
+    other = signed.accounts.session_id(bearer(session.token))
+    with pytest.raises(NotFoundError, match="you have no such session"):
+        await signed.call("end_session", "otto", id=other)
+    assert (await signed.caller(session.token)).username == "uma"

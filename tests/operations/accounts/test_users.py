@@ -34,6 +34,7 @@ async def test_an_administrator_adds_somebody(world: World) -> None:
         email="bob@example.org",
         role="Commenter",
         active=True,
+        temporary_password=False,
         version=1,
         created_at=world.time,
         updated_at=world.time,
@@ -231,3 +232,34 @@ async def test_nothing_secret_is_kept_of_a_call_with_an_idempotency_key(world: W
     kept = await world.dump("idempotency")
     assert new.token not in kept
     assert PASSWORD not in kept
+
+
+async def test_a_password_that_somebody_else_chose_is_marked_until_its_owner_chooses(
+    world: World,
+) -> None:
+    bob = await world.call("create_user", "ada", username="bob", password=PASSWORD)
+    assert bob.temporary_password
+    changed = await world.call(
+        "change_own_password",
+        await world.caller((await world.sign_in("bob")).token),
+        current_password=PASSWORD,
+        new_password="another one!",
+    )
+    assert not changed.temporary_password
+    again = await world.call("set_password", "ada", id="bob", password=PASSWORD)
+    assert again.temporary_password
+    own = await world.call("set_password", "ada", id="ada", password=PASSWORD)
+    assert not own.temporary_password
+    kept = await world.call("update_user", "ada", id="bob", email="bob@example.org")
+    assert kept.temporary_password
+
+
+async def test_people_change_how_they_are_reached_and_nothing_else_about_them(
+    world: World,
+) -> None:
+    outcome = await world.outcome("update_own_user", "uma", email="uma@example.org")
+    assert (outcome.result.email, outcome.result.role) == ("uma@example.org", "User")
+    assert [effect.reference_id for effect in outcome.effects] == ["uma"]
+    assert (await world.outcome("update_own_user", "uma", email="uma@example.org")).effects == ()
+    with pytest.raises(InvalidError, match="must be an address"):
+        await world.call("update_own_user", "uma", email="no address")

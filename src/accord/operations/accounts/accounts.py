@@ -222,6 +222,10 @@ class Accounts:
 
         await self._store.transact(work, lane=LANE)
 
+    def session_id(self, credentials: Credentials) -> str:
+        """What the session of these credentials is called where its owner sees all of them."""
+        return login_sessions.session_id(tokens.token_hash(credentials.token, self._session_key))
+
     def csrf_token(self, credentials: Credentials) -> str:
         """What pages of a session repeat, for those that did not keep it."""
         return login_sessions.csrf_token(credentials.token, self._csrf_key)

@@ -14,6 +14,8 @@ class User(Changed, kw_only=True):
     email: str
     role: Role
     active: bool
+    temporary_password: bool
+    """Whether somebody else chose the password; pages ask for another one at each sign-in."""
     version: int
     created_at: str
     updated_at: str
@@ -39,6 +41,16 @@ class NewToken(Token, kw_only=True):
 
     def __repr__(self) -> str:
         return f"NewToken({self.id!r}, {self.name!r}, {self.user!r}, …)"
+
+
+class LoginSession(Changed, kw_only=True):
+    id: str
+    client: str
+    """What the browser or program calls itself."""
+    address: str
+    created_at: str
+    seen_at: str
+    expires_at: str
 
 
 class SessionsEnded(Changed, kw_only=True):

@@ -6,8 +6,9 @@ import hmac
 from hashlib import sha256
 from typing import Final
 
+from accord.operations.accounts.entities import LoginSession
 from accord.operations.accounts.tokens import days_after
-from accord.store.store import Transaction
+from accord.store.store import Row, Transaction
 
 FIND: Final = """
 SELECT s.hash, s.seen_at, s.expires_at, s.user_id, u.username, u.role, u.active
@@ -25,11 +26,17 @@ DELETE FROM login_sessions WHERE user_id = $1 AND hash NOT IN (
     SELECT hash FROM login_sessions WHERE user_id = $1 ORDER BY seen_at DESC, hash LIMIT $2
 )
 """
+LIST: Final = """
+SELECT hash, client, address, created_at, seen_at, expires_at FROM login_sessions
+WHERE user_id = $1 AND expires_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, hash
+"""
+END_ONE: Final = "DELETE FROM login_sessions WHERE user_id = $1 AND substr(hash, 1, 16) = $2"
 SEEN: Final = "UPDATE login_sessions SET seen_at = $2 WHERE hash = $1"
 
 IDLE_HOURS: Final = 12
 MAX_DAYS: Final = 30
 MAX_SECONDS: Final = MAX_DAYS * 24 * 60 * 60
+ID_LENGTH: Final = 16
 MAX_OF_USER: Final = 50
 """How many sessions somebody may have; the one seen least lately makes room."""
 
@@ -37,6 +44,22 @@ MAX_OF_USER: Final = 50
 def csrf_token(token: str, key: bytes) -> str:
     """What pages of a session repeat. It follows from the session, so that it needs no place."""
     return hmac.digest(key, token.encode(), sha256).hex()[:32]
+
+
+def session_id(hashed: str) -> str:
+    """What a session is called where its owner sees it: a part of its hash, which tells nothing."""
+    return hashed[:ID_LENGTH]
+
+
+def session_of(row: Row) -> LoginSession:
+    return LoginSession(
+        id=session_id(row["hash"]),
+        client=row["client"],
+        address=row["address"],
+        created_at=row["created_at"],
+        seen_at=row["seen_at"],
+        expires_at=row["expires_at"],
+    )
 
 
 def idle_since(now: str) -> str:

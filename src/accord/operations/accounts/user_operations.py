@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from accord.operations.accounts import login_sessions, users
 from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.entities import SessionsEnded, User
+from accord.operations.accounts.entities import User
 from accord.operations.accounts.names import (
     Email,
     Name,
@@ -91,6 +91,21 @@ async def get_own_user(work: Work) -> User:
     return users.user_of(await users.require_row(work.db, work.caller.user_id))
 
 
+@operations.write(
+    right="session", rest=Rest("PATCH", "/users/me"), tool=False, tag="users", idempotent=True
+)
+async def update_own_user(work: Work, *, email: Email) -> User:
+    """Change how you are reached."""
+    check_email(email)
+    before = users.user_of(await users.require_row(work.db, work.caller.user_id))
+    if email == before.email:
+        return before
+    await work.db.execute(users.UPDATE, before.id, email, before.role, int(before.active), work.now)
+    after = users.user_of(await users.require_row(work.db, before.id))
+    work.did(_effect("updated", before, after))
+    return after
+
+
 @operations.read(right="admin", rest=Rest("GET", "/users/{id}"), tool=False, tag="users")
 async def get_user(work: Work, *, id: Person) -> User:
     """One person."""
@@ -123,6 +138,7 @@ async def update_user(
         email=before.email if email is UNSET else email,
         role=before.role if role is UNSET else role,
         active=before.active if active is UNSET else active,
+        temporary_password=before.temporary_password,
         version=before.version + 1,
         created_at=before.created_at,
         updated_at=work.now,
@@ -148,10 +164,11 @@ async def update_user(
     prepare=_hash_password,
 )
 async def set_password(work: Work, *, id: Person, password: Password) -> User:
-    """Give a person another password, which ends their sessions."""
+    """Give a person another password, which ends their sessions. On the pages they are asked to
+    choose one of their own."""
     row = await users.require_row(work.db, id)
     check_password(password, row["username"], "password")
-    return await _change_password(work, row)
+    return await _change_password(work, row, temporary=row["id"] != work.caller.user_id)
 
 
 async def _verify_own_password(work: Work, arguments: Mapping[str, Any]) -> tuple[str, str]:
@@ -180,21 +197,12 @@ async def change_own_password(
     row = await users.require_row(work.db, work.caller.user_id)
     if row["password_hash"] != verified:
         raise ConflictError("your password was changed at the same time: try again")
-    return await _change_password(work, row)
+    return await _change_password(work, row, temporary=False)
 
 
-@operations.write(
-    right="session", rest=Rest("DELETE", "/sessions"), tool=False, tag="sessions", idempotent=True
-)
-async def sign_out_everywhere(work: Work) -> SessionsEnded:
-    """End all your login sessions, this one too."""
-    ended = await work.db.execute(login_sessions.END_ALL, work.caller.user_id)
-    return SessionsEnded(ended=ended)
-
-
-async def _change_password(work: Work, row: Row) -> User:
+async def _change_password(work: Work, row: Row, *, temporary: bool) -> User:
     before = users.user_of(row)
-    await work.db.execute(users.SET_PASSWORD, before.id, work.prepared, work.now)
+    await work.db.execute(users.SET_PASSWORD, before.id, work.prepared, int(temporary), work.now)
     await work.db.execute(login_sessions.END_ALL, before.id)
     after = users.user_of(await users.require_row(work.db, before.id))
     work.did(_effect("updated", before, after))

@@ -10,7 +10,9 @@ from accord.operations.errors import NotFoundError
 from accord.operations.work import Database, is_uuid
 from accord.store.store import Row, Transaction
 
-COLUMNS: Final = "id, username, email, role, active, version, created_at, updated_at"
+COLUMNS: Final = """
+id, username, email, role, active, temporary_password, version, created_at, updated_at
+"""
 BY_ID: Final = f"SELECT {COLUMNS}, password_hash FROM users WHERE id = $1"
 BY_NAME: Final = f"SELECT {COLUMNS}, password_hash FROM users WHERE username_key = $1"
 LIST: Final = f"""
@@ -18,15 +20,19 @@ SELECT {COLUMNS} FROM users WHERE username_key > $1 ORDER BY username_key LIMIT 
 """
 COUNT: Final = "SELECT COUNT(*) AS total FROM users"
 INSERT: Final = """
-INSERT INTO users (id, username, username_key, email, role, password_hash, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+INSERT INTO users
+    (id, username, username_key, email, role, password_hash, temporary_password, created_at,
+    updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
 """
 UPDATE: Final = """
 UPDATE users SET email = $2, role = $3, active = $4, version = version + 1, updated_at = $5
 WHERE id = $1
 """
 SET_PASSWORD: Final = """
-UPDATE users SET password_hash = $2, version = version + 1, updated_at = $3 WHERE id = $1
+UPDATE users
+SET password_hash = $2, temporary_password = $3, version = version + 1, updated_at = $4
+WHERE id = $1
 """
 REHASH: Final = "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2"
 OTHER_ADMINISTRATORS: Final = """
@@ -42,6 +48,7 @@ def user_of(row: Row) -> User:
         email=row["email"],
         role=row["role"],
         active=bool(row["active"]),
+        temporary_password=bool(row["temporary_password"]),
         version=row["version"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
@@ -81,7 +88,8 @@ async def require_row(db: Database, name: str) -> Row:
 async def insert(
     db: Transaction, *, id: str, username: str, email: str, role: str, hashed: str, now: str
 ) -> User:
-    """A new one, whose name is free."""
-    await db.execute(INSERT, id, username, name_key(username), email, role, hashed, now)
+    """A new one, whose name is free; a password, if any, was chosen by somebody else."""
+    temporary = int(bool(hashed))
+    await db.execute(INSERT, id, username, name_key(username), email, role, hashed, temporary, now)
     [row] = await db.fetch(BY_ID, id)
     return user_of(row)

@@ -8,6 +8,7 @@ CREATE TABLE users (
     email text NOT NULL DEFAULT '',
     role text NOT NULL CHECK (role IN ('Administrator', 'User', 'Commenter')),
     password_hash text NOT NULL DEFAULT '', -- empty: nobody can sign in with a password
+    temporary_password integer NOT NULL DEFAULT 0, -- 1: somebody else chose it
     active integer NOT NULL DEFAULT 1,
     version integer NOT NULL DEFAULT 1,
     created_at text NOT NULL,
