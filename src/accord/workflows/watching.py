@@ -90,7 +90,9 @@ class RunWatch:
                 followed.tail = tail
             self._begin()
             while True:
-                fresh = [each for each in (*missed, *follower.news) if each[0] > place]
+                # What was read just before the first look may be told by both.
+                told = dict(sorted((*missed, *follower.news), key=_number))
+                fresh = [each for each in told.items() if each[0] > place]
                 ended, missed = follower.ended, []
                 follower.news.clear()
                 follower.woken.clear()
@@ -176,6 +178,10 @@ class RunWatch:
 
     async def _read(self, run_id: str, after: int) -> tuple[int, list[Numbered]]:
         return await self._store.read(lambda db: _read(db, run_id, after))
+
+
+def _number(each: Numbered) -> int:
+    return each[0]
 
 
 async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[Numbered]]:

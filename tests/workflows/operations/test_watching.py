@@ -71,6 +71,42 @@ class Counted:
         return await self._store.read(work, snapshot=snapshot)
 
 
+class Held:
+    """A store that holds up the next read once it is told to."""
+
+    def __init__(self, store: Store) -> None:
+        self.let: asyncio.Event | None = None
+        self.engine = store.engine
+        self.listen = store.listen
+        self.fetch = store.fetch
+        self._store = store
+
+    async def read(self, work: Any, *, snapshot: bool = False) -> Any:
+        held, self.let = self.let, None
+        if held is not None:
+            await held.wait()
+        return await self._store.read(work, snapshot=snapshot)
+
+
+async def test_what_happens_while_somebody_catches_up_is_heard_once(busy: Office) -> None:
+    await busy.save(HEAR)
+    id = await busy.start("hear")
+    await busy.until(id, "waiting")
+    store = Held(busy.local.store)
+    watch = RunWatch(cast(Store, store))
+    ready = asyncio.Semaphore(0)
+    early = asyncio.create_task(numbers(watch, id, ready=ready))
+    await ready.acquire()
+    store.let = let = asyncio.Event()
+    late = asyncio.create_task(numbers(watch, id))
+    await asyncio.sleep(0)
+    await busy.call("signal_run", run=id, name="stop")
+    every = await early
+    let.set()
+    assert await late == every
+    await watch.close()
+
+
 async def test_many_cost_what_one_costs(busy: Office) -> None:
     await busy.save(HEAR)
     id = await busy.start("hear")
