@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Cursor, Deleted, Id, Limit, Name, Page, Priority, Username
 from accord.hub.lifecycle import check_line
+from accord.hub.operations.search import FoundKind
 from accord.hub.storage import pages, rows, views
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.views import ViewRow
@@ -30,7 +30,7 @@ Words: TypeAlias = Annotated[str, Meta(max_length=500)]
 class Filter(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a view shows: items for which all of it holds."""
 
-    kind: Kind | None = None
+    kind: FoundKind | None = None
     query: Words | None = None
     status: Name | None = None
     priority: Priority | None = None

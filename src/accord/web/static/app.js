@@ -3,3 +3,5 @@
 import "./requests.js";
 import "./keys.js";
 import "./frame.js";
+import "./palette.js";
+import "./sheet.js";

@@ -31,7 +31,7 @@ function press(selector) {
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
-    if (press("[data-palette]")) event.preventDefault();
+    bound.get("ctrl+k")?.(event);
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -49,7 +49,7 @@ document.addEventListener("keydown", (event) => {
   const act = bound.get(key);
   if (act) {
     act(event);
-  } else if (key === "/" ? press("[data-palette]") : key === "?" ? press("[data-keys]") : /^[a-z]$/.test(key) && press(`[data-key="${key}"]`)) {
+  } else if (key === "?" ? press("[data-keys]") : /^[a-z]$/.test(key) && press(`[data-key="${key}"]`)) {
     event.preventDefault();
   }
 });

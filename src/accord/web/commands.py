@@ -1,0 +1,155 @@
+"""What can be done from anywhere by its name, and how what somebody typed finds it. Pure.
+
+A command leads to a page or posts a form of ours, so that the palette can do nothing that pages
+cannot do too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from accord.hub.domain.kinds import Kind, parse_reference
+from accord.operations.caller import Caller
+from accord.operations.rights import Right
+from accord.web.frame import RAIL
+
+_WORD: Final = re.compile(r"\w+")
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """One thing to do, or one place to go to."""
+
+    label: str
+    href: str = ""
+    """Where it leads to; empty of what is posted."""
+    post: str = ""
+    """Where it is posted to."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """What is posted."""
+    words: str = ""
+    """Other words by which people look for it."""
+    right: Right = "read"
+    keys: str = ""
+    """Which keys do the same, as they are pressed."""
+
+
+PLACES: Final = (
+    Command(
+        label="Your account", href="/account", words="password sessions theme profile", keys="g i"
+    ),
+    Command(label="Coverage matrix", href="/traceability/matrix", words="traceability gaps"),
+    Command(label="Suspect links", href="/traceability/suspects", words="traceability confirm"),
+    Command(label="Baselines", href="/baselines", words="compare release"),
+    Command(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
+)
+"""Beside those of the rail."""
+ACTIONS: Final = (
+    Command(label="Create an epic", href="/new?kind=epic", words="new add", right="write"),
+    Command(
+        label="Create a user story", href="/new?kind=user_story", words="new add", right="write"
+    ),
+    Command(
+        label="Create acceptance criteria",
+        href="/new?kind=acceptance_criteria",
+        words="new add",
+        right="write",
+    ),
+    Command(
+        label="Create a requirement", href="/new?kind=requirement", words="new add", right="write"
+    ),
+    Command(
+        label="Create a steering document",
+        href="/new?kind=steering_document",
+        words="new add",
+        right="write",
+    ),
+    Command(label="Create a token", href="/tokens", words="new connect assistant mcp api"),
+    Command(label="Create a prompt", href="/prompts/new", words="new add", right="admin"),
+    Command(
+        label="Create a workflow", href="/workflows/new", words="new add definition", right="admin"
+    ),
+    Command(label="Import a file", href="/import", words="csv json markdown load", right="write"),
+    Command(label="Export", href="/export", words="download csv json markdown"),
+)
+PERSONAL: Final = (
+    ("Use the light theme", "light"),
+    ("Use the dark theme", "dark"),
+    ("Use the theme of the system", ""),
+)
+_BELOW: Final[dict[Kind, tuple[tuple[str, str], ...]]] = {
+    "epic": (("Create a user story in {}", "user_story"),),
+    "user_story": (
+        ("Create a requirement in {}", "requirement"),
+        ("Create acceptance criteria in {}", "acceptance_criteria"),
+    ),
+}
+"""By kind: what is created below one."""
+
+
+def places(caller: Caller) -> Iterator[Command]:
+    """Where somebody can go."""
+    for group in RAIL:
+        for entry in group.entries:
+            if caller.is_administrator or not entry.admin:
+                keys = f"g {entry.key}" if entry.key else ""
+                yield Command(label=entry.name, href=entry.path, words=group.title, keys=keys)
+    yield from _allowed(caller, PLACES)
+
+
+def actions(caller: Caller, at: str) -> Iterator[Command]:
+    """What somebody can do, on the page at the path `at` first."""
+    yield from _allowed(caller, _about_item(at))
+    yield from _allowed(caller, ACTIONS)
+    for label, theme in PERSONAL:
+        yield Command(
+            label=label,
+            post="/theme",
+            fields=(("theme", theme), ("next", at)),
+            words="dark light appearance colours",
+        )
+    yield Command(label="Sign out", post="/sign-out", words="log out leave")
+
+
+def matching(commands: Iterable[Command], query: str) -> list[Command]:
+    """Those for which every word of the query begins a word of theirs; the first are those whose
+    label begins with the query."""
+    asked = words(query)
+    found = [each for each in commands if _matches(asked, words(f"{each.label} {each.words}"))]
+    start = " ".join(asked)
+    return sorted(found, key=lambda each: not each.label.casefold().startswith(start))
+
+
+def words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _matches(asked: Iterable[str], words: list[str]) -> bool:
+    return all(any(word.startswith(each) for word in words) for each in asked)
+
+
+def _allowed(caller: Caller, commands: Iterable[Command]) -> Iterator[Command]:
+    return (each for each in commands if caller.may(each.right))
+
+
+def _about_item(at: str) -> Iterator[Command]:
+    """What is done to the item that a page is about."""
+    name = at.split("/")[2] if at.startswith("/items/") else ""
+    reference = parse_reference(name)
+    if reference is None:
+        return
+    for label, kind in _BELOW.get(reference.kind, ()):
+        yield Command(
+            label=label.format(reference),
+            href=f"/new?kind={kind}&parent={reference}",
+            words="new add",
+            right="write",
+        )
+    yield Command(
+        label=f"Show {reference} in the graph",
+        href=f"/traceability/graph?item={reference}",
+        words="links impact relationships traceability",
+    )

@@ -1,0 +1,166 @@
+"""Finding things: words and filters in the address, so that a search can be kept and sent on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from accord.hub.domain.kinds import parse_reference
+from accord.operations.errors import ServiceError
+from accord.web.answers import Answer
+from accord.web.findings import KINDS, finding, href_of
+from accord.web.forms import Words
+from accord.web.routing import Pages
+from accord.web.turn import Turn
+
+pages: Final = Pages()
+
+FILTERS: Final = ("kind", "status", "priority", "type", "assignee", "label", "epic")
+"""As they stand in the address."""
+STATUSES: Final = ("Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete")
+PRIORITIES: Final = (("1", "1 Critical"), ("2", "2 High"), ("3", "3 Medium"), ("4", "4 Low"))
+ITEMS: Final = [kind for kind in KINDS if kind != "comment"]
+EVERYTHING: Final = "*"
+SHOWN: Final = 25
+MAX_CHOICES: Final = 100
+"""How many names a filter suggests; others can be typed."""
+MAX_VIEWS: Final = 50
+
+
+class Sought(Struct, frozen=True):
+    """What somebody looks for."""
+
+    query: str
+    filters: dict[str, str]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.query and not self.filters
+
+    def arguments(self) -> dict[str, Any]:
+        """For `search_global`."""
+        given: dict[str, Any] = dict(self.filters)
+        if kind := given.pop("kind", ""):
+            given["kinds"] = [kind]
+        elif self.is_empty:
+            given["kinds"] = ITEMS
+        if epic := given.pop("epic", ""):
+            given["epic_id"] = epic
+        return {"query": self.query or EVERYTHING, **given}
+
+    def view(self) -> dict[str, Any]:
+        """The filter of a saved view."""
+        given: dict[str, Any] = dict(self.filters)
+        if epic := given.pop("epic", ""):
+            given["epic_id"] = epic
+        return {**({"query": self.query} if self.query else {}), **given}
+
+    def path(self, **more: str) -> str:
+        """Where this is found."""
+        words = {**({"q": self.query} if self.query else {}), **self.filters, **more}
+        return f"/search?{urlencode(words)}" if words else "/search"
+
+
+def sought(words: Words) -> Sought:
+    """What the words of a query, or of a form, look for."""
+    given = {name: words[name].strip() for name in FILTERS if words[name].strip()}
+    return Sought(words["q"].strip(), given)
+
+
+def sought_by_view(filter: Any) -> Sought:
+    """What a saved view looks for."""
+    given = {name: getattr(filter, name) for name in FILTERS if name != "epic"}
+    given["epic"] = filter.epic_id
+    return Sought(
+        filter.query or "", {name: str(value) for name, value in given.items() if value is not None}
+    )
+
+
+@pages.get("/search")
+async def search(turn: Turn) -> Answer:
+    asked = sought(turn.query)
+    cursor = turn.query["cursor"] or None
+    try:
+        found = await turn.do("search_global", **asked.arguments(), limit=SHOWN, cursor=cursor)
+    except ServiceError as error:
+        return await _page(turn, asked, None, error)
+    exact = _exact(asked, found) if not cursor and not turn.is_partial else ""
+    return turn.go(exact) if exact else await _page(turn, asked, found)
+
+
+def _exact(asked: Sought, found: Any) -> str:
+    """Where the one thing is whose id was typed."""
+    reference = parse_reference(asked.query) if not asked.filters else None
+    for each in found.items[:1] if reference else ():
+        if each.reference_id == str(reference) and each.kind != "comment":
+            return href_of(each.kind, each.reference_id)
+    return ""
+
+
+async def _page(turn: Turn, asked: Sought, found: Any, error: ServiceError | None = None) -> Answer:
+    status = 200 if error is None else error.kind.status
+    view = await _view(turn)
+    shown = {
+        "view": view,
+        "is_changed": view is not None and sought_by_view(view.filter) != asked,
+        "left_out": _left_out(view),
+        "asked": asked,
+        "found": found,
+        "findings": [finding(each) for each in found.items] if found else [],
+        "is_first": not turn.query["cursor"],
+        "error": error,
+    }
+    if turn.is_partial:
+        piece = "search/_rows.html" if turn.query["cursor"] else "search/_found.html"
+        # What was typed so far is where going back leads to.
+        headers = b"" if turn.query["cursor"] else f"hx-push-url: {asked.path()}\r\n".encode()
+        return turn.piece(piece, status=status, headers=headers, **shown)
+    return await turn.page("search/page.html", status=status, **await _choices(turn), **shown)
+
+
+async def _view(turn: Turn) -> Any:
+    """The saved view that was opened; None where there is none."""
+    try:
+        return await turn.do("get_view", id=turn.query["view"]) if turn.query["view"] else None
+    except ServiceError:  # it was deleted, or is not shared any more: the search is still there
+        return None
+
+
+def _left_out(view: Any) -> list[str]:
+    """What a view asks for that a search cannot."""
+    if view is None:
+        return []
+    asked = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
+    return [f"{name} {value}" for name, value in asked.items() if value is not None]
+
+
+async def _choices(turn: Turn) -> dict[str, Any]:
+    """What filters offer."""
+    views, types, labels, epics, people = await asyncio.gather(
+        turn.do("list_views", limit=MAX_VIEWS),
+        turn.do("list_requirement_types"),
+        turn.do("list_labels", limit=MAX_CHOICES),
+        turn.do("list_epics", limit=MAX_CHOICES, detail="concise"),
+        _people(turn),
+    )
+    return {
+        "views": views,
+        "kinds": tuple(KINDS.items()),
+        "statuses": STATUSES,
+        "priorities": PRIORITIES,
+        "types": types,
+        "labels": labels,
+        "epics": epics,
+        "people": people,
+    }
+
+
+async def _people(turn: Turn) -> list[str]:
+    """Whom things may be assigned to: only administrators are told who there is."""
+    if not turn.who.is_administrator:
+        return []
+    found = await turn.do("list_users", limit=MAX_CHOICES)
+    return [each.username for each in found.items]

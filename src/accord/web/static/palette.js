@@ -1,0 +1,216 @@
+// The command palette: a combobox in a dialog. What the page itself offers is found in it; the rest comes
+// from the server. Answers that are overtaken by what was typed since are dropped.
+
+import { bind } from "./keys.js";
+import { offered } from "./offered.js";
+
+const PATIENCE = 60;
+
+const dialog = /** @type {HTMLDialogElement | null} */ (document.getElementById("palette"));
+const words = /** @type {HTMLInputElement | null} */ (document.getElementById("palette-words"));
+const list = document.getElementById("palette-options");
+const told = document.getElementById("palette-told");
+const field = /** @type {HTMLInputElement | null} */ (document.querySelector("[data-palette]"));
+
+/** @type {AbortController | null} */
+let asking = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let waiting;
+/** @type {WeakMap<Element, HTMLElement>} */
+const controls = new WeakMap();
+
+/** @returns {HTMLElement[]} */
+function options() {
+  return list ? [...list.querySelectorAll("[role=option]")].filter((each) => each instanceof HTMLElement) : [];
+}
+
+/** @param {string} typed */
+function open(typed = "") {
+  if (!dialog || !words || dialog.open) return;
+  words.value = typed;
+  list?.replaceChildren();
+  dialog.showModal();
+  words.focus();
+  ask();
+}
+
+/** @param {HTMLElement | undefined} chosen */
+function select(chosen) {
+  for (const each of options()) each.setAttribute("aria-selected", String(each === chosen));
+  if (chosen) {
+    words?.setAttribute("aria-activedescendant", chosen.id);
+    chosen.scrollIntoView({ block: "nearest" });
+  } else {
+    words?.removeAttribute("aria-activedescendant");
+  }
+}
+
+/** @returns {HTMLElement | undefined} */
+function selected() {
+  return options().find((each) => each.getAttribute("aria-selected") === "true");
+}
+
+/** @param {number} step */
+function move(step) {
+  const all = options();
+  if (!all.length) return;
+  const here = all.findIndex((each) => each === selected());
+  select(all[(here + step + all.length) % all.length]);
+}
+
+async function ask() {
+  asking?.abort();
+  const mine = (asking = new AbortController());
+  const query = new URLSearchParams({ q: words?.value ?? "", at: location.pathname + location.search });
+  try {
+    const answer = await fetch(`/palette?${query}`, { signal: mine.signal });
+    if (answer.redirected) return location.reload();
+    const text = await answer.text();
+    if (asking === mine) show(answer.ok ? text : "");
+  } catch (error) {
+    if (asking === mine) show("", "The server does not answer");
+  }
+}
+
+/**
+ * @param {string} html
+ * @param {string} problem
+ */
+function show(html, problem = "") {
+  if (!list || !told) return;
+  const page = new DOMParser().parseFromString(html, "text/html");
+  list.replaceChildren(...ofThisPage(), ...page.body.children);
+  const all = options();
+  all.forEach((each, index) => (each.id = `palette-option-${index}`));
+  select(all[0]);
+  told.textContent = problem || (all.length === 1 ? "1 result" : `${all.length} results`);
+}
+
+/** What the page offers by keys and buttons, as options. */
+function ofThisPage() {
+  const asked = (words?.value ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  const found = offered().filter(({ label }) => {
+    const has = label.toLowerCase().split(/\s+/);
+    return asked.every((word) => has.some((each) => each.startsWith(word)));
+  });
+  if (!found.length) return [];
+  const group = document.createElement("div");
+  group.setAttribute("role", "group");
+  group.setAttribute("aria-label", "On this page");
+  const title = document.createElement("div");
+  title.className = "group";
+  title.setAttribute("role", "presentation");
+  title.textContent = "On this page";
+  group.append(title, ...found.map(optionOf));
+  return [group];
+}
+
+/** @param {import("./offered.js").Offer} offer */
+function optionOf(offer) {
+  const option = document.createElement("div");
+  option.setAttribute("role", "option");
+  const label = document.createElement("span");
+  label.className = "name";
+  label.textContent = offer.label;
+  option.append(label);
+  if (offer.key) {
+    const key = document.createElement("kbd");
+    key.textContent = offer.key;
+    const shortcut = document.createElement("span");
+    shortcut.className = "shortcut";
+    shortcut.setAttribute("aria-hidden", "true");
+    shortcut.append(key);
+    option.append(shortcut);
+  }
+  controls.set(option, offer.control);
+  return option;
+}
+
+/**
+ * @param {HTMLElement | undefined} option
+ * @param {boolean} elsewhere
+ */
+function act(option, elsewhere = false) {
+  if (!option) return;
+  const { href, post } = option.dataset;
+  if (href && elsewhere) {
+    window.open(href, "_blank", "noopener");
+    return;
+  }
+  dialog?.close();
+  if (href) location.assign(href);
+  else if (post) send(post, option);
+  else press(controls.get(option));
+}
+
+/** @param {HTMLElement | undefined} control */
+function press(control) {
+  if (!control) return;
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(control.tagName)) control.focus();
+  else control.click();
+}
+
+/**
+ * @param {string} path
+ * @param {HTMLElement} option
+ */
+function send(path, option) {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = path;
+  const csrf = document.querySelector('meta[name="csrf-token"]')?.getAttribute("content") ?? "";
+  const given = [...option.querySelectorAll("data")].map((each) => [each.dataset.field ?? "", each.value]);
+  for (const [name, value] of [["csrf", csrf], ...given]) {
+    const input = document.createElement("input");
+    input.type = "hidden";
+    input.name = name ?? "";
+    input.value = value ?? "";
+    form.append(input);
+  }
+  document.body.append(form);
+  form.submit();
+}
+
+if (dialog && words && list) {
+  /** @param {Event} event */
+  const begin = (event) => {
+    event.preventDefault();
+    open();
+  };
+  bind("ctrl+k", begin);
+  bind("/", begin);
+  field?.addEventListener("click", begin);
+  field?.addEventListener("input", () => {
+    const typed = field.value;
+    field.value = "";
+    open(typed);
+  });
+
+  words.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(ask, PATIENCE);
+  });
+  words.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "ArrowDown" || (event.ctrlKey && event.key === "n")) move(1);
+    else if (event.key === "ArrowUp" || (event.ctrlKey && event.key === "p")) move(-1);
+    else if (event.key === "Enter") act(selected(), event.ctrlKey || event.metaKey);
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener("pointermove", (event) => {
+    const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
+    if (option instanceof HTMLElement && option.getAttribute("aria-selected") !== "true") select(option);
+  });
+  list.addEventListener("click", (event) => {
+    const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
+    if (option instanceof HTMLElement) act(option, event.ctrlKey || event.metaKey);
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  dialog.addEventListener("close", () => {
+    asking?.abort();
+    clearTimeout(waiting);
+  });
+}
