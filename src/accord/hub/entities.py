@@ -114,9 +114,12 @@ class Relationship(Changed, kw_only=True):
     source_id: str
     source_reference_id: str
     source_title: str
+    source_status: str
+    """Empty for what has none."""
     target_id: str
     target_reference_id: str
     target_title: str
+    target_status: str
     type: str
     inverse: str
     """What the link is called from its target's side."""

@@ -15,7 +15,11 @@ MAX_NAMED: Final = 20
 
 BY_ID: Final = "SELECT id, username, active FROM users WHERE id = $1"
 BY_NAME: Final = "SELECT id, username, active FROM users WHERE username_key = $1"
-ACTIVE: Final = "SELECT username FROM users WHERE active = 1 ORDER BY username_key LIMIT $1"
+ACTIVE: Final = """
+SELECT username, username_key FROM users WHERE active = 1 AND username_key > $1
+ORDER BY username_key LIMIT $2
+"""
+COUNT_ACTIVE: Final = "SELECT COUNT(*) AS total FROM users WHERE active = 1"
 
 
 class Person(Struct, frozen=True):
@@ -33,7 +37,17 @@ async def find_person(
     rows = await db.fetch(BY_ID if by_id else BY_NAME, name.lower() if by_id else name_key(name))
     if rows and (rows[0]["active"] or also_inactive):
         return Person(rows[0]["id"], rows[0]["username"])
-    valid = [row["username"] for row in await db.fetch(ACTIVE, MAX_NAMED)]
+    valid = await active(db, "", MAX_NAMED)
     raise InvalidError(
         field, f"there is no active user {name!r}; there are: {', '.join(valid)}", valid=valid
     )
+
+
+async def active(db: Database, behind: str, limit: int) -> list[str]:
+    """Usernames in their order, behind the one with this key."""
+    return [row["username"] for row in await db.fetch(ACTIVE, behind, limit)]
+
+
+async def count_active(db: Database) -> int:
+    total: int = (await db.fetch(COUNT_ACTIVE))[0]["total"]
+    return total

@@ -33,9 +33,11 @@ SELECT r.id, r.source_id, r.target_id, r.type, r.creator_id, r.created_at, r.sou
        source.kind AS source_kind, source.reference_id AS source_reference_id,
        source.title AS source_title, source.description AS source_description,
        source.said_version AS source_said, source.version AS source_now,
+       source.status AS source_status,
        target.kind AS target_kind, target.reference_id AS target_reference_id,
        target.title AS target_title, target.description AS target_description,
-       target.said_version AS target_said, target.version AS target_now
+       target.said_version AS target_said, target.version AS target_now,
+       target.status AS target_status
 {FROM}
 """
 BY_ID: Final = SELECT + "WHERE r.id = $1"
@@ -98,12 +100,14 @@ class LinkRow(Struct, frozen=True):
     source_description: str
     source_said: int
     source_now: int
+    source_status: str
     target_kind: Kind
     target_reference_id: str
     target_title: str
     target_description: str
     target_said: int
     target_now: int
+    target_status: str
 
     @property
     def reference(self) -> str:
