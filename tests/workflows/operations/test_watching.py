@@ -100,6 +100,7 @@ async def test_what_happens_while_somebody_catches_up_is_heard_once(busy: Office
     store.let = let = asyncio.Event()
     late = asyncio.create_task(numbers(watch, id))
     await asyncio.sleep(0)
+    await busy.call("signal_run", run=id, name="go")
     await busy.call("signal_run", run=id, name="stop")
     every = await early
     let.set()
