@@ -13,11 +13,11 @@ from accord.cli import exits, schemes
 from accord.cli.exits import UsageError
 from accord.cli.flags import header
 from accord.cli.mcp_file import ServerFile, load_server
-from accord.cli.mcp_hosts import HOSTS, Installed, Local, Remote
 from accord.cli.mcp_settings_file import SettingsFile
 from accord.cli.mcp_target import ACCORD
 from accord.cli.output import print_line
 from accord.cli.parser import Parser
+from accord.mcp.hosts import HOSTS, Installed, Local, Remote
 
 USAGE: Final = "accord mcp install FILE[:NAME]|URL --client CLIENT [options]"
 

@@ -7,19 +7,17 @@ touched. The file is replaced as a whole, after a copy of it was made.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from accord.cli.exits import UsageError
-
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+from accord.mcp.host_entries import json_entry, pretty, toml_entry
 
 
 class SettingsFile:
@@ -54,8 +52,8 @@ class SettingsFile:
     def written(self, table: str, name: str, entry: dict[str, Any]) -> str:
         """The entry as it stands in such a file."""
         if self._is_toml:
-            return _toml_table(table, name, entry).strip()
-        return _pretty({table: {name: entry}}).decode().strip()
+            return toml_entry(table, name, entry).strip()
+        return json_entry(table, name, entry).strip()
 
     @property
     def _is_toml(self) -> bool:
@@ -79,7 +77,7 @@ class SettingsFile:
         members, entries = self._json(table)
         entries[name] = Raw(msgspec.json.encode(entry))
         members[table] = Raw(msgspec.json.encode(entries))
-        return _pretty(members)
+        return pretty(members)
 
     # TOML
 
@@ -98,7 +96,7 @@ class SettingsFile:
                 "take it out first, or choose another name by --name"
             )
         text = self._text.rstrip() + b"\n\n" if self._text.strip() else b""
-        text += _toml_table(table, name, entry).encode()
+        text += toml_entry(table, name, entry).encode()
         try:
             tomllib.loads(text.decode())
         except tomllib.TOMLDecodeError:
@@ -135,27 +133,3 @@ class SettingsFile:
             os.unlink(name)
             raise
         return backup
-
-
-def _pretty(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-
-
-def _toml_table(table: str, name: str, entry: dict[str, Any]) -> str:
-    lines = [f"[{table}.{_toml_key(name)}]"]
-    lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in entry.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _toml_value(key)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, dict):
-        members = (f"{_toml_key(key)} = {_toml_value(each)}" for key, each in value.items())
-        return f"{{ {', '.join(members)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml_value, value))}]"
-    # TOML 1.0: basic strings have the escapes of JSON, and DEL must be escaped too
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

@@ -22,15 +22,22 @@ POLICY: Final = "; ".join(
 """Nothing but our own files runs, and nobody puts a page of ours into theirs."""
 SAFETY: Final = (
     b"x-content-type-options: nosniff\r\n"
-    b"x-frame-options: DENY\r\n"
     b"referrer-policy: same-origin\r\n"
     b"cross-origin-opener-policy: same-origin\r\n"
     b"cross-origin-resource-policy: same-origin\r\n"
 )
-LINES: Final = SAFETY + (
-    b"cache-control: no-store\r\nvary: cookie, hx-request\r\ncontent-security-policy: %b\r\n"
-    % POLICY.encode("ascii")
-)
+
+
+def lines_for(policy: str) -> bytes:
+    """Header lines of a page under a policy."""
+    framed = "SAMEORIGIN" if "frame-ancestors 'self'" in policy else "DENY"
+    return SAFETY + (
+        b"x-frame-options: %b\r\ncache-control: no-store\r\nvary: cookie, hx-request\r\n"
+        b"content-security-policy: %b\r\n" % (framed.encode("ascii"), policy.encode("ascii"))
+    )
+
+
+LINES: Final = lines_for(POLICY)
 HTML: Final = b"content-type: text/html; charset=utf-8\r\n"
 
 
@@ -40,6 +47,7 @@ class Html(Struct, frozen=True):
     body: str
     status: int = 200
     headers: bytes = b""
+    policy: str = POLICY
 
 
 class Redirect(Struct, frozen=True):

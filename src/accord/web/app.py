@@ -34,7 +34,7 @@ from accord.operations.faces.routes import Routes, path_names
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import Exchange, WebRequest
-from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect
+from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect, lines_for
 from accord.web.assets import PLACE, Assets
 from accord.web.forms import Words, read_form, read_words
 from accord.web.frame import Frames
@@ -163,7 +163,7 @@ class WebPages:
             )
             answer = await self._failure(turn, error)
         status, lines, sent = _written(answer)
-        lines += LINES + correlation_line(visit.correlation_id)
+        lines += correlation_line(visit.correlation_id)
         exchange.reply(sent, status=status, headers=lines)
 
     async def _answer(self, turn: Turn, head: Head, body: bytes) -> Answer:
@@ -241,12 +241,13 @@ def _cookies(header: str) -> dict[str, str]:
 def _written(answer: Answer) -> tuple[int, bytes, bytes]:
     match answer:
         case Html():
-            return answer.status, HTML + answer.headers, answer.body.encode(errors="replace")
+            lines = HTML + answer.headers + lines_for(answer.policy)
+            return answer.status, lines, answer.body.encode(errors="replace")
         case Redirect():
             location = quote(answer.path, safe="/:@!$&'()*+,;=~?%#-._")
-            return 303, f"location: {location}\r\n".encode("ascii") + answer.headers, b""
+            return 303, f"location: {location}\r\n".encode("ascii") + answer.headers + LINES, b""
         case File():
-            return 200, answer.headers, answer.body
+            return 200, answer.headers + LINES, answer.body
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

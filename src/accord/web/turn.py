@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from accord.web.services import Services
 
 NOTICE: Final = "accord_notice"
 THEME: Final = "accord_theme"
+HOST: Final = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 MAX_NOTICE: Final = 300
 """Most characters of what a page says about what was done before it."""
 
@@ -49,6 +51,15 @@ class Turn(Struct, kw_only=True):
         """Whether a script of the page asks, and wants a piece of it."""
         fields = self.visit.asking.fields
         return fields.get("hx-request") == "true" and "hx-history-restore-request" not in fields
+
+    @property
+    def url(self) -> str:
+        """Where people reach the system, for what they paste into their programs."""
+        if self.services.public_url:
+            return self.services.public_url
+        host = self.visit.asking.fields.get("host", "")
+        scheme = "https" if self.visit.secure else "http"
+        return f"{scheme}://{host}" if HOST.fullmatch(host) else ""
 
     # Operations
 

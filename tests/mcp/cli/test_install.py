@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.cli import main
-from accord.cli.mcp_hosts import HOSTS
+from accord.mcp.hosts import HOSTS
 from tests.cli.command import Completed
 
 URL = "https://example.org/mcp"

@@ -1,5 +1,5 @@
-"""The programs that `accord mcp install` can tell of a server: where each keeps its servers, and
-how it writes them down."""
+"""The programs that people use MCP servers with: where each keeps its servers, and how it writes
+them down."""
 
 from __future__ import annotations
 
