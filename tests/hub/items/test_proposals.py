@@ -152,3 +152,31 @@ async def test_proposals_are_listed_by_state(world: World) -> None:
     assert (page.items[0].reason, page.total, page.has_more) == ("1", 2, True)
     rest = await world.call("list_proposals", state="open", limit=1, cursor=page.next_cursor)
     assert (rest.items[0].reason, rest.has_more) == ("2", False)
+
+
+async def test_decided_proposals_are_listed_newest_first(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = [
+        await world.call("propose_changes", reason=str(number), steps=RENAME) for number in range(4)
+    ]
+    await world.call("reject_proposal", id=made[2].id, reason="no")
+    await world.call("reject_proposal", id=made[0].id, reason="no")
+    await world.call("accept_proposal", id=made[1].id)
+    page = await world.call("list_decided_proposals", limit=2)
+    assert ([each.reason for each in page.items], page.total) == (["1", "0"], 3)
+    rest = await world.call("list_decided_proposals", limit=2, cursor=page.next_cursor)
+    assert ([each.reason for each in rest.items], rest.has_more) == (["2"], False)
+    accepted = await world.call("list_decided_proposals", state="accepted")
+    assert [each.reason for each in accepted.items] == ["1"]
+
+
+async def test_a_proposal_tells_by_which_program_it_was_made_and_what_it_is_about(
+    world: World,
+) -> None:
+    steps = [step("create_epic", title=f"Epic {number}") for number in range(5)]
+    robot = replace(world.other, face="mcp", client="scribe 1.0")
+    await world.call("propose_changes", robot, reason="more", steps=steps)
+    (found,) = (await world.call("list_proposals")).items
+    assert (found.face, found.client, found.about, found.total) == (
+        *("mcp", "scribe 1.0", ["EP-001", "EP-002", "EP-003"], 5),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from accord.hub.entities import Difference
@@ -49,6 +50,22 @@ async def test_a_baseline_keeps_what_everything_said(shop: Shop) -> None:
             "parent": "US-001",
         },
     )
+
+
+async def test_a_baseline_is_exported_with_all_that_is_in_it(shop: Shop) -> None:
+    made = await shop.call("create_baseline", name="Release 1", epic_id="EP-001")
+    file = await shop.call("export_baseline", id=made.id)
+    content = msgspec.json.decode(file.content)
+    assert (file.media_type, file.file_name, file.entries) == (
+        *("application/json", f"baseline-{made.created_at[:10]}.json", 8),
+    )
+    assert (content["format"], content["name"], content["epic_reference_id"]) == (
+        *("accord-baseline-1", "Release 1", "EP-001"),
+    )
+    assert [each["reference_id"] for each in content["entries"]] == [
+        *("AC-001", "EP-001", "REQ-001", "REQ-002", "REQ-003", "REQ-004", "US-001", "US-002"),
+    ]
+    assert content["entries"][2]["content"]["title"] == "Charge"
 
 
 async def test_a_baseline_of_an_epic_keeps_what_belongs_to_it(shop: Shop) -> None:

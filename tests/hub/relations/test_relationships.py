@@ -243,6 +243,27 @@ async def test_a_link_is_suspect_once_an_end_says_something_else(shop: Shop) -> 
     ]
 
 
+async def test_suspect_links_are_listed_with_what_changed(shop: Shop) -> None:
+    ids = [await shop.link("REQ-001", "verifies", f"REQ-00{number}") for number in (2, 3, 4)]
+    await shop.edit("REQ-002", "Two.")
+    await shop.edit("REQ-004", "Four.")
+    first = await shop.call("list_suspect_relationships", limit=1)
+    rest = await shop.call("list_suspect_relationships", limit=1, cursor=first.next_cursor)
+    assert [(each.id, each.changes) for each in (*first.items, *rest.items)] == [
+        (
+            ids[place],
+            [
+                EndChange(
+                    reference_id=name,
+                    differences=[Difference(field="description", before="", after=text)],
+                )
+            ],
+        )
+        for place, name, text in ((0, "REQ-002", "Two."), (2, "REQ-004", "Four."))
+    ]
+    assert (first.total, rest.has_more) == (2, False)
+
+
 async def test_a_confirmed_link_is_no_longer_suspect_until_the_next_change(shop: Shop) -> None:
     made = await shop.link("REQ-001", "verifies", "REQ-002")
     await shop.edit("REQ-001", "One.")

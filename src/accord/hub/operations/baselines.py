@@ -28,6 +28,8 @@ from accord.operations.work import Changed, Effect, Work
 operations: Final = Registry()
 
 MAX_BASELINES: Final = 1000
+FORMAT: Final = "accord-baseline-1"
+"""What a file with a baseline says that it is."""
 
 BaselineName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
@@ -59,6 +61,15 @@ class BaselineDetail(Baseline, kw_only=True):
     next_cursor: str | None
     has_more: bool
     total: int
+
+
+class BaselineFile(Struct, kw_only=True):
+    """A baseline to keep elsewhere."""
+
+    media_type: str
+    file_name: str
+    entries: int
+    content: str
 
 
 class Compared(Struct, kw_only=True):
@@ -153,6 +164,28 @@ async def get_baseline(
 
 
 @operations.read(
+    rest=Rest("GET", "/baselines/{id}/export"),
+    tag="baselines",
+    tool=False,
+    snapshot=True,
+    cost=20,
+)
+async def export_baseline(work: Work, *, id: BaselineName) -> BaselineFile:
+    """Export a baseline as JSON: when and by whom it was made, and what everything in it said."""
+    row = await baselines.find(work.db, id)
+    told = msgspec.structs.asdict(await _shown(work, row))
+    head = {name: value for name, value in told.items() if value is not msgspec.UNSET}
+    found = await baselines.entries(work.db, row.id, 0, row.entries)
+    content = head | {"format": FORMAT, "entries": [_raw_entry(entry) for entry in found]}
+    return BaselineFile(
+        media_type="application/json",
+        file_name=f"baseline-{row.created_at[:10]}.json",
+        entries=len(found),
+        content=msgspec.json.format(msgspec.json.encode(content), indent=1).decode() + "\n",
+    )
+
+
+@operations.read(
     rest=Rest("GET", "/baselines/{a}/compare"), tag="baselines", snapshot=True, cost=20
 )
 async def compare_baselines(
@@ -196,6 +229,15 @@ def _entry(row: EntryRow) -> BaselineEntry:
         version=row.version,
         content={name: value for name, value in content.items() if value not in (None, "")},
     )
+
+
+def _raw_entry(row: EntryRow) -> dict[str, Any]:
+    return {
+        "reference_id": row.reference_id,
+        "kind": row.kind,
+        "version": row.version,
+        "content": msgspec.Raw(row.content.encode()),
+    }
 
 
 def _compared(row: ComparedRow) -> Compared:

@@ -25,10 +25,13 @@ ProposalId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Reason: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]
 Decision: TypeAlias = Annotated[str, Meta(max_length=2_000)]
 State: TypeAlias = Literal["open", "accepted", "rejected"]
+DecidedState: TypeAlias = Literal["accepted", "rejected"]
 
 MAX_OPEN: Final = 200
 """How many proposals of one author may wait."""
 MAX_SHOWN: Final = 100
+MAX_ABOUT: Final = 3
+"""Of what a proposal would change: how much is named in a list."""
 
 operations: Final = Registry()
 
@@ -46,12 +49,28 @@ class Proposed(Struct, kw_only=True):
     differences: list[Difference]
 
 
+class _Named(Struct):
+    """What of `Proposed` is told in a list."""
+
+    kind: str
+    reference_id: str
+
+
 class ProposalSummary(Changed, kw_only=True):
     id: str
     author: str
     reason: str
     state: State
     created_at: str
+    face: str | UnsetType = UNSET
+    client: str | UnsetType = UNSET
+    """The program that made it."""
+    token: str | UnsetType = UNSET
+    """The name of the token that it used."""
+    about: list[str]
+    """The first few things that it would change."""
+    total: int
+    """How many things it would change."""
     decided_by: str | UnsetType = UNSET
     decided_at: str | UnsetType = UNSET
     decision_reason: str | UnsetType = UNSET
@@ -128,6 +147,34 @@ async def list_proposals(
         limit,
         counted[0]["total"],
         lambda last: pages.cursor_behind(asked, last.created_at, last.id),
+    )
+
+
+@operations.read(rest=Rest("GET", "/decided-proposals"), tag="proposals", tool=False, snapshot=True)
+async def list_decided_proposals(
+    work: Work,
+    *,
+    state: DecidedState | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> Page[ProposalSummary]:
+    """List proposals that were accepted or rejected, those decided last first."""
+    of: list[Any] = [] if state is None else [state]
+    by = "p.state <> 'open'" if state is None else "p.state = $1"
+    counted = await work.db.fetch(f"SELECT COUNT(*) AS total FROM proposals p WHERE {by}", *of)
+    asked = pages.asked("decided proposals", state)
+    if cursor is not None:
+        by += f" AND (p.decided_at, p.id) < (${len(of) + 1}, ${len(of) + 2})"
+        of += pages.place_of(cursor, asked, str, str)
+    found = await work.db.fetch(
+        f"{proposals.SELECT} WHERE {by} ORDER BY p.decided_at DESC, p.id DESC LIMIT {limit + 1}",
+        *of,
+    )
+    return pages.page(
+        [ProposalSummary(**_summary(proposals.proposal_row(row))) for row in found],
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, str(last.decided_at), last.id),
     )
 
 
@@ -247,12 +294,18 @@ def _preview(row: ProposalRow) -> list[Proposed]:
 
 
 def _summary(row: ProposalRow) -> dict[str, Any]:
+    named = msgspec.json.decode(row.preview, type=list[_Named])
     return {
         "id": row.id,
         "author": row.author,
         "reason": row.reason,
         "state": row.state,
         "created_at": row.created_at,
+        "face": row.face or UNSET,
+        "client": row.client or UNSET,
+        "token": row.token or UNSET,
+        "about": [each.reference_id or each.kind for each in named[:MAX_ABOUT]],
+        "total": len(named),
         "decided_by": row.decider or UNSET,
         "decided_at": row.decided_at or UNSET,
         "decision_reason": row.decision_reason or UNSET,

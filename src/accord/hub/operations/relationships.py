@@ -57,10 +57,7 @@ async def create_relationship(
 @operations.read(rest=Rest("GET", "/relationships/{id}"), tag="relationships", snapshot=True)
 async def get_relationship(work: Work, *, id: Id) -> RelationshipDetail:
     """Get a relationship; of a suspect one also what changed at its ends."""
-    row = await relationships.find(work.db, id)
-    return RelationshipDetail(
-        **asdict(links.shown(row)), changes=await _changes(work.db, row) or UNSET
-    )
+    return await detail(work.db, await relationships.find(work.db, id))
 
 
 @operations.write(
@@ -114,6 +111,11 @@ async def list_relationships(
     )
     page = await relationships.list_links(work.db, asked, limit=limit, cursor=cursor)
     return shown_page(page, links.shown)
+
+
+async def detail(db: Database, row: LinkRow) -> RelationshipDetail:
+    """A relationship with what changed at its ends."""
+    return RelationshipDetail(**asdict(links.shown(row)), changes=await _changes(db, row) or UNSET)
 
 
 async def _named(

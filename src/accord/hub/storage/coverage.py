@@ -23,7 +23,7 @@ Gap: TypeAlias = Literal[
 ]
 GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
-_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
+VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""
 
 CLAUSES: Final[dict[Gap, str]] = {
@@ -41,9 +41,9 @@ CLAUSES: Final[dict[Gap, str]] = {
         AND NOT EXISTS (SELECT 1 FROM relationships r JOIN items s ON s.id = r.source_id
             WHERE r.target_id = i.id AND s.kind = 'requirement')""",
     "requirement_without_verification": f"""i.kind = 'requirement' AND i.status = 'Draft'
-        AND NOT {_VERIFIED}""",
+        AND NOT {VERIFIED}""",
     "active_requirement_unverified": f"""i.kind = 'requirement' AND i.status = 'Active'
-        AND NOT {_VERIFIED}""",
+        AND NOT {VERIFIED}""",
     "active_requirement_needs_obsolete": """i.kind = 'requirement' AND i.status = 'Active'
         AND EXISTS (SELECT 1 FROM relationships r JOIN items t ON t.id = r.target_id
             WHERE r.source_id = i.id AND r.type IN ('depends_on', 'derives_from', 'refines')
