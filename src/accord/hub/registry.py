@@ -20,6 +20,7 @@ MODULES: Final[tuple[str, ...]] = (
     "impact",
     "labels",
     "lint",
+    "news",
     "neighbours",
     "people",
     "prompts",

@@ -11,6 +11,7 @@ MODULES: Final[tuple[str, ...]] = (
     "agents",
     "workflows",
     "runs",
+    "run_counts",
     "commands",
     "approvals",
     "dead_letters",

@@ -133,7 +133,7 @@ async def get_change(work: Work, *, change_id: ChangeId) -> ChangeDetail:
     touched = [_touched(each) for each in done[:MAX_SHOWN]]
     for each, found in zip(touched, await shown(work.db, pairs), strict=True):
         each.differences = found
-    return ChangeDetail(**_summary(row), touched=touched, total=len(done))
+    return ChangeDetail(**summary_of(row), touched=touched, total=len(done))
 
 
 @operations.read(rest=Rest("GET", "/changes"), tag="changes", tool=False, snapshot=True)
@@ -165,7 +165,7 @@ async def list_changes(
         lambda last: pages.cursor_behind(asked, last.sequence),
     )
     about = await revisions.about(work.db, [row.id for row in page.items])
-    return shown_page(page, lambda row: ChangeListed(**_summary(row), **_about(about, row.id)))
+    return shown_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
 
 
 @operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes")
@@ -222,7 +222,7 @@ async def _revisions(db: Database, steps: list[RevisionRow]) -> list[Revision]:
             version=each.version,
             action=each.action,
             differences=differences,
-            change=ChangeSummary(**_summary(changes[each.change_id])),
+            change=ChangeSummary(**summary_of(changes[each.change_id])),
         )
         for each, differences in zip(steps, told, strict=True)
     ]
@@ -243,7 +243,8 @@ def _about(about: Mapping[str, About], id: str) -> dict[str, Any]:
     return {"about": list(found.named), "total": found.total}
 
 
-def _summary(row: ChangeRow) -> dict[str, Any]:
+def summary_of(row: ChangeRow) -> dict[str, Any]:
+    """The fields of a `ChangeSummary`."""
     names = ("client", "token", "reason", "undoes", "undone_by", "proposal_id", "proposed_by")
     return {
         **{name: getattr(row, name) for name in ("id", "time", "actor", "operation", "face")},

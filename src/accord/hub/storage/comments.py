@@ -22,6 +22,15 @@ JOIN users author ON author.id = c.author_id
 LEFT JOIN users resolver ON resolver.id = c.resolved_by
 JOIN items target ON target.id = c.target_id
 """
+COUNT_FOR_ASSIGNEE: Final = """
+SELECT COUNT(*) AS total FROM comments c JOIN items target ON target.id = c.target_id
+WHERE target.assignee_id = $1 AND c.resolved = 0 AND c.author_id <> $1
+"""
+OPEN_FOR_ASSIGNEE: Final = f"""
+{SELECT} WHERE target.assignee_id = $1 AND c.resolved = 0 AND c.author_id <> $1
+    AND (c.created_at, c.id) > ($2, $3)
+ORDER BY c.created_at, c.id LIMIT $4
+"""
 ANSWERS: Final = SELECT + "WHERE c.reply_to = $1 ORDER BY c.created_at, c.id"
 
 
@@ -112,6 +121,22 @@ async def page(
     shown = [_row(each).shown() for each in found]
     return pages.page(
         shown,
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, last.created_at, last.id),
+    )
+
+
+async def for_assignee(
+    db: Database, assignee_id: str, limit: int, cursor: str | None
+) -> Page[Comment]:
+    """Some open comments of others on what is assigned to somebody, oldest first."""
+    counted = await db.fetch(COUNT_FOR_ASSIGNEE, assignee_id)
+    asked = pages.asked("comments for", assignee_id)
+    place = ("", "") if cursor is None else pages.place_of(cursor, asked, str, str)
+    found = await db.fetch(OPEN_FOR_ASSIGNEE, assignee_id, *place, limit + 1)
+    return pages.page(
+        [_row(each).shown() for each in found],
         limit,
         counted[0]["total"],
         lambda last: pages.cursor_behind(asked, last.created_at, last.id),

@@ -1,0 +1,145 @@
+"""News: what was done lately, told so that it can be read at once, and what is asked of oneself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.hub.domain.kinds import KINDS
+from accord.hub.entities import Comment, Cursor, Difference, Limit, Page
+from accord.hub.operations.changes import ChangeSummary, summary_of
+from accord.hub.presentation import heading, summary
+from accord.hub.storage import comments, items, pages, revisions
+from accord.hub.storage.differences import Pair, shown
+from accord.hub.storage.revisions import ChangeRow, RevisionRow
+from accord.hub.storage.rows import places
+from accord.operations.operation import Rest
+from accord.operations.registry import Registry
+from accord.operations.work import Action, Database, Work
+
+operations: Final = Registry()
+
+MAX_TOLD: Final = 3
+"""Of how many of the things that a change touched is told what was done."""
+_LAST: Final = 2**62
+_NOT_NEWS: Final = "c.operation NOT IN ('create_view', 'update_view', 'delete_view')"
+"""What people do for themselves alone."""
+
+NEWS: Final = f"""
+{revisions.CHANGES} WHERE {_NOT_NEWS} AND c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2
+"""
+COUNT: Final = f"SELECT COUNT(*) AS total FROM changes c WHERE {_NOT_NEWS}"
+TOLD: Final = (
+    revisions.REVISIONS + "WHERE change_id IN ({places}) AND place < {most} ORDER BY place"
+)
+TOUCHED: Final = """
+SELECT change_id, MAX(place) + 1 AS total FROM revisions WHERE change_id IN ({places})
+GROUP BY change_id
+"""
+
+
+class Told(Struct, kw_only=True):
+    """What a change did to one thing."""
+
+    action: Action
+    kind: str
+    reference_id: str
+    heading: str
+    """What it is about, in one line: as it is now, or was."""
+    differences: list[Difference]
+    """Of what was there before."""
+
+
+class News(ChangeSummary, kw_only=True):
+    """A change with what it did to the first things that it touched."""
+
+    touched: list[Told]
+    total: int
+    """How many things it touched."""
+
+
+@operations.read(rest=Rest("GET", "/news"), tag="changes", tool=False, snapshot=True)
+async def list_news(work: Work, *, limit: Limit = 20, cursor: Cursor | None = None) -> Page[News]:
+    """List changes, newest first, each with what it did to the first things that it touched."""
+    asked = pages.asked("news")
+    (sequence,) = (_LAST,) if cursor is None else pages.place_of(cursor, asked, int)
+    found = await work.db.fetch(NEWS, sequence, limit + 1)
+    counted = await work.db.fetch(COUNT)
+    page = pages.page(
+        [revisions.change_row(row) for row in found],
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, last.sequence),
+    )
+    return Page(
+        items=await _news(work.db, page.items),
+        next_cursor=page.next_cursor,
+        has_more=page.has_more,
+        total=page.total,
+    )
+
+
+@operations.read(rest=Rest("GET", "/users/me/comments"), tag="comments", tool=False, snapshot=True)
+async def list_comments_for_me(
+    work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
+) -> Page[Comment]:
+    """List open comments of others on items that are assigned to you, oldest first."""
+    return await comments.for_assignee(work.db, work.caller.user_id, limit, cursor)
+
+
+async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[News]:
+    if not changes:
+        return []
+    ids = [each.id for each in changes]
+    listed = places(len(ids))
+    found = await db.fetch(TOLD.format(places=listed, most=MAX_TOLD), *ids)
+    told = await _told(db, [revisions.revision_row(row) for row in found])
+    totals = {
+        row["change_id"]: row["total"]
+        for row in await db.fetch(TOUCHED.format(places=listed), *ids)
+    }
+    return [
+        News(**summary_of(each), touched=told.get(each.id, []), total=totals.get(each.id, 0))
+        for each in changes
+    ]
+
+
+async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[Told]]:
+    """By change."""
+    pairs = [
+        Pair(each.kind, each.before, each.after)
+        if each.action == "updated"
+        else Pair(each.kind, None, None)
+        for each in steps
+    ]
+    headings = await _headings(db, [each for each in steps if each.action == "updated"])
+    told: dict[str, list[Told]] = {}
+    for each, differences in zip(steps, await shown(db, pairs), strict=True):
+        about = headings.get(each.entity_id) or _heading(each.after or each.before or {})
+        told.setdefault(each.change_id, []).append(
+            Told(
+                action=each.action,
+                kind=each.kind,
+                reference_id=each.reference_id,
+                heading=about,
+                differences=differences,
+            )
+        )
+    return told
+
+
+async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str]:
+    """By id: what items are about now."""
+    ids = list({each.entity_id: None for each in steps if each.kind in KINDS})
+    if not ids:
+        return {}
+    rows = await items.select(db, f"WHERE i.id IN ({places(len(ids))})", *ids)
+    return {row.id: heading(row) for row in rows}
+
+
+def _heading(fields: Mapping[str, Any]) -> str:
+    """What something is about, from what is stored of it."""
+    names = ("title", "description", "text", "name")
+    return next((summary(fields[name]) for name in names if fields.get(name)), "")
