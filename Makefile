@@ -61,13 +61,13 @@ test: setup assets lint ## Run every check and every test.
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PURE_TESTS)
 	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
 	  echo "the pure modules must be covered completely" >&2; exit 1; }
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
 
 coverage: setup assets ## Say what the tests cover; takes twice as long as they do.
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 suite: setup assets
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
 
 lint: setup ## Check style, types and the layers.
 	$(BIN)/ruff check .
