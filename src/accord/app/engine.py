@@ -7,7 +7,7 @@ the rest is let go of, so that others have it at once.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -86,7 +86,7 @@ async def open_engine(
         worker = begun.worker(bus, member, callers)
         if role != "bridge":
             await begun.executor(bus, member, worker)
-        await begun.working(worker)
+        await begun.working(worker, callers)
         yield Engine(member, tuple(begun.counts))
 
 
@@ -153,8 +153,11 @@ class _Begun:
     def worker(self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]) -> Worker:
         return Worker(self._store, member, bus, callers, drain=self._settings.drain_seconds)
 
-    async def working(self, worker: Worker) -> None:
+    async def working(self, worker: Worker, kinds: Iterable[Kind]) -> None:
         await self._run(worker)
+        for kind in kinds:
+            self._local.breakers.add(kind, worker.breakers)
+            self._stack.callback(self._local.breakers.remove, kind)
         self.counts.append(worker.write)
 
     async def _run(self, part: Part) -> None:

@@ -32,6 +32,7 @@ from accord.operations.limiter import Limiter
 from accord.operations.outcome import Outcome
 from accord.operations.runner import Observe, Runner
 from accord.store import Store, open_store
+from accord.workflows.bridge.breakers import Breakers
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.triggers.events import Events
 from accord.workflows.watching import RunWatch
@@ -50,6 +51,7 @@ class Local(Struct, frozen=True):
     limiter: Limiter | None
     watch: RunWatch
     events: Events
+    breakers: Breakers
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
@@ -81,6 +83,7 @@ async def open_local(
             limits = limiter(store)
             watch = RunWatch(store)
             events = Events(EVENT_KINDS)
+            breakers = Breakers()
             accounts = Accounts(store, key, trail=trail, limiter=limits)
             runner = Runner(
                 all_operations(),
@@ -92,6 +95,7 @@ async def open_local(
                     trail,
                     watch,
                     events,
+                    breakers,
                     Definitions(),
                     agent_addresses(settings),
                     agent_secrets(settings),
@@ -100,7 +104,7 @@ async def open_local(
                 observe=observe,
             )
             try:
-                yield Local(store, key, accounts, runner, limits, watch, events)
+                yield Local(store, key, accounts, runner, limits, watch, events, breakers)
             finally:
                 await watch.close()
                 await accounts.close()

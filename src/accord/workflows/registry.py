@@ -12,6 +12,7 @@ MODULES: Final[tuple[str, ...]] = (
     "workflows",
     "runs",
     "run_counts",
+    "run_calls",
     "commands",
     "approvals",
     "dead_letters",

@@ -121,6 +121,8 @@ MATRIX: dict[str, Call] = {
     "count_runs": Call(READ, {}),
     "list_run_steps": Call(READ, {"id": "$run"}),
     "get_run_history": Call(READ, {"id": "$run"}),
+    "list_run_calls": Call(READ, {"id": "$run"}),
+    "get_run_step": Call(READ, {"id": "$run", "step": "ok"}),
     "list_approvals": Call(READ, {}),
     # comment, edit own comments, resolve
     "add_comment": Call(COMMENT, {"target_id": "$requirement", "text": "Why?"}),

@@ -188,6 +188,8 @@ async def test_history_and_steps_come_in_pages(busy: Office) -> None:
     assert (await busy.call("get_run_history", id=id, after=2**31 - 1)).items == []
     rest = await busy.call("get_run_history", id=id, after=2)
     assert rest.items[-1].type == "run_finished"
+    end = await busy.call("get_run_history", id=id, last=True, limit=2)
+    assert (end.items, end.has_more) == (rest.items[-2:], False)
     page = await busy.call("list_run_steps", id=id, limit=3)
     assert [each.key for each in page.items] == ["each", "rest[0]", "rest[1]"]
     last = await busy.call("list_run_steps", id=id, limit=3, cursor=page.next_cursor)

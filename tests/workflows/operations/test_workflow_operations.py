@@ -88,7 +88,10 @@ async def test_all_problems_are_told_at_once_each_with_its_path(office: Office) 
 
 async def test_a_definition_is_checked_without_being_saved(office: Office) -> None:
     checked = await office.call("validate_workflow", definition=GATE)
-    assert (checked.valid, checked.name, checked.steps) == (True, "gate", 1)
+    assert (checked.valid, checked.name, checked.steps, checked.definition) == (
+        *(True, "gate", 1),
+        GATE,
+    )
     with pytest.raises(NotFoundError, match="there are none"):
         await office.call("get_workflow", name="gate")
 

@@ -20,6 +20,8 @@ from accord.operations.registry import Registry
 from accord.operations.runner import Runner
 from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
 from accord.workflows.bridge.addresses import web_address
+from accord.workflows.bridge.breaker import BreakerState
+from accord.workflows.bridge.breakers import Breakers
 from accord.workflows.bridge.health import check_agent, store_check
 from accord.workflows.bridge.secrets import Secrets
 from accord.workflows.core.definition import Retry
@@ -98,6 +100,9 @@ class Agent(Changed, kw_only=True):
     health: Health
     health_detail: str
     checked_at: str | None
+    breaker: BreakerState | None
+    """Whether it is called as usual (closed), left alone after failures (open), or tried again;
+    null where others call agents, and know."""
     version: int
     created_at: str
     updated_at: str
@@ -154,7 +159,7 @@ async def create_agent(
     )  # fmt: skip
     row = await find_agent(work.db, name)
     await _tell(work, "created", None, row)
-    return _shown(row)
+    return _shown(work, row)
 
 
 @operations.read(right="admin", rest=Rest("GET", "/agents"), tag="agents", tool=False)
@@ -166,7 +171,7 @@ async def list_agents(
     rows = await work.db.fetch(LIST, after, limit + 1)
     [count] = await work.db.fetch(COUNT)
     return page_of(
-        [_shown(agent_of(row)) for row in rows],
+        [_shown(work, agent_of(row)) for row in rows],
         limit=limit,
         total=count["total"],
         key=lambda agent: (agent.name,),
@@ -176,7 +181,7 @@ async def list_agents(
 @operations.read(right="admin", rest=Rest("GET", "/agents/{name}"), tag="agents", tool=False)
 async def get_agent(work: Work, *, name: AgentName) -> Agent:
     """Get an agent, by its name or id."""
-    return _shown(await find_agent(work.db, name))
+    return _shown(work, await find_agent(work.db, name))
 
 
 @operations.write(
@@ -206,7 +211,7 @@ async def update_agent(
     if expected_version is not None and expected_version != before.version:
         raise StaleError(
             f"{before.name} has version {before.version}, not {expected_version}",
-            current=_shown(before),
+            current=_shown(work, before),
         )
     given = {
         "url": url,
@@ -220,7 +225,7 @@ async def update_agent(
     }
     after = replace(before, **{key: value for key, value in given.items() if value is not UNSET})
     if after == before:
-        return _shown(before)
+        return _shown(work, before)
     await work.db.execute(
         UPDATE, after.id, after.description, after.url, after.wire, _json(after.auth),
         after.timeout, _json(after.retry), after.max_concurrency, int(after.active),
@@ -228,7 +233,7 @@ async def update_agent(
     )  # fmt: skip
     stored = await find_agent(work.db, after.id)
     await _tell(work, "updated", before, stored)
-    return _shown(stored)
+    return _shown(work, stored)
 
 
 @operations.write(
@@ -269,7 +274,7 @@ async def _check_health(work: Work, arguments: Mapping[str, Any]) -> None:
 )
 async def check_agent_health(work: Work, *, name: AgentName) -> Agent:
     """Ask an agent for its card now, and get the agent with what came of it."""
-    return _shown(await find_agent(work.db, name))
+    return _shown(work, await find_agent(work.db, name))
 
 
 async def find_agent(db: Database, name: str) -> AgentRow:
@@ -313,7 +318,12 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _shown(row: AgentRow) -> Agent:
+def _shown(work: Work, row: AgentRow) -> Agent:
+    known = work.service(Breakers).states("agent")
+    breaker: BreakerState | None = (
+        None if known is None else known.get(("agent", row.name), "closed")
+    )
     fields = asdict(row)
     del fields["card"]
-    return Agent(**{**fields, "retry": AgentRetry(**asdict(row.retry))})
+    fields["retry"] = AgentRetry(**asdict(row.retry))
+    return Agent(**fields, breaker=breaker)

@@ -108,6 +108,8 @@ class Run(RunSummary, kw_only=True):
     children: list[ChildRun]
     signals: list[str]
     """Names of signals that it waits for."""
+    trace_id: str
+    """Of the trace that its calls belong to (W3C Trace Context)."""
 
 
 class RunEvent(Struct, kw_only=True):
@@ -147,8 +149,9 @@ async def shown_run(db: Database, run: Loaded) -> Run:
         steps=[_step(each) for each in views[:MAX_STEPS_SHOWN]],
         steps_total=len(views),
         approvals=list(pending_approvals(run.program, state)),
-        children=await _children(db, run),
+        children=await run_children(db, run),
         signals=sorted(state.waiters) if state.phase == "running" else [],
+        trace_id=row.traceparent[3:35],
     )
 
 
@@ -214,7 +217,8 @@ def _step(view: StepView) -> Step:
     )
 
 
-async def _children(db: Database, run: Loaded) -> list[ChildRun]:
+async def run_children(db: Database, run: Loaded) -> list[ChildRun]:
+    """The runs that a run started."""
     if not run.state.applied:  # nothing has happened yet
         return []
     return [_child(each) for each in await db.fetch(CHILDREN, run.row.id)]

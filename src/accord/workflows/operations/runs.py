@@ -67,6 +67,7 @@ class RunHistory(Struct, kw_only=True):
 
     items: list[RunEvent]
     has_more: bool
+    """Whether there are later ones."""
 
 
 async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -> Any:
@@ -190,13 +191,16 @@ async def list_run_steps(
 
 @operations.read(rest=Rest("GET", "/runs/{id}/history"), tag="runs", tool=False, snapshot=True)
 async def get_run_history(
-    work: Work, *, id: RunId, after: Place = 0, limit: Limit = 100
+    work: Work, *, id: RunId, after: Place = 0, last: bool = False, limit: Limit = 100
 ) -> RunHistory:
-    """What happened in a run, in order, from the event after number `after` on."""
+    """What happened in a run, in order, from the event after number `after` on; with `last` only
+    the end of it."""
     await loaded(work, id)
     events = await read_history(work.db, id, after)
+    shown = events[-limit:] if last else events[:limit]
     return RunHistory(
-        items=[shown_event(*each) for each in events[:limit]], has_more=len(events) > limit
+        items=[shown_event(*each) for each in shown],
+        has_more=not last and len(events) > limit,
     )
 
 

@@ -17,7 +17,8 @@ from accord.store.store import Row
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.places import find_places
 from accord.workflows.core.rules import Known
-from accord.workflows.operations.moments import now_of
+from accord.workflows.core.state import RunStatus
+from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.saving import Given, known_things, read_given
 from accord.workflows.starter import starter_of
 from accord.workflows.storage.definitions import encode_definition
@@ -49,7 +50,11 @@ LAST: Final = (
 )
 ONE: Final = f"SELECT {COLUMNS} {FROM} WHERE w.name = $1 AND w.version = $2"
 LIST: Final = f"""
-SELECT {COLUMNS} {FROM}
+SELECT {COLUMNS}, r.id AS run_id, r.status AS run_status, r.created_at AS run_created_at,
+    r.finished_at AS run_finished_at
+{FROM} LEFT JOIN runs r ON r.id = (
+    SELECT last.id FROM runs last WHERE last.workflow = w.name
+    ORDER BY last.created_at DESC, last.id DESC LIMIT 1)
 WHERE w.name > $1 AND w.version = (SELECT MAX(v.version) FROM workflows v WHERE v.name = w.name)
 ORDER BY w.name LIMIT $2
 """
@@ -70,6 +75,15 @@ NO_VERSION: Final = 2**31 - 1
 """Above every version."""
 
 
+class LastRun(Struct, kw_only=True):
+    """The run of a workflow that was started last."""
+
+    id: str
+    state: RunStatus
+    created_at: str
+    finished_at: str | None
+
+
 class WorkflowSummary(Changed, kw_only=True):
     id: str
     """NAME@VERSION."""
@@ -82,6 +96,12 @@ class WorkflowSummary(Changed, kw_only=True):
     created_at: str
     input: Any = None
     """The JSON Schema of what a run takes."""
+    triggers: list[str]
+    """What starts runs by itself: names of events, schedules, webhooks."""
+
+
+class ListedWorkflow(WorkflowSummary, kw_only=True):
+    last_run: LastRun | None
 
 
 class Workflow(WorkflowSummary, kw_only=True):
@@ -94,6 +114,8 @@ class Validated(Struct, kw_only=True):
     valid: bool
     name: str
     steps: int
+    definition: dict[str, Any]
+    """As it would be saved."""
 
 
 @operations.write(
@@ -144,19 +166,24 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
 async def validate_workflow(work: Work, *, definition: Given) -> Validated:
     """Look for problems in a definition, without saving it; all are told at once."""
     read = read_given(definition, await _known(work))
-    return Validated(valid=True, name=read.name, steps=sum(1 for _ in find_places(read)))
+    return Validated(
+        valid=True,
+        name=read.name,
+        steps=sum(1 for _ in find_places(read)),
+        definition=msgspec.json.decode(encode_definition(read)),
+    )
 
 
 @operations.read(rest=Rest("GET", "/workflows"), tag="workflows")
 async def list_workflows(
     work: Work, *, limit: Limit = 20, cursor: Cursor | None = None
-) -> Page[WorkflowSummary]:
-    """List workflows, each with the schema of its input."""
+) -> Page[ListedWorkflow]:
+    """List workflows, each with the schema of its input, what starts it, and its last run."""
     [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
     rows = await work.db.fetch(LIST, after, limit + 1)
     [count] = await work.db.fetch(COUNT)
     return page_of(
-        [WorkflowSummary(**_summary(row)) for row in rows],
+        [ListedWorkflow(**_summary(row), last_run=_last_run(row)) for row in rows],
         limit=limit,
         total=count["total"],
         key=lambda each: (each.name,),
@@ -260,6 +287,7 @@ def _same(row: Row, read: Definition) -> bool:
 
 
 def _summary(row: Row) -> dict[str, Any]:
+    definition = msgspec.json.decode(row["definition"])
     return {
         "id": f"{row['name']}@{row['version']}",
         "name": row["name"],
@@ -268,8 +296,30 @@ def _summary(row: Row) -> dict[str, Any]:
         "active": bool(row["active"]),
         "creator": row["creator"],
         "created_at": row["created_at"],
-        "input": msgspec.json.decode(row["definition"]).get("input"),
+        "input": definition.get("input"),
+        "triggers": [_trigger(each) for each in definition.get("on", ())],
     }
+
+
+def _trigger(trigger: dict[str, Any]) -> str:
+    """What starts runs, in a few words."""
+    if "event" in trigger:
+        event: str = trigger["event"]
+        return event
+    if "schedule" in trigger:
+        return f"schedule {trigger['schedule']} {trigger.get('timezone', 'UTC')}"
+    return f"webhook {trigger['webhook']}"
+
+
+def _last_run(row: Row) -> LastRun | None:
+    if row["run_id"] is None:
+        return None
+    return LastRun(
+        id=row["run_id"],
+        state=row["run_status"],
+        created_at=text_of(row["run_created_at"]),
+        finished_at=text_of(row["run_finished_at"]),
+    )
 
 
 def _shown(row: Row) -> Workflow:
