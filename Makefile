@@ -26,7 +26,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,9 @@ bench: setup ## Measure against others; writes docs/benchmarks.md.
 
 bench-hub: setup ## Measure the hub with 50,000 requirements; takes some ten minutes.
 	$(BIN)/python -m benchmarks --keep --only hub_calls --only hub_figures
+
+bench-web: setup ## Measure the pages with 50,000 requirements; takes some minutes.
+	$(BIN)/python -m benchmarks --keep --only web_pages
 
 bench-workflows: setup ## Measure workflows, beside DBOS on the same PostgreSQL; takes some minutes.
 	$(BIN)/python -m benchmarks --keep --only workflow_steps --only workflow_figures

@@ -30,6 +30,7 @@ from benchmarks import (
     report,
     stream,
     throughput,
+    web_pages,
     websocket,
     workers,
     workflow_figures,
@@ -57,6 +58,7 @@ MODULES: tuple[ModuleType, ...] = (
     imports,
     hub_calls,
     hub_figures,
+    web_pages,
     workflow_steps,
     workflow_figures,
 )

@@ -35,6 +35,8 @@ class Hub(Struct, frozen=True):
     port: int
     path: bytes
     token: str
+    password: str = ""
+    """Of the administrator, where pages are measured."""
 
     def load(self, work: Work, *, clients: int) -> Load:
         """Calls over MCP, in the stateless era."""
@@ -68,7 +70,7 @@ def ours(engine: Engine) -> Hub:
     database = [] if engine == "SQLite" else [_cluster().database()]
     data = _folder() / f"ours-{engine}"
     process = _until_the_end(Process("benchmarks.ours.hub_server", str(data), *database))
-    return Hub(process, int(process.line()), OURS_PATH, process.line())
+    return Hub(process, int(process.line()), OURS_PATH, process.line(), process.line())
 
 
 @cache

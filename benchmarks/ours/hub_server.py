@@ -1,4 +1,5 @@
-"""Accord's hub with all requirements of the corpus; prints its port, then a token.
+"""Accord's hub with all requirements of the corpus; prints its port, a token, and the
+administrator's password.
 
 python -m benchmarks.ours.hub_server DATA [DATABASE_URL]
 """
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 from accord.app.local import Local, open_local
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
+from accord.operations.accounts.entities import FirstRun
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.transports.serve import run_until_stopped
@@ -25,8 +27,8 @@ T = TypeVar("T")
 AT_ONCE: Final = 256
 
 
-async def make(settings: Settings) -> str:
-    """Fill a new database; the administrator's token."""
+async def make(settings: Settings) -> FirstRun:
+    """Fill a new database; who may do everything in it."""
     first = await prepare(settings)
     assert first is not None, "the database is not new"
     async with open_local(settings) as local:
@@ -39,7 +41,7 @@ async def make(settings: Settings) -> str:
             face="cli",
         )
         await fill(local, caller)
-    return first.token
+    return first
 
 
 async def fill(local: Local, caller: Caller) -> None:
@@ -86,11 +88,12 @@ def main(data: str, database: str = "") -> None:
         rate_limit=0,
         log_level="error",
     )
-    token = asyncio.run(make(settings))
+    first = asyncio.run(make(settings))
 
     def announce(system: System) -> None:
         print(urlsplit(system.url).port, flush=True)
-        print(token, flush=True)
+        print(first.token, flush=True)
+        print(first.password, flush=True)
 
     run_until_stopped(partial(open_system, settings), announce)
 
