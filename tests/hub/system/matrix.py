@@ -97,6 +97,8 @@ MATRIX: dict[str, Call] = {
     "list_proposals": Call(READ, {}),
     "list_decided_proposals": Call(READ, {}),
     "get_hierarchy": Call(READ, {"id": "$epic"}),
+    "list_children": Call(READ, {"id": "$epic"}),
+    "get_outline": Call(READ, {"open": ["$epic"], "selected": "$requirement"}),
     "get_context": Call(READ, {"id": "$requirement"}),
     "impact_analysis": Call(READ, {"id": "$requirement"}),
     "get_neighbourhood": Call(READ, {"id": "$requirement"}),

@@ -1,0 +1,204 @@
+"""The tree in pieces: what is under an item, page by page, and the tree as somebody has it open.
+
+`get_hierarchy` gives a whole tree to programs and models; this is for who looks at it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from msgspec import Meta, Struct
+
+from accord.hub.domain.kinds import Kind
+from accord.hub.entities import Cursor, Id, Limit, Page, Username
+from accord.hub.presentation import summary
+from accord.hub.storage import items, outline, people
+from accord.hub.storage.outline import UNDER, OutlineRow, Under
+from accord.operations.errors import InvalidError
+from accord.operations.operation import Rest
+from accord.operations.pages import shown_page
+from accord.operations.registry import Registry
+from accord.operations.work import Database, Work
+
+Status: TypeAlias = Annotated[str, Meta(min_length=1, max_length=20)]
+Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
+
+DEFAULT_LIMIT: Final = 50
+MAX_ROWS: Final = 500
+"""How many rows an outline has before no more items are opened in it."""
+
+operations: Final = Registry()
+
+
+class Branch(Struct, kw_only=True):
+    """An item as a row of a tree."""
+
+    id: str
+    reference_id: str
+    kind: Kind
+    title: str
+    status: str
+    """Empty for acceptance criteria."""
+    assignee: str | None
+    suspect: bool
+    """Whether something that it is linked to said something else since."""
+    has_children: bool
+
+
+class OpenBranch(Branch, kw_only=True):
+    """The same in an outline, with what is under it where it is open."""
+
+    apart: bool = False
+    """Whether it stands further behind, and those between are left out."""
+    children: list[OpenBranch] | None = None
+    next_cursor: str | None = None
+    """With which `list_children` gives those that come behind, or between."""
+    total: int = 0
+    """How many children there are."""
+
+
+class Outline(Struct, kw_only=True):
+    """A tree, open as far as was asked for."""
+
+    items: list[OpenBranch]
+    next_cursor: str | None
+    total: int
+    path: list[Branch]
+    """The way to what is selected, with it."""
+
+
+@operations.read(
+    rest=(Rest("GET", "/children"), Rest("GET", "/items/{id}/children")),
+    tag="hierarchy",
+    tool=False,
+    snapshot=True,
+)
+async def list_children(
+    work: Work,
+    *,
+    id: Id | None = None,
+    status: Status | None = None,
+    assignee: Username | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
+) -> Page[Branch]:
+    """List what is directly under an item, or all epics: those that have a status or an assignee,
+    or something below them that has."""
+    asked = await _asked(work.db, status, assignee)
+    if id is not None:
+        asked = _below(asked, await outline.row_of(work.db, (await items.find(work.db, id)).id))
+    page = await outline.rows_under(work.db, asked, limit=limit, cursor=cursor)
+    return shown_page(page, lambda row: Branch(**_fields(row)))
+
+
+@operations.read(rest=Rest("GET", "/outline"), tag="hierarchy", tool=False, snapshot=True, cost=2)
+async def get_outline(
+    work: Work,
+    *,
+    open: Opened | None = None,
+    selected: Id | None = None,
+    status: Status | None = None,
+    assignee: Username | None = None,
+    limit: Limit = DEFAULT_LIMIT,
+) -> Outline:
+    """See the tree with the first children of those items that are open, and the way to the one
+    that is selected."""
+    way = [] if selected is None else await _way(work.db, selected)
+    tree = _Tree(
+        db=work.db,
+        limit=limit,
+        opened={name.strip().upper() for name in open or ()}
+        | {row.reference_id for row in way[:-1]},
+        way={row.parent_id: row for row in way},
+    )
+    asked = await _asked(work.db, status, assignee)
+    root = await tree.grow(asked)
+    return Outline(
+        items=root.children,
+        next_cursor=root.next_cursor,
+        total=root.total,
+        path=[Branch(**_fields(row)) for row in way],
+    )
+
+
+class _Grown(Struct, frozen=True):
+    children: list[OpenBranch]
+    next_cursor: str | None
+    total: int
+
+
+class _Tree(Struct, kw_only=True):
+    """An outline while it is made."""
+
+    db: Database
+    limit: int
+    opened: set[str]
+    way: dict[str | None, OutlineRow]
+    """By parent: the row that has to be there."""
+    rows: int = 0
+
+    async def grow(self, under: Under) -> _Grown:
+        """What is under an item, with what is open there."""
+        page = await outline.rows_under(self.db, under, limit=self.limit)
+        found = [OpenBranch(**_fields(row)) for row in page.items]
+        needed = self.way.get(under.parent_id)
+        if needed is not None and all(row.id != needed.id for row in page.items):
+            page.items.append(needed)
+            found.append(OpenBranch(**_fields(needed), apart=True))
+        self.rows += len(found)
+        for row, branch in zip(page.items, found, strict=True):
+            if self._is_open(row):
+                grown = await self.grow(_below(under, row))
+                branch.children = grown.children
+                branch.next_cursor = grown.next_cursor
+                branch.total = grown.total
+        return _Grown(found, page.next_cursor, page.total)
+
+    def _is_open(self, row: OutlineRow) -> bool:
+        if row.kind not in UNDER or row.reference_id not in self.opened:
+            return False
+        return row.id in self.way or self.rows < MAX_ROWS
+
+
+async def _asked(db: Database, status: str | None, assignee: str | None) -> Under:
+    person = None
+    if assignee is not None:
+        person = (await people.find_person(db, assignee, "assignee", also_inactive=True)).id
+    return Under(status=status, assignee_id=person)
+
+
+def _below(under: Under, row: OutlineRow) -> Under:
+    """The same question about what is under a row. Raises InvalidError where nothing can be."""
+    if row.kind not in UNDER:
+        raise InvalidError("id", f"{row.reference_id} is nothing that others stand under")
+    return Under(
+        parent_id=row.id,
+        kinds=UNDER[row.kind],
+        status=under.status,
+        assignee_id=under.assignee_id,
+    )
+
+
+async def _way(db: Database, selected: str) -> list[OutlineRow]:
+    """From an epic down to an item; empty for what has no place in the tree. Raises
+    NotFoundError."""
+    row: OutlineRow | None = await outline.row_of(db, (await items.find(db, selected)).id)
+    way: list[OutlineRow] = []
+    while row is not None:
+        way.append(row)
+        row = None if row.parent_id is None else await outline.row_of(db, row.parent_id)
+    way.reverse()
+    return way if way[0].kind == "epic" else []
+
+
+def _fields(row: OutlineRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "reference_id": row.reference_id,
+        "kind": row.kind,
+        "title": row.title or summary(row.beginning),
+        "status": row.status,
+        "assignee": row.assignee,
+        "suspect": bool(row.is_suspect),
+        "has_children": bool(row.has_children),
+    }

@@ -1,0 +1,160 @@
+"""What is under an item, page by page, as rows of a tree. Knows the tables, not who asks.
+
+Every statement goes along one index, so that a page costs the same wherever in a list of thousands
+it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from accord.hub.domain.kinds import Kind
+from accord.hub.storage import pages
+from accord.operations.pages import Page
+from accord.operations.work import Database
+
+UNDER_NOTHING: Final[tuple[Kind, ...]] = ("epic",)
+UNDER: Final[dict[Kind, tuple[Kind, ...]]] = {
+    "epic": ("user_story",),
+    "user_story": ("requirement", "acceptance_criteria"),
+}
+"""By kind: what stands under it, in the order in which people read it."""
+
+SELECT: Final = """
+SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.position, i.title,
+       CASE WHEN i.title = '' THEN substr(i.description, 1, 480) ELSE '' END AS beginning,
+       i.status, assignee.username AS assignee,
+       EXISTS (SELECT 1 FROM items c WHERE c.parent_id = i.id) AS has_children,
+       EXISTS (SELECT 1 FROM relationships l JOIN items o ON o.id = l.target_id
+               WHERE l.source_id = i.id AND l.target_version < o.said_version)
+       OR EXISTS (SELECT 1 FROM relationships l JOIN items o ON o.id = l.source_id
+                  WHERE l.target_id = i.id AND l.source_version < o.said_version) AS is_suspect
+FROM items i LEFT JOIN users assignee ON assignee.id = i.assignee_id
+"""
+BY_ID: Final = SELECT + "WHERE i.id = $1"
+SOME: Final = (
+    SELECT
+    + """
+WHERE {under} AND i.kind = $1 AND (i.position, i.number) > ($2, $3){matching}
+ORDER BY i.position, i.number LIMIT {limit}
+"""
+)
+COUNT: Final = (
+    "SELECT COUNT(*) AS total FROM items i WHERE {under} AND i.kind IN ({kinds}){matching}"
+)
+MATCHING: Final = """ AND ({itself} OR EXISTS (
+    SELECT 1 FROM items c WHERE c.parent_id = i.id AND ({child} OR EXISTS (
+        SELECT 1 FROM items g WHERE g.parent_id = c.id AND {grandchild}))))"""
+
+_ALIASES: Final = {"itself": "i", "child": "c", "grandchild": "g"}
+_BEFORE_ALL: Final = (0, -1e308, 0)
+
+
+class OutlineRow(Struct, frozen=True):
+    """An item as a row of a tree."""
+
+    id: str
+    kind: Kind
+    number: int
+    reference_id: str
+    parent_id: str | None
+    position: float
+    title: str
+    beginning: str
+    """Of the description, where there is no title."""
+    status: str
+    assignee: str | None
+    has_children: bool
+    is_suspect: bool
+    """Whether something that it is linked to said something else since."""
+
+
+class Under(Struct, frozen=True, kw_only=True):
+    """Whose children are asked for, and which of them: those that match, or have below them
+    something that does."""
+
+    parent_id: str | None = None
+    kinds: tuple[Kind, ...] = UNDER_NOTHING
+    status: str | None = None
+    assignee_id: str | None = None
+
+    @property
+    def name(self) -> str:
+        return pages.asked("outline", self.parent_id, self.status, self.assignee_id)
+
+
+async def row_of(db: Database, id: str) -> OutlineRow:
+    """The row of the item with this id, which is there."""
+    return _row((await db.fetch(BY_ID, id))[0])
+
+
+async def rows_under(
+    db: Database, under: Under, *, limit: int, cursor: str | None = None
+) -> Page[OutlineRow]:
+    """One page. Raises InvalidError for a cursor of another list."""
+    place, position, number = _BEFORE_ALL
+    if cursor is not None:
+        place, position, number = pages.place_of(cursor, under.name, int, float, int)
+    found: list[OutlineRow] = []
+    for index, kind in enumerate(under.kinds):
+        if index >= place and len(found) <= limit:
+            behind = (position, number) if index == place else _BEFORE_ALL[1:]
+            found += await _some(db, under, kind, behind, limit + 1 - len(found))
+    is_all = cursor is None and len(found) <= limit
+    return pages.page(
+        found,
+        limit,
+        len(found) if is_all else await _count(db, under),
+        lambda last: pages.cursor_behind(
+            under.name, under.kinds.index(last.kind), last.position, last.number
+        ),
+    )
+
+
+async def _some(
+    db: Database, under: Under, kind: Kind, behind: Sequence[float], limit: int
+) -> list[OutlineRow]:
+    values: list[Any] = [kind, *behind]
+    where, matching = _where(under, values)
+    found = await db.fetch(SOME.format(under=where, matching=matching, limit=limit), *values)
+    return [_row(row) for row in found]
+
+
+async def _count(db: Database, under: Under) -> int:
+    values: list[Any] = list(under.kinds)
+    kinds = ", ".join(f"${place}" for place in range(1, len(values) + 1))
+    where, matching = _where(under, values)
+    counted = await db.fetch(COUNT.format(under=where, kinds=kinds, matching=matching), *values)
+    total: int = counted[0]["total"]
+    return total
+
+
+def _where(under: Under, values: list[Any]) -> tuple[str, str]:
+    """The clauses for what is asked for, whose values are added to `values`."""
+    where = "i.parent_id IS NULL"
+    if under.parent_id is not None:
+        values.append(under.parent_id)
+        where = f"i.parent_id = ${len(values)}"
+    wanted: list[tuple[str, int]] = []
+    for column, value in (("status", under.status), ("assignee_id", under.assignee_id)):
+        if value is not None:
+            values.append(value)
+            wanted.append((column, len(values)))
+    if not wanted:
+        return where, ""
+    clauses = {name: _matches(alias, wanted) for name, alias in _ALIASES.items()}
+    return where, MATCHING.format(**clauses)
+
+
+def _matches(alias: str, wanted: Sequence[tuple[str, int]]) -> str:
+    """With COALESCE, so that no index on such a column is used: many thousand items have one
+    value, and few have one parent."""
+    clauses = (f"COALESCE({alias}.{column}, '') = ${place}" for column, place in wanted)
+    return f"({' AND '.join(clauses)})"
+
+
+def _row(row: Any) -> OutlineRow:
+    return OutlineRow(*row)

@@ -1,0 +1,178 @@
+"""The tree, in pieces: the page of it, and what is under an item when somebody opens it there.
+
+Which items are open is said by the address (`?open=EP-001,US-004`), or else by a cookie, which a
+script keeps so that the tree stays as it is from page to page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from msgspec import UNSET, Struct
+
+from accord.hub.domain.kinds import parse_reference
+from accord.hub.operations.outline import Branch, OpenBranch
+from accord.web.answers import Answer
+from accord.web.routing import Pages
+from accord.web.turn import Turn
+
+ROOT: Final = "/requirements"
+OPEN_COOKIE: Final = "accord_open"
+MAX_OPEN: Final = 60
+"""How many items of a tree somebody may have open; those opened first are closed."""
+ROWS: Final = 50
+"""How many rows of one parent come at once."""
+STATUSES: Final = ("Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete")
+MAX_PEOPLE: Final = 100
+"""How many names a choice offers."""
+
+pages: Final = Pages()
+
+
+class Tree(Struct, frozen=True, kw_only=True):
+    """The tree as somebody sees it, and where its links lead."""
+
+    items: list[OpenBranch]
+    next_cursor: str | None = None
+    total: int = 0
+    path: list[Branch] = []
+    """The way to the item that is selected, with it."""
+    open: tuple[str, ...] = ()
+    base: str = ROOT
+    """The page on which the tree stands."""
+    filters: dict[str, str] = {}
+    people: list[str] = []
+    is_selecting: bool = False
+    ticked: frozenset[str] = frozenset()
+    may_write: bool = False
+    part_of: str = ""
+    """Where only a part of a list is shown: whose, or a space for that of all epics."""
+
+    @property
+    def selected(self) -> str:
+        return self.path[-1].reference_id if self.path else ""
+
+    def is_selected(self, row: Branch) -> bool:
+        return row.reference_id == self.selected
+
+    def toggle(self, row: Branch, *, is_open: bool) -> str:
+        """Where to go for the same with an item open that is closed, or the other way round."""
+        name = row.reference_id
+        base = self.base
+        if is_open:
+            opened = [each for each in self.open if each != name]
+            if any(each.reference_id == name for each in self.path):
+                base = ROOT  # beside what is under it, it cannot be closed
+        else:
+            opened = [*self.open, name]
+        return f"{base}?{self._query(open=','.join(opened))}#row-{name}"
+
+    def more(self, parent: Branch | None, cursor: str) -> str:
+        """Where the next rows under an item are."""
+        below = "" if parent is None else f"/{parent.reference_id}"
+        return f"{ROOT}/children{below}?{self._query(cursor=cursor)}"
+
+    def select(self) -> str:
+        """Where to go for boxes to tick, or without them."""
+        opened = ",".join(self.open)
+        return f"{self.base}?{self._query(open=opened, select='' if self.is_selecting else '1')}"
+
+    def _query(self, **words: str) -> str:
+        told = {name: value for name, value in words.items() if value} | self.filters
+        return urlencode(told, safe=",")
+
+
+@pages.get(ROOT)
+async def tree_page(turn: Turn) -> Answer:
+    return await turn.page("requirements/split.html", **await tree_context(turn, None))
+
+
+@pages.get(f"{ROOT}/children")
+async def epics(turn: Turn) -> Answer:
+    return await _part(turn, None)
+
+
+@pages.get(f"{ROOT}/children/{{id}}")
+async def children(turn: Turn) -> Answer:
+    return await _part(turn, turn.values["id"])
+
+
+async def tree_context(
+    turn: Turn, selected: str | None, *, ticked: Iterable[str] = (), base: str | None = None
+) -> dict[str, Any]:
+    """All that `requirements/split.html` needs to show the tree, open down to `selected`."""
+    filters = turn.query.given("status", "assignee")
+    opened = open_items(turn)
+    outline = await turn.do(
+        "get_outline", open=list(opened), selected=selected or UNSET, limit=ROWS, **filters
+    )
+    boxes = frozenset(ticked)
+    tree = Tree(
+        items=outline.items,
+        next_cursor=outline.next_cursor,
+        total=outline.total,
+        path=outline.path,
+        open=opened,
+        base=base or turn.path,
+        filters=filters,
+        people=await _people(turn),
+        is_selecting=bool(boxes) or turn.query["select"] == "1",
+        ticked=boxes,
+        may_write=turn.who.may("write"),
+    )
+    return {"tree": tree, "section": ROOT, "statuses": STATUSES}
+
+
+async def row_context(turn: Turn, id: str) -> dict[str, Any]:
+    """All that `requirements/_row.html` needs to show one row again, in the place of the old one;
+    `row` is None for what has no place in the tree."""
+    path = (await turn.do("get_outline", selected=id, limit=1)).path
+    row = path[-1] if path else None
+    tree = Tree(items=[], path=path, open=open_items(turn), may_write=turn.who.may("write"))
+    return {"row": row, "tree": tree}
+
+
+def open_items(turn: Turn) -> tuple[str, ...]:
+    """The reference ids of what is open, by the address or the cookie."""
+    told = turn.query["open"] if "open" in turn.query else turn.cookies.get(OPEN_COOKIE, "")
+    names = (parse_reference(each) for each in told[:4000].split(","))
+    return tuple({str(each): None for each in names if each is not None})[-MAX_OPEN:]
+
+
+async def _part(turn: Turn, id: str | None) -> Answer:
+    """Rows under an item, or of epics: for a script to put in place, or as a page."""
+    filters = turn.query.given("status", "assignee")
+    page = await turn.do(
+        "list_children",
+        id=UNSET if id is None else id,
+        limit=ROWS if turn.is_partial else 2 * ROWS,
+        cursor=turn.query["cursor"] or UNSET,
+        **filters,
+    )
+    path = [] if id is None else (await turn.do("get_outline", selected=id, limit=1)).path
+    tree = Tree(
+        items=[OpenBranch(**_fields(each)) for each in page.items],
+        next_cursor=page.next_cursor,
+        total=page.total,
+        path=path,
+        filters=filters,
+        people=[] if turn.is_partial else await _people(turn),
+        may_write=turn.who.may("write"),
+        part_of=path[-1].reference_id if path else " ",
+    )
+    context: dict[str, Any] = {"tree": tree, "section": ROOT, "statuses": STATUSES}
+    context["parent"] = path[-1] if path else None
+    if turn.is_partial:
+        return turn.piece("requirements/_part.html", **context)
+    return await turn.page("requirements/split.html", **context)
+
+
+async def _people(turn: Turn) -> list[str]:
+    page = await turn.do("list_people", limit=MAX_PEOPLE)
+    return [each.username for each in page.items]
+
+
+def _fields(branch: Branch) -> dict[str, Any]:
+    return {name: getattr(branch, name) for name in branch.__struct_fields__}
