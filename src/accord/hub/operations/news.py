@@ -141,5 +141,5 @@ async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str
 
 def _heading(fields: Mapping[str, Any]) -> str:
     """What something is about, from what is stored of it."""
-    names = ("title", "description", "text", "name")
+    names = ("title", "description", "text", "name", "reason")
     return next((summary(fields[name]) for name in names if fields.get(name)), "")

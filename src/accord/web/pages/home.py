@@ -1,22 +1,174 @@
-"""What changed, what waits for me, how runs are."""
+"""What changed, what waits for me, how runs are; and for a new installation, what to do first.
+
+A part that somebody may not ask for is left out; the others are there all the same.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from accord.web.answers import Answer
+from msgspec import Struct
+
+from accord.operations.errors import ServiceError
+from accord.web.answers import Answer, Redirect
+from accord.web.news import days
 from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.turn import Turn, cookie_line
 
 pages: Final = Pages()
+
+CHANGES: Final = 20
+WAITING: Final = 4
+"""How many of each kind that waits are shown."""
+FAILURES: Final = 3
+HIDDEN: Final = "accord_steps"
+"""The cookie of somebody who wants no first steps."""
+YEAR: Final = 365 * 86_400
+STATES: Final = ("completed", "running", "waiting", "pending", "paused", "cancelled", "failed")
+"""Of runs, in the order of the bar."""
+
+
+class FirstStep(Struct, frozen=True):
+    """Something to do in a new installation."""
+
+    title: str
+    text: str
+    href: str
+    label: str
+    is_done: bool
+
+
+class Share(Struct, frozen=True):
+    """The runs in one state, as a part of a bar that is 100 wide."""
+
+    state: str
+    count: int
+    start: float
+    width: float
 
 
 @pages.get("/")
 async def home(turn: Turn) -> Answer:
-    return await turn.page(
-        "home.html",
-        changes=await turn.do("list_changes", limit=15),
-        approvals=await turn.do("list_approvals", limit=10),
-        proposals=await turn.do("list_proposals", state="open", limit=10),
-        runs=await turn.do("list_runs", limit=10),
+    changes, waits, runs, steps = await asyncio.gather(
+        _changes(turn), _waits(turn), _runs(turn), _steps(turn)
     )
+    return await turn.page("home/page.html", steps=steps, **changes, **waits, **runs)
+
+
+@pages.get("/home/changes")
+async def changes(turn: Turn) -> Answer:
+    """What changed: again, or further back."""
+    return turn.piece("home/_changes.html", **await _changes(turn))
+
+
+@pages.get("/home/waits")
+async def waits(turn: Turn) -> Answer:
+    return turn.piece("home/_waits.html", **await _waits(turn))
+
+
+@pages.get("/home/runs")
+async def runs(turn: Turn) -> Answer:
+    return turn.piece("home/_runs.html", **await _runs(turn))
+
+
+@pages.post("/home/steps/hide")
+async def hide_steps(turn: Turn) -> Answer:
+    return Redirect("/", cookie_line(HIDDEN, "hidden", seconds=YEAR))
+
+
+async def _changes(turn: Turn) -> dict[str, Any]:
+    found = await turn.do("list_news", limit=CHANGES, cursor=turn.query["cursor"] or None)
+    return {"news": found, "days": days(found.items, datetime.now(UTC).date())}
+
+
+async def _waits(turn: Turn) -> dict[str, Any]:
+    approvals, proposals, suspects, comments, mine = await asyncio.gather(
+        _asked(turn, "list_approvals", limit=WAITING),
+        _asked(turn, "list_proposals", state="open", limit=WAITING),
+        _asked(turn, "list_relationships", suspect=True, limit=WAITING),
+        _asked(turn, "list_comments_for_me", limit=WAITING),
+        _asked(
+            turn,
+            "search_global",
+            query="*",
+            kinds=["epic", "user_story"],
+            assignee=turn.who.username,
+            status="In Progress",
+            limit=WAITING,
+        ),
+    )
+    return {
+        "approvals": approvals,
+        "proposals": proposals,
+        "suspects": suspects,
+        "comments": comments,
+        "mine": mine,
+    }
+
+
+async def _runs(turn: Turn) -> dict[str, Any]:
+    counts, failed = await asyncio.gather(
+        _asked(turn, "count_runs"), _asked(turn, "list_runs", state="failed", limit=FAILURES)
+    )
+    return {"runs": counts, "shares": shares(counts.by_state) if counts else [], "failed": failed}
+
+
+def shares(counts: dict[str, int]) -> list[Share]:
+    """The parts of the bar, none so small that nobody would see it."""
+    present = [(state, counts[state]) for state in STATES if counts.get(state)]
+    total = sum(count for _, count in present)
+    wide = [max(100 * count / total, 2.0) for _, count in present]
+    scale = 100 / sum(wide) if wide else 0
+    made: list[Share] = []
+    start = 0.0
+    for (state, count), width in zip(present, wide, strict=True):
+        made.append(Share(state, count, round(start, 2), round(width * scale, 2)))
+        start += width * scale
+    return made
+
+
+async def _steps(turn: Turn) -> list[FirstStep]:
+    """What is to be done first; nothing once all of it is done."""
+    if turn.cookies.get(HIDDEN) or not turn.who.may("write"):
+        return []
+    epics, tokens, workflows = await asyncio.gather(
+        _asked(turn, "list_epics", limit=1, detail="concise"),
+        _asked(turn, "list_tokens", limit=WAITING),
+        _asked(turn, "list_workflows", limit=1),
+    )
+    steps = [
+        FirstStep(
+            "Write down what should be built",
+            "An epic holds user stories, and those hold criteria and requirements.",
+            "/new?kind=epic",
+            "Create an epic",
+            bool(epics and epics.total),
+        ),
+        FirstStep(
+            "Connect an assistant",
+            "A token lets Claude, an editor or any MCP client read and propose changes.",
+            "/tokens",
+            "Create a token",
+            any(each.last_used_at for each in tokens.items) if tokens else False,
+        ),
+        FirstStep(
+            "Have agents do the checking",
+            "A workflow calls agents step by step, and waits for people where it should.",
+            "/workflows/new",
+            "Create a workflow",
+            bool(workflows and workflows.total),
+        ),
+    ]
+    if not turn.who.is_administrator:
+        del steps[-1]
+    return [] if all(step.is_done for step in steps) else steps
+
+
+async def _asked(turn: Turn, operation: str, **arguments: Any) -> Any:
+    """What an operation gives; None to who may not ask for it."""
+    try:
+        return await turn.do(operation, **arguments)
+    except ServiceError:
+        return None

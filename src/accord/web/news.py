@@ -1,0 +1,263 @@
+"""A change as people would tell it: who did what to which thing, and what it says now. Pure.
+
+Nobody reads the names of operations here; one that this page does not know is told by what it did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from typing import Any, Final
+
+from markupsafe import Markup
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from accord.web import dates
+from accord.web.findings import href_of
+from accord.web.redline import redline, unified
+
+ITEMS: Final = frozenset(
+    {"epic", "user_story", "acceptance_criteria", "requirement", "steering_document", "prompt"}
+)
+AROUND: Final = 60
+"""How many characters that stayed are shown next to what did not."""
+MAX_REDLINES: Final = 2
+MAX_PLAIN: Final = 300
+"""Longest text that is shown where nothing of it stayed."""
+
+_BY_OPERATION: Final = {
+    "activate_prompt": "activated",
+    "deactivate_prompt": "deactivated",
+    "accept_proposal": "accepted a proposal about",
+    "undo": "took back a change of",
+}
+_IN_BULK: Final = {"import_items": "imported", "load_demo": "loaded the sample project,"}
+_LASTING: Final = frozenset(
+    {"propose_changes", "reject_proposal", "create_baseline", "import_items", "load_demo"}
+)
+"""Operations that nobody takes back from a list."""
+_OF_ITEMS: Final = {"created": "created", "updated": "edited", "deleted": "deleted"}
+_OF_COMMENTS: Final = {
+    "created": "commented on",
+    "updated": "edited a comment on",
+    "deleted": "deleted a comment on",
+}
+_OF_OTHERS: Final[dict[str, tuple[str, str, str]]] = {
+    "label": ("created the label", "changed the label", "deleted the label"),
+    "item_label": ("labelled", "labelled", "took a label off"),
+    "requirement_type": ("added the type", "described the type", "deleted the type"),
+    "relationship_type": ("added the link type", "changed the link type", "deleted the link type"),
+    "baseline": ("kept a baseline,", "changed the baseline", "deleted the baseline"),
+    "lint_suppression": ("put a hint aside for", "put a hint aside for", "brought back a hint for"),
+    "steering_link": ("linked", "linked", "unlinked"),
+    "relationship": ("linked", "confirmed", "unlinked"),
+}
+_ACTIONS: Final = ("created", "updated", "deleted")
+_NAME: Final = re.compile(r"(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]+")
+_PROGRAMS: Final = {"rest": "API", "rpc": "API", "a2a": "agent", "cli": "command line"}
+_HIDDEN: Final = frozenset({"status", "assignee", "epic_id", "user_story_id", "resolved"})
+"""Fields that the sentence itself tells about where they are all that changed."""
+
+
+class Part(Struct, frozen=True):
+    """A piece of a sentence; the name of an item leads to it."""
+
+    text: str
+    href: str = ""
+    is_name: bool = False
+    behind: str = " "
+    """What stands between it and the next."""
+
+
+class Redlined(Struct, frozen=True):
+    """How one field changed."""
+
+    field: str
+    text: Markup
+
+
+class Told(Struct, frozen=True):
+    """One change."""
+
+    id: str
+    time: str
+    actor: str
+    program: str
+    """What acted for them: `assistant`, `API`, …; empty where it was a person in a browser."""
+    client: str
+    """What that calls itself."""
+    parts: tuple[Part, ...]
+    heading: str
+    """What the one thing is about that it touched."""
+    redlines: tuple[Redlined, ...]
+    is_undone: bool
+    is_lasting: bool
+    """Whether it is nothing to take back."""
+
+
+class Day(Struct, frozen=True):
+    name: str
+    changes: tuple[Told, ...]
+
+
+def days(news: Sequence[Any], today: date) -> list[Day]:
+    """What `list_news` gives, by day."""
+    by_day = groupby(news, lambda each: dates.parse(each.time).date())
+    return [Day(_day(day, today), tuple(tell(each) for each in some)) for day, some in by_day]
+
+
+def tell(news: Any) -> Told:
+    one = news.touched[0] if news.total == 1 and news.touched else None
+    return Told(
+        id=news.id,
+        time=news.time,
+        actor=news.actor,
+        program=_program(news),
+        client=news.client or "" if news.client is not UNSET else "",
+        parts=tuple(_parts(news)),
+        heading=one.heading if one is not None and _has_heading(one) else "",
+        redlines=_redlines(one),
+        is_undone=news.undone_by is not UNSET,
+        is_lasting=news.operation in _LASTING,
+    )
+
+
+def _program(news: Any) -> str:
+    if news.face == "mcp":
+        return "assistant"
+    return "workflow" if news.face == "system" else _PROGRAMS.get(news.face, "")
+
+
+def _day(day: date, today: date) -> str:
+    if day == today:
+        return "Today"
+    if day == today - timedelta(days=1):
+        return "Yesterday"
+    return f"{datetime(day.year, day.month, day.day):%A}, {day.day} {day:%B %Y}"
+
+
+# Sentences
+
+
+def _parts(news: Any) -> Iterator[Part]:
+    touched = [each for each in news.touched if each.kind != "proposal"]
+    if news.operation == "propose_changes":
+        yield Part("proposed changes")
+    elif news.operation == "reject_proposal":
+        yield Part("rejected a proposal")
+    elif news.operation in _IN_BULK:
+        yield Part(f"{_IN_BULK[news.operation]} {news.total:,} things")
+    elif news.total == 1 and touched and news.operation not in _BY_OPERATION:
+        yield from _about_one(touched[0])
+    else:
+        yield Part(_BY_OPERATION.get(news.operation) or _shared_verb(touched))
+        yield from _names(touched, news)
+
+
+def _about_one(one: Any) -> Iterator[Part]:
+    if one.kind in ITEMS:
+        yield from _about_item(one)
+    elif one.kind == "comment":
+        yield Part(_comment_verb(one))
+        yield _name(one.reference_id)
+    else:
+        verbs = _OF_OTHERS.get(one.kind)
+        index = _ACTIONS.index(one.action)
+        plain = one.kind.replace("_", " ")
+        yield Part(verbs[index] if verbs else f"{_OF_ITEMS[one.action]} a {plain}")
+        yield from _with_links(one.reference_id)
+
+
+def _about_item(one: Any) -> Iterator[Part]:
+    name = _name_of(one)
+    changed = {each.field: each for each in one.differences}
+    if one.action != "updated":
+        yield from (Part(_OF_ITEMS[one.action]), name)
+    elif not changed:
+        yield from (Part("moved"), name)
+    elif changed.keys() == {"status"}:
+        yield from (Part("set"), name, Part(f"to {changed['status'].after}"))
+    elif changed.keys() == {"assignee"}:
+        whom = changed["assignee"].after
+        yield from (Part("assigned" if whom else "unassigned"), name)
+        if whom:
+            yield Part(f"to {whom}")
+    elif changed.keys() <= {"epic_id", "user_story_id"}:
+        parent = next(iter(changed.values()))
+        yield from (
+            Part("moved"),
+            name,
+            Part("to"),
+            _name(str(parent.after)),
+        )
+    else:
+        yield from (Part("edited"), name)
+
+
+def _comment_verb(one: Any) -> str:
+    for each in one.differences:
+        if each.field == "resolved":
+            return "resolved a comment on" if each.after else "opened a comment again on"
+    return _OF_COMMENTS[one.action]
+
+
+def _shared_verb(touched: Sequence[Any]) -> str:
+    actions = {each.action for each in touched}
+    return _OF_ITEMS[actions.pop()] if len(actions) == 1 else "changed"
+
+
+def _names(touched: Sequence[Any], news: Any) -> Iterator[Part]:
+    named = {each.reference_id: each for each in touched if each.reference_id}
+    more = news.total - len(news.touched)
+    for place, each in enumerate(named.values(), 1):
+        part = _name_of(each) if each.kind in ITEMS else Part(each.reference_id.replace("_", " "))
+        yield part if place == len(named) else replace(part, behind=", ")
+    if more > 0:
+        yield Part(f"and {more:,} more")
+
+
+def _with_links(reference: str) -> Iterator[Part]:
+    """A name such as `REQ-012 depends_on REQ-009`, with its items as links."""
+    for word in reference.split():
+        is_item = _NAME.fullmatch(word) is not None
+        yield _name(word) if is_item else Part(word.replace("_", " "))
+
+
+def _name(reference: str) -> Part:
+    return Part(reference, f"/items/{reference}", is_name=True)
+
+
+def _name_of(one: Any) -> Part:
+    """The name of an item, which leads to it where it is still there."""
+    href = "" if one.action == "deleted" else href_of(one.kind, one.reference_id)
+    return Part(one.reference_id, href, is_name=True)
+
+
+# What changed
+
+
+def _has_heading(one: Any) -> bool:
+    return one.kind in ITEMS or (one.kind in ("comment", "proposal") and one.action == "created")
+
+
+def _redlines(one: Any) -> tuple[Redlined, ...]:
+    if one is None or one.kind not in ITEMS or one.action != "updated":
+        return ()
+    fields = {each.field for each in one.differences}
+    if fields <= _HIDDEN and len(fields) == 1:
+        return ()
+    return tuple(_redlined(each) for each in one.differences[:MAX_REDLINES])
+
+
+def _redlined(difference: Any) -> Redlined:
+    name = difference.field.removesuffix("_id").replace("_", " ")
+    if difference.diff is not UNSET:
+        return Redlined(name, unified(difference.diff, around=AROUND))
+    return Redlined(name, redline(_text(difference.before), _text(difference.after), around=AROUND))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or value is UNSET else str(value)[:MAX_PLAIN]
