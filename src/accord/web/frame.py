@@ -74,6 +74,7 @@ RAIL: Final = (
             Entry("API explorer", "/explorer", "e"),
             Entry("Audit log", "/audit", "l", admin=True),
             Entry("Users", "/users", "m", admin=True),
+            Entry("Types and labels", "/settings", "y", admin=True),
         ),
     ),
 )

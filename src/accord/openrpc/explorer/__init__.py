@@ -5,6 +5,10 @@ It knows nothing but a document and an endpoint, and loads nothing from anywhere
 content security policy, which is sent along, would not let it.
 """
 
-from accord.openrpc.explorer.pages import explorer_pages as explorer_pages
+from accord.openrpc.explorer.pages import (
+    FramedPage as FramedPage,
+    explorer_pages as explorer_pages,
+    framed_page as framed_page,
+)
 
-__all__ = ["explorer_pages"]
+__all__ = ["FramedPage", "explorer_pages", "framed_page"]

@@ -10,6 +10,8 @@ from importlib.resources import files
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from accord.transports.pages import Page, Pages, etag_of
 
 PLACE: Final = "explore"
@@ -38,13 +40,15 @@ def explorer_pages(
     and the endpoint that both are below. An endpoint keeps its last slash only if you write
     it. `title` is shown until the document, which has a better one, is loaded.
     """
-    words = {"document": escape(document), "endpoint": escape(endpoint), "title": escape(title)}
-    html = _read("index.html").decode()
-    for name, word in words.items():
-        html = html.replace(f"{{{name}}}", word)
-    policy = _policy(document, endpoint)
+    html = _html(document=document, endpoint=endpoint, title=title)
+    headers = (
+        *_COMMON,
+        ("content-security-policy", _policy(document, endpoint)),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+    )
     pages: dict[str, Callable[[], Page]] = {
-        PLACE: partial(_page, html.encode(), ".html", (*_COMMON, *policy)),
+        PLACE: partial(_page, html.encode(), ".html", headers),
         f"{PLACE}/": _without_slash,
     }
     for name in _names():
@@ -52,6 +56,44 @@ def explorer_pages(
             suffix = name[name.rindex(".") :]
             pages[f"{PLACE}/{name}"] = partial(_page, _read(name), suffix, _COMMON)
     return pages
+
+
+class FramedPage(Struct, frozen=True):
+    """The explorer as a page inside of another one of the same origin."""
+
+    html: str
+    policy: str
+    """The content security policy that it is to be sent with."""
+
+
+def framed_page(*, place: str, csrf: str, theme: str = "") -> FramedPage:
+    """The explorer of the endpoint at the path `place`, without what stands around it.
+
+    Calls say `csrf` in X-CSRF-Token, so that whoever signed in by a cookie can make them. `theme`
+    is light, dark, or empty for what the system asks for.
+    """
+    attributes = f' data-framed data-csrf="{escape(csrf)}"'
+    if theme:
+        attributes += f' data-theme="{escape(theme)}"'
+    document = f"{place}/openrpc.json"
+    html = _html(document=document, endpoint=place, files=f"{place}/{PLACE}", attributes=attributes)
+    policy = _policy(document, place)
+    return FramedPage(html, policy.replace("frame-ancestors 'none'", "frame-ancestors 'self'"))
+
+
+def _html(
+    *,
+    document: str,
+    endpoint: str,
+    title: str = "API explorer",
+    files: str = PLACE,
+    attributes: str = "",
+) -> str:
+    words = {"document": document, "endpoint": endpoint, "title": title, "files": files}
+    html = _read("index.html").decode().replace("{framed}", attributes)
+    for name, word in words.items():
+        html = html.replace(f"{{{name}}}", escape(word))
+    return html
 
 
 def _page(body: bytes, suffix: str, headers: tuple[tuple[str, str], ...]) -> Page:
@@ -65,7 +107,7 @@ def _without_slash() -> Page:
     )
 
 
-def _policy(document: str, endpoint: str) -> tuple[tuple[str, str], ...]:
+def _policy(document: str, endpoint: str) -> str:
     """Nothing but our own files runs or is loaded, and text from outside never becomes HTML."""
     sources = [
         "'self'",
@@ -83,11 +125,7 @@ def _policy(document: str, endpoint: str) -> tuple[tuple[str, str], ...]:
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
-    return (
-        ("content-security-policy", "; ".join(directives)),
-        ("cross-origin-opener-policy", "same-origin"),
-        ("x-frame-options", "DENY"),
-    )
+    return "; ".join(directives)
 
 
 def _origin(url: str) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from accord.operations.accounts.credentials import expired_cookie, session_cookie
+from accord.operations.accounts.entities import SignedIn
 from accord.operations.accounts.login_sessions import MAX_SECONDS
-from accord.operations.errors import ServiceError
+from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
 from accord.web.answers import Answer, Html, Redirect, is_ours
 from accord.web.routing import Pages
-from accord.web.turn import THEME, Turn, cookie_line
+from accord.web.turn import NOTICE, THEME, Turn, cookie_line
 
+SET_UP: Final = "/set-up"
 THEMES: Final = ("light", "dark", "")
 YEAR: Final = 365 * 86_400
 
@@ -19,34 +23,40 @@ pages: Final = Pages()
 
 @pages.get("/sign-in", is_public=True)
 async def sign_in(turn: Turn) -> Answer:
-    return await _form(turn, next=turn.query["next"])
-
-
-@pages.post("/sign-in", is_public=True)
-async def begin(turn: Turn) -> Answer:
-    form, visit = turn.form, turn.visit
+    visit, path = turn.visit, turn.query["next"]
+    if not visit.credentials.by_cookie:
+        return await _form(turn, next=path)
     try:
-        signed_in = await turn.services.accounts.sign_in(
-            form["username"],
-            form["password"],
+        await turn.services.accounts.caller(
+            visit.credentials,
             face="web",
             client=visit.asking.client,
             address=visit.address,
             correlation_id=visit.correlation_id,
-            previous=visit.credentials,
         )
+    except UnauthenticatedError:
+        page = await _form(turn, next=path)
+        return replace(page, headers=page.headers + _gone(turn))
+    return turn.go(path or "/")
+
+
+@pages.post("/sign-in", is_public=True)
+async def begin(turn: Turn) -> Answer:
+    form = turn.form
+    try:
+        signed_in = await _signed_in(turn, form["username"], form["password"])
     except ServiceError as error:
         return await _form(turn, next=form["next"], error=error)
-    cookie = session_cookie(signed_in.token, secure=visit.secure, max_age=MAX_SECONDS)
     path = form["next"] if is_ours(form["next"]) else "/"
-    return Redirect(path, f"set-cookie: {cookie}\r\n".encode("ascii"))
+    if signed_in.user.temporary_password:
+        path = SET_UP
+    return Redirect(path, _kept(turn, signed_in))
 
 
 @pages.post("/sign-out")
 async def end(turn: Turn) -> Answer:
     await turn.services.accounts.sign_out(turn.visit.credentials, turn.who)
-    cookie = expired_cookie(secure=turn.visit.secure)
-    return Redirect("/sign-in", f"set-cookie: {cookie}\r\n".encode("ascii"))
+    return signed_out(turn, "You are signed out.")
 
 
 @pages.post("/theme", is_public=True)
@@ -58,11 +68,51 @@ async def choose_theme(turn: Turn) -> Answer:
     return Redirect(back, cookie_line(THEME, theme, seconds=YEAR if theme else 0))
 
 
+def signed_out(turn: Turn, notice: str) -> Redirect:
+    """Where somebody goes whose session is over."""
+    return Redirect("/sign-in", _gone(turn) + cookie_line(NOTICE, notice, seconds=60))
+
+
+async def signed_in_anew(turn: Turn, password: str, path: str, notice: str) -> Redirect:
+    """Begin another session of whoever asks, as a password that was changed ends all of them."""
+    try:
+        signed_in = await _signed_in(turn, turn.who.username, password)
+    except ServiceError:
+        return signed_out(turn, f"{notice} Sign in with your new password.")
+    return Redirect(path, _kept(turn, signed_in) + cookie_line(NOTICE, notice, seconds=60))
+
+
+async def _signed_in(turn: Turn, username: str, password: str) -> SignedIn:
+    visit = turn.visit
+    return await turn.services.accounts.sign_in(
+        username,
+        password,
+        face="web",
+        client=visit.asking.client,
+        address=visit.address,
+        correlation_id=visit.correlation_id,
+        previous=visit.credentials,
+    )
+
+
+def _kept(turn: Turn, signed_in: SignedIn) -> bytes:
+    cookie = session_cookie(signed_in.token, secure=turn.visit.secure, max_age=MAX_SECONDS)
+    return f"set-cookie: {cookie}\r\n".encode("ascii")
+
+
+def _gone(turn: Turn) -> bytes:
+    return f"set-cookie: {expired_cookie(secure=turn.visit.secure)}\r\n".encode("ascii")
+
+
 async def _form(turn: Turn, *, next: str, error: ServiceError | None = None) -> Html:
-    return await turn.page(
+    page = await turn.page(
         "sign_in.html",
         status=200 if error is None else error.kind.status,
         next=next,
         error=error,
         username=turn.form["username"],
     )
+    if isinstance(error, RateLimitedError):
+        line = f"retry-after: {error.retry_after}\r\n".encode("ascii")
+        return replace(page, headers=page.headers + line)
+    return page

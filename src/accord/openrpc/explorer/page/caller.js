@@ -11,6 +11,16 @@ import { exchange } from "./wire.js";
 /** @typedef {import("./settings.js").Settings} Settings */
 /** @typedef {import("./history.js").History} History */
 
+/**
+ * What calls of somebody need who signed in by a cookie; sent to where the page comes from only.
+ * @param {string} url
+ * @returns {import("./wire.js").Header[]}
+ */
+function sessionHeaders(url) {
+  const { csrf = "" } = document.documentElement.dataset;
+  return csrf !== "" && new URL(url).origin === window.location.origin ? [["X-CSRF-Token", csrf]] : [];
+}
+
 export class Caller {
   /**
    * @param {string} url
@@ -37,7 +47,7 @@ export class Caller {
     const controller = new AbortController();
     this.running = controller;
     this.changed();
-    const done = await exchange(this.url, this.settings.all(), bodyOf(requests, batch), controller.signal);
+    const done = await exchange(this.url, [...this.settings.all(), ...sessionHeaders(this.url)], bodyOf(requests, batch), controller.signal);
     this.running = null;
     this._learn(done);
     this.history.add({ at: Date.now(), calls, batch, ...verdict(done, requests), milliseconds: Math.round(done.milliseconds) });

@@ -12,6 +12,7 @@ const THEMES = ["system", "light", "dark"];
  * @param {HTMLElement} button
  */
 export function chooseTheme(button) {
+  if (document.documentElement.dataset.framed !== undefined) return;
   let theme = THEMES.includes(recall("localStorage", KEY) ?? "") ? /** @type {string} */ (recall("localStorage", KEY)) : "system";
   const apply = () => {
     if (theme === "system") delete document.documentElement.dataset.theme;

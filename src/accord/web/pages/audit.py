@@ -1,0 +1,65 @@
+"""The audit log for administrators: who did what, found by filters, and whether it was changed."""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+from urllib.parse import urlencode
+
+from accord.operations.audit.record import Result
+from accord.operations.errors import ServiceError
+from accord.web.answers import Answer
+from accord.web.routing import Pages
+from accord.web.turn import Turn
+
+PATH: Final = "/audit"
+PAGE: Final = 50
+FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until")
+OUTCOMES: Final = {
+    "done": "done",
+    "refused": "refused: a rule or a wrong argument",
+    "denied": "denied: not allowed",
+    "failed": "failed: on our side",
+    "cancelled": "cancelled: the caller left",
+    "unauthenticated": "not let in",
+}
+assert tuple(OUTCOMES) == get_args(Result)
+FAULTS: Final = {
+    "edited": "A record does not say any more what it said when it was written.",
+    "removed": "Records are missing between others.",
+    "cut_off": "Records at the end are missing.",
+    "forged": "A record was put in by somebody who has not the key.",
+    "head": "The newest seal is not the one that was kept.",
+    "unsealed": "Records were kept from being sealed.",
+    "unreadable": "A part of the trail cannot be read.",
+}
+
+pages: Final = Pages()
+
+
+@pages.get(PATH)
+async def audit(turn: Turn) -> Answer:
+    asked = turn.query.given(*FILTERS)
+    error: ServiceError | None = None
+    page = None
+    try:
+        page = await turn.do("list_audit_events", limit=PAGE, **asked, **turn.query.given("cursor"))
+    except ServiceError as refused:
+        if not turn.who.is_administrator:
+            raise
+        error = refused
+    context = {
+        "page": page,
+        "asked": asked,
+        "outcomes": OUTCOMES,
+        "more": f"{PATH}?{urlencode(asked)}" if asked else PATH,
+        "error": error,
+    }
+    return await turn.page(
+        "audit/list.html", status=200 if error is None else error.kind.status, **context
+    )
+
+
+@pages.get(f"{PATH}/verification")
+async def verification(turn: Turn) -> Answer:
+    report = await turn.do("verify_audit_trail")
+    return await turn.page("audit/verification.html", report=report, faults=FAULTS)

@@ -1,0 +1,31 @@
+// The explorer stands in a frame: its place is this page's place, and keys that it does not know are this page's.
+
+const frame = document.querySelector("iframe[data-explorer]");
+
+/** @param {EventTarget | null} target */
+function isTyping(target) {
+  return target !== null && /^(INPUT|SELECT|TEXTAREA)$/.test(/** @type {Element} */ (target).tagName ?? "");
+}
+
+/** @param {Window} inner */
+function join(inner) {
+  if (window.location.hash && inner.location.hash !== window.location.hash) inner.location.hash = window.location.hash;
+  inner.addEventListener("hashchange", () => window.history.replaceState(null, "", inner.location.hash || "#/"));
+  window.addEventListener("hashchange", () => { inner.location.hash = window.location.hash; });
+  inner.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || (isTyping(event.target) && !event.ctrlKey && !event.metaKey)) return;
+    const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+    const again = new KeyboardEvent("keydown", { key, ctrlKey, metaKey, altKey, shiftKey, bubbles: true, cancelable: true });
+    if (!document.body.dispatchEvent(again)) event.preventDefault();
+  });
+  inner.focus();
+}
+
+/** @param {HTMLIFrameElement} element */
+function begin(element) {
+  const inner = element.contentWindow;
+  if (inner !== null && inner.document.readyState === "complete" && inner.location.pathname !== "blank") join(inner);
+  else element.addEventListener("load", () => element.contentWindow && join(element.contentWindow), { once: true });
+}
+
+if (frame instanceof HTMLIFrameElement) begin(frame);
