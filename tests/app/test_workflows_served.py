@@ -106,6 +106,9 @@ async def test_a_stream_goes_on_where_it_was_left_and_ends_with_its_run(tmp_path
             ]
             assert await admin.events(id, "2") == events[2:]
             path = f"/api/v1/runs/{id}/events"
+            behind = await admin.client.get(path, params={"after": "2"})
+            assert behind.text.count("id: ") == len(events[2:])
+            assert (await admin.client.get(path, params={"after": "4"})).status_code == 204
             over = await admin.client.get(path, headers={"last-event-id": "4"})
             assert over.status_code == 204
             wrong = await admin.client.get(path, headers={"last-event-id": "x"})

@@ -30,6 +30,7 @@ from accord.workflows.operations.run_views import shown_event
 from accord.workflows.watching import LAST_PLACE, RunWatch
 
 PATH: Final = "/runs/{id}/events"
+AFTER: Final = "after"
 
 _EVENT_STREAM: Final = b"content-type: text/event-stream\r\nx-accel-buffering: no\r\n"
 _PLACE: Final = re.compile(r"[0-9]{1,15}")
@@ -51,6 +52,13 @@ _DESCRIBED: Final[dict[str, Any]] = {
             "in": "header",
             "required": False,
             "description": "The id of the last event that was seen.",
+            "schema": {"type": "string", "pattern": "^[0-9]{1,15}$"},
+        },
+        {
+            "name": "after",
+            "in": "query",
+            "required": False,
+            "description": "The same, for who opens the stream for the first time.",
             "schema": {"type": "string", "pattern": "^[0-9]{1,15}$"},
         },
     ],
@@ -85,17 +93,18 @@ class RunStream:
         self._get_run = runner.registry["get_run"]
 
     def read_words(self, values: tuple[str, ...], query: str) -> Words:
-        read_query(query, known=frozenset(), lists=frozenset())
-        return {"id": values[0]}
+        given = read_query(query, known=frozenset({AFTER}), lists=frozenset())
+        return {"id": values[0], **given}
 
     async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
         caller = await self._entrance.caller(visit)
-        words = self.read_words(head.values, head.query)
+        words = dict(self.read_words(head.values, head.query))
+        after = _place(str(words.pop(AFTER, "")), AFTER)
         # Who may see a run may watch it: asked, counted and put on record as that.
         outcome = await self._runner.run(
             self._get_run, lambda: convert(self._get_run, words), caller
         )
-        place = _place(visit.asking.fields.get("last-event-id", ""))
+        place = _place(visit.asking.fields.get("last-event-id", ""), "Last-Event-ID") or after
         run = outcome.result
         if place and run.state in FINAL and await self._has_seen(run.id, place):
             return Answer(204)
@@ -125,8 +134,8 @@ class RunStream:
                         await asyncio.sleep(_PAUSE)
 
 
-def _place(text: str) -> int:
+def _place(text: str, name: str) -> int:
     """The number of the event that was seen last. Raises InvalidError."""
     if text and not _PLACE.fullmatch(text):
-        raise InvalidError("Last-Event-ID", "is the id of an event of this stream")
+        raise InvalidError(name, "is the id of an event of this stream")
     return min(int(text or 0), LAST_PLACE)
