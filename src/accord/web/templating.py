@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 from accord.web import dates
 from accord.web.assets import HTMX, Assets
 from accord.web.markdown import markdown
+from accord.web.redline import redline, unified
 from accord.web.states import look_of
 
 
@@ -35,6 +36,7 @@ class Templates:
             "markdown": markdown,
             "number": "{:,}".format,
         }
+        environment.globals |= {"redline": redline, "unified": unified}
         environment.globals["asset"] = assets.url
         environment.globals["has_htmx"] = HTMX in assets
 
