@@ -10,6 +10,7 @@ import pytest
 
 from accord.store import Transaction, open_store
 from accord.store.errors import UnavailableError
+from accord.store.postgres_transaction import together
 from tests.store.cluster import Cluster
 
 PATIENCE = 30.0
@@ -56,6 +57,16 @@ async def test_a_transaction_is_run_again_when_another_got_in_its_way(cluster: C
         await store.transact(double)
         [row] = await store.fetch("SELECT x FROM t")
         assert (row["x"], runs) == (22, 2)
+
+
+def test_statements_are_put_together_with_arguments_of_their_own() -> None:
+    insert, update = "INSERT INTO a VALUES ($1, $2)", "UPDATE b SET x = $1 || $2 || $1"
+    assert together(((insert, 2),)) == insert
+    assert together(((insert, 2), (update, 2), ("DELETE FROM c WHERE x = $1", 1))) == (
+        "WITH later_0 AS (INSERT INTO a VALUES ($1, $2)), "
+        "later_1 AS (UPDATE b SET x = $3 || $4 || $3)\n"
+        "DELETE FROM c WHERE x = $5"
+    )
 
 
 def test_without_asyncpg_it_is_said_what_to_install() -> None:

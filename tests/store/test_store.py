@@ -62,6 +62,48 @@ async def test_many_rows_are_written_by_one_statement_all_or_none(store: Store) 
     assert [tuple(_values(row)) for row in rows] == [("a", 1), ("all", 0), ("b", 2)]
 
 
+@pytest.mark.parametrize("lane", ["", "counting"])
+async def test_what_is_run_later_is_there_for_the_next_statement_and_at_the_end(
+    store: Store, lane: str
+) -> None:
+    async def work(transaction: Transaction) -> list[str]:
+        await transaction.execute_later("INSERT INTO counters VALUES ($1, $2)", "a", 1)
+        await transaction.execute_later("UPDATE counters SET value = $1 WHERE name = 'all'", 2)
+        seen = await transaction.fetch("SELECT name, value FROM counters ORDER BY name")
+        await transaction.execute_later("INSERT INTO counters VALUES ($1, $2)", "b", 3)
+        await transaction.execute_later("INSERT INTO counters VALUES ('c', $1)", 4)
+        return [f"{row['name']} {row['value']}" for row in seen]
+
+    assert await store.transact(work, lane=lane) == ["a 1", "all 2"]
+    rows = await store.fetch("SELECT name, value FROM counters ORDER BY name")
+    assert [tuple(_values(row)) for row in rows] == [("a", 1), ("all", 2), ("b", 3), ("c", 4)]
+
+
+@pytest.mark.parametrize("lane", ["", "counting"])
+async def test_what_is_run_later_and_breaks_a_rule_takes_the_transaction_back(
+    store: Store, lane: str
+) -> None:
+    async def work(transaction: Transaction) -> None:
+        await transaction.execute_later("INSERT INTO counters VALUES ('a', 1)")
+        await transaction.execute_later("INSERT INTO counters VALUES ($1, 1)", "all")
+
+    with pytest.raises(ConstraintError):
+        await store.transact(work, lane=lane)
+    assert [row["name"] for row in await store.fetch("SELECT name FROM counters")] == ["all"]
+
+
+async def test_a_statement_that_is_run_later_several_times_sees_what_it_did(store: Store) -> None:
+    following = "INSERT INTO counters SELECT $1, MAX(value) + 1 FROM counters"
+
+    async def work(transaction: Transaction) -> None:
+        for name in "abc":
+            await transaction.execute_later(following, name)
+
+    await store.transact(work)
+    rows = await store.fetch("SELECT name, value FROM counters ORDER BY value")
+    assert [tuple(_values(row)) for row in rows] == [("all", 0), ("a", 1), ("b", 2), ("c", 3)]
+
+
 async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
     async def fail(transaction: Transaction) -> None:
         await count(transaction)

@@ -32,12 +32,16 @@ TYPES: Final = "SELECT name, name_key FROM requirement_types ORDER BY name_key"
 
 async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
     """Add an item of the caller's. `fields` are named as callers name them. Raises ServiceError."""
+    parent = fields.pop(PARENT_FIELD.get(kind, ""), None)
     values = await _columns(work, kind, fields)
     if fields.get("assignee") is UNSET:
         values["assignee_id"] = work.caller.user_id
-    await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
     asked = values.get("type", "")
-    following = await counters.next_item(work.db, kind, values.get("parent_id"), fold(asked))
+    following = await counters.next_item(work.db, kind, parent, fold(asked))
+    if parent is not None:
+        known = following.parent_id
+        values["parent_id"] = known or (await items.find(work.db, parent, KINDS[kind].parent)).id
+    await check_criteria_of(work.db, values.get("parent_id"), values.get("criteria_id"))
     if asked:
         values["type"] = following.type or await find_type(work.db, asked)
     id = work.new_id()
@@ -52,7 +56,7 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
         "created_at": work.now,
         "updated_at": work.now,
     }
-    row = await items.insert(work.db, work.engine, identity | values)
+    row = work.known[id] = await items.insert(work.db, work.engine, identity | values)
     tell(work, None, row)
     return row
 

@@ -70,6 +70,7 @@ class Work:
         "effects",
         "engine",
         "hints",
+        "known",
         "new_id",
         "now",
         "prepared",
@@ -95,6 +96,9 @@ class Work:
         self.engine = engine
         self.effects: list[Effect] = []
         self.hints: list[Hint] = []
+        self.known: dict[str, Any] = {}
+        """What was just written, by its id, so that recorders need not read it again. It holds as
+        long as the effects tell of nothing but new entities."""
         self.prepared = prepared
         """What was made before the transaction began; see `Operation.prepare`."""
         self._services = services
@@ -112,7 +116,7 @@ class Work:
         other = Work(
             self.db, caller, now=now, new_id=new_id, engine=self.engine, services=self._services
         )
-        other.effects, other.hints = self.effects, self.hints
+        other.effects, other.hints, other.known = self.effects, self.hints, self.known
         return other
 
     def service(self, kind: type[T]) -> T:

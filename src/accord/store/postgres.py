@@ -157,7 +157,10 @@ class PostgresStore:
                         self._open.acquire() as connection,
                         connection.transaction(isolation="serializable"),
                     ):
-                        return await work(PostgresTransaction(connection))
+                        transaction = PostgresTransaction(connection)
+                        result = await work(transaction)
+                        await transaction.finish()
+                        return result
             except ConflictError:
                 if attempt == ATTEMPTS:
                     raise

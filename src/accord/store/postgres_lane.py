@@ -199,6 +199,7 @@ class Lane:
             transaction = _Transaction(connection)
             try:
                 job.result = await job.work(transaction)
+                await transaction.finish()
                 job.channels = transaction.channels
                 return
             except ConflictError as error:

@@ -62,6 +62,9 @@ class SqliteTransaction:
         except sqlite3.Error as error:
             raise translation(error) from error
 
+    async def execute_later(self, sql: str, /, *arguments: Any) -> None:
+        await self.execute(sql, *arguments)
+
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
         try:
             self._connection.executemany(sql, [bound(row) for row in rows])

@@ -47,6 +47,10 @@ class Transaction(Protocol):
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         """Run a statement; how many rows it changed. Raises StoreError."""
 
+    async def execute_later(self, sql: str, /, *arguments: Any) -> None:
+        """Run a statement that changes rows before any other is run, or at the end. Several that
+        differ may be run as one: none sees what another does. Raises StoreError, perhaps later."""
+
     async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
         """Run a statement once for each of these arguments. Raises StoreError."""
 

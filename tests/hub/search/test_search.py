@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from accord.hub.search.index import rebuild
+from accord.hub.search.spelling import keys
 from accord.operations.errors import InvalidError, NotFoundError
 from tests.hub.world import World
 
@@ -240,6 +241,43 @@ async def test_a_rebuilt_index_finds_the_same(world: World) -> None:
     count = await world.store.transact(lambda db: rebuild(db, world.store.engine))
     after = await world.call("search_global", query="ferry")
     assert (count, after) == (5, before)
+
+
+async def test_each_word_is_kept_with_the_keys_of_its_spelling(world: World) -> None:
+    await add(world, "Abba ferry", "Ferry observatory", description="Überfähre 東京 und")
+    rows = await world.store.fetch("SELECT key, word FROM search_spellings")
+    kept: dict[str, set[str]] = {}
+    for row in rows:
+        kept.setdefault(row["word"], set()).add(row["key"])
+    words = ("aboard", "abba", "boarding", "come", "ferry", "observatory", "people", "scan")
+    assert kept == {word: set(keys(word)) for word in (*words, "ticket", "uberfahre")}
+
+
+async def test_what_is_made_together_is_found_as_if_it_came_alone(world: World) -> None:
+    await world.call(
+        "apply_changes",
+        steps=[
+            {"operation": "create_epic", "arguments": {"title": "Ferry"}},
+            {
+                "operation": "create_user_story",
+                "arguments": {"epic_id": "$1.id", "title": "Ferry story"},
+            },
+            {
+                "operation": "create_requirement",
+                "arguments": {"user_story_id": "$2.id", "title": "Ferry one"},
+            },
+            {
+                "operation": "add_comment",
+                "arguments": {"target_id": "$3.id", "text": "ferry"},
+            },
+        ],
+    )
+    before = await world.call("search_global", query="ferry", epic_id="EP-001")
+    await world.store.transact(lambda db: rebuild(db, world.store.engine))
+    after = await world.call("search_global", query="ferry", epic_id="EP-001")
+    assert ([each.kind for each in before.items], after) == (
+        *(["epic", "requirement", "user_story", "comment"], before),
+    )
 
 
 async def test_everybody_may_search(world: World) -> None:

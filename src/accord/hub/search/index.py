@@ -6,7 +6,7 @@ others: the order of entries is the order in which they were changed last.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -15,8 +15,10 @@ from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
 from accord.hub.search import spelling
-from accord.hub.search.matching import facet
+from accord.hub.search.matching import Facet, facet
 from accord.hub.search.words import sentence, words
+from accord.hub.storage import items
+from accord.hub.storage.items import ItemRow
 from accord.hub.storage.rows import places
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Work
@@ -32,14 +34,6 @@ MAX_NEW_WORDS: Final = 500
 OWNERS: Final = frozenset({"item_id", "steering_id"})
 """By which fields the labels and links of an item name it."""
 
-ITEMS: Final = """
-SELECT i.id, i.kind, i.reference_id, i.title, i.name, i.description, i.content, i.status,
-       i.priority, i.type, i.assignee_id,
-       CASE i.kind WHEN 'epic' THEN i.id WHEN 'user_story' THEN i.parent_id
-           ELSE parent.parent_id END AS epic_id
-FROM items i LEFT JOIN items parent ON parent.id = i.parent_id
-WHERE i.id IN ({places})
-"""
 COMMENTS: Final = """
 SELECT c.id, c.target_id, c.text, c.quote,
        CASE i.kind WHEN 'epic' THEN i.id WHEN 'user_story' THEN i.parent_id
@@ -77,26 +71,28 @@ INSERT INTO search_entries (entity_id, item_id, title, facets, body) VALUES ($1,
 ADD_WORDS: Final = """
 INSERT OR IGNORE INTO search_words (word) SELECT value FROM json_each($1) RETURNING word
 """
-# Of PostgreSQL, where every statement is a round trip.
-ADD_WITH_WORDS: Final = """
-WITH entry AS (
-    INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
-    VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
-)
-INSERT INTO search_words (word) SELECT json_array_elements_text($7::json)
-ON CONFLICT DO NOTHING RETURNING word
-"""
-ADD_SPELLINGS: Final[dict[Engine, str]] = {
-    "sqlite": """
+ADD_SPELLINGS: Final = """
 INSERT OR IGNORE INTO search_spellings (key, word)
 SELECT value ->> 0, value ->> 1 FROM json_each($1)
-""",
-    "postgresql": """
+"""
+# Of PostgreSQL, where every statement is a round trip: these need no answer. The keys of a word
+# that is new are those of `spelling.keys`.
+ADD_WITH_TERMS: Final = """
+INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
+VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
+"""
+ADD_NEW_SPELLINGS: Final = """
 INSERT INTO search_spellings (key, word)
-SELECT value ->> 0, value ->> 1 FROM json_array_elements($1::json)
+SELECT left(new.beginning, place - 1) || substr(new.beginning, place + 1), new.word
+FROM (
+    SELECT given.word, left(given.word, $2) AS beginning FROM unnest($1::text[]) AS given (word)
+    WHERE NOT EXISTS (SELECT 1 FROM search_words known WHERE known.word = given.word)
+) AS new, generate_series(1, length(new.beginning) + 1) AS place
 ON CONFLICT DO NOTHING
-""",
-}
+"""
+ADD_NEW_WORDS: Final = """
+INSERT INTO search_words (word) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
+"""
 
 
 class Entry(Struct, frozen=True):
@@ -122,7 +118,8 @@ async def index(work: Work, change: Change) -> None:
         await work.db.execute(REMOVE.format(places=places(len(ids))), *ids)
     # What is new has neither labels nor links, unless the same write says so.
     are_new = all(effect.action == "created" and _is_text(effect) for effect in work.effects)
-    await _write(work.db, work.engine, written, with_links=not are_new)
+    known = work.known if are_new else {}
+    await _write(work.db, work.engine, written, known, with_links=not are_new)
 
 
 async def rebuild(db: Transaction, engine: Engine) -> int:
@@ -130,7 +127,7 @@ async def rebuild(db: Transaction, engine: Engine) -> int:
     for statement in CLEAR:
         await db.execute(statement)
     ids = [row["id"] for row in await db.fetch(ALL)]
-    await _write(db, engine, ids, with_links=True)
+    await _write(db, engine, ids, {}, with_links=True)
     return len(ids)
 
 
@@ -161,42 +158,51 @@ def _is_moved(effect: Effect) -> bool:
     return before.get("parent_id") != after.get("parent_id")
 
 
-async def _write(db: Transaction, engine: Engine, ids: Iterable[str], *, with_links: bool) -> None:
+async def _write(
+    db: Transaction,
+    engine: Engine,
+    ids: Iterable[str],
+    known: Mapping[str, ItemRow],
+    *,
+    with_links: bool,
+) -> None:
     for chunk in _chunks(ids):
-        for entry in await _entries(db, chunk, with_links=with_links):
+        for entry in await _entries(db, chunk, known, with_links=with_links):
             await _add(db, engine, entry)
 
 
-async def _entries(db: Transaction, ids: Sequence[str], *, with_links: bool) -> list[Entry]:
+async def _entries(
+    db: Transaction, ids: Sequence[str], known: Mapping[str, ItemRow], *, with_links: bool
+) -> list[Entry]:
     """What there is of these, in their order."""
-    listed = places(len(ids))
-    found = {row["id"]: row for row in await db.fetch(ITEMS.format(places=listed), *ids)}
-    made = {id: _of_item(row) for id, row in found.items()}
-    if found and with_links:
-        for row in await db.fetch(LINKS.format(places=listed), *ids):
-            made[row["item_id"]].facets.append(facet(row["facet"], row["value"]))
-    if len(found) < len(ids):
-        for row in await db.fetch(COMMENTS.format(places=listed), *ids):
-            made[row["id"]] = _of_comment(row)
+    made = {id: _of_item(known[id]) for id in ids if id in known}
+    unknown = [id for id in ids if id not in known]
+    if unknown:
+        listed = places(len(unknown))
+        for row in await items.select(db, f"WHERE i.id IN ({listed})", *unknown):
+            made[row.id] = _of_item(row)
+        if made and with_links:
+            for link in await db.fetch(LINKS.format(places=listed), *unknown):
+                made[link["item_id"]].facets.append(facet(link["facet"], link["value"]))
+        if len(made) < len(ids):
+            for comment in await db.fetch(COMMENTS.format(places=listed), *unknown):
+                made[comment["id"]] = _of_comment(comment)
     return [made[id] for id in ids if id in made]
 
 
-def _of_item(row: Row) -> Entry:
-    title = words(f"{row['name']} {row['title']}" if row["name"] else row["title"])
-    body = words(f"{row['reference_id']} {row['description']} {row['content']}")
-    facets = [
-        facet(name, str(value))  # type: ignore[arg-type]  # mypy sees any text
-        for name, value in (
-            ("kind", row["kind"]),
-            ("status", row["status"]),
-            ("priority", row["priority"]),
-            ("type", row["type"]),
-            ("assignee", row["assignee_id"]),
-            ("epic", row["epic_id"]),
-        )
-        if value
-    ]
-    return Entry(row["id"], row["id"], title, body, facets)
+def _of_item(row: ItemRow) -> Entry:
+    title = words(f"{row.name} {row.title}" if row.name else row.title)
+    body = words(f"{row.reference_id} {row.description} {row.content}")
+    told: tuple[tuple[Facet, str | int | None], ...] = (
+        ("kind", row.kind),
+        ("status", row.status),
+        ("priority", row.priority),
+        ("type", row.type),
+        ("assignee", row.assignee_id),
+        ("epic", row.epic_id),
+    )
+    facets = [facet(name, str(value)) for name, value in told if value]
+    return Entry(row.id, row.id, title, body, facets)
 
 
 def _of_comment(row: Row) -> Entry:
@@ -214,14 +220,16 @@ async def _add(db: Transaction, engine: Engine, entry: Entry) -> None:
         *(sentence(entry.title), " ".join(entry.facets), sentence(entry.body)),
     )
     if engine == "postgresql":
-        every = [*terms, *entry.facets]
-        new = await db.fetch(ADD_WITH_WORDS, *values, every, _json(spelt))
-    else:
-        await db.execute(ADD, *values)
-        new = await db.fetch(ADD_WORDS, _json(spelt)) if spelt else []
+        await db.execute_later(ADD_WITH_TERMS, *values, [*terms, *entry.facets])
+        # In this order: the one asks for what the other adds.
+        await db.execute_later(ADD_NEW_SPELLINGS, spelt, spelling.BEGINNING)
+        await db.execute_later(ADD_NEW_WORDS, spelt)
+        return
+    await db.execute(ADD, *values)
+    new = await db.fetch(ADD_WORDS, _json(spelt)) if spelt else []
     if new:
         spellings = [(key, row["word"]) for row in new for key in spelling.keys(row["word"])]
-        await db.execute(ADD_SPELLINGS[engine], _json(spellings))
+        await db.execute(ADD_SPELLINGS, _json(spellings))
 
 
 def _json(value: Any) -> str:

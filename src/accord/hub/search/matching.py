@@ -6,6 +6,7 @@ can be taken for the query language of FTS5 or of tsquery.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2s
 from typing import Final, Literal, TypeAlias
 
@@ -48,6 +49,7 @@ def groups_of(query: str) -> tuple[Group, ...]:
     return tuple(Group((each,)) for each in list(dict.fromkeys(words(query)))[:MAX_WORDS])
 
 
+@lru_cache(4096)  # of few statuses, types, people and epics there are many entries
 def facet(name: Facet, value: str) -> str:
     """What stands in the index for a property of an entry. It begins with a sign that no word
     has."""

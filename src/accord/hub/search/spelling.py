@@ -18,7 +18,8 @@ LONGEST: Final = 32
 MOST_WORDS: Final = 5
 """How many words one that is misspelt may stand for."""
 
-_BEGINNING: Final = 7
+BEGINNING: Final = 7
+"""How many letters of a word give its keys."""
 _TWO_SLIPS: Final = 8
 """From this length on two slips are forgiven."""
 
@@ -30,7 +31,7 @@ def is_spelt(word: str) -> bool:
 
 def keys(word: str, slips: int = 1) -> list[str]:
     """What the beginning of a word gives with up to `slips` letters left out."""
-    beginning = word[:_BEGINNING]
+    beginning = word[:BEGINNING]
     found = {beginning: None}
     for count in range(1, slips + 1):
         for kept in combinations(beginning, len(beginning) - count):

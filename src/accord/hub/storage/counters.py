@@ -1,4 +1,5 @@
-"""Numbers of reference ids. Each is given once, also where what had it is gone."""
+"""What a new item begins with: its number, which is given once, also where what had it is gone, and
+what it stands behind and under."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import Kind, Reference
+from accord.hub.domain.kinds import KINDS, Kind, Reference
+from accord.hub.storage import items
 from accord.store.store import Transaction
 
 # One statement for all: on PostgreSQL each is a round trip.
@@ -14,10 +16,12 @@ NEXT: Final = """
 UPDATE counters SET last = last + 1 WHERE kind = $1
 RETURNING last,
     (SELECT MAX(position) FROM items WHERE kind = $1 AND parent_id {parent}) AS position,
-    (SELECT name FROM requirement_types WHERE name_key = $2) AS type
+    (SELECT name FROM requirement_types WHERE name_key = $2) AS type,
+    {found} AS parent_id
 """
-NEXT_CHILD: Final = NEXT.format(parent="= $3")
-NEXT_ROOT: Final = NEXT.format(parent="IS NULL")
+PARENT: Final = "(SELECT id FROM items WHERE (id = $3 OR reference_id = $3) AND kind = $4)"
+NEXT_CHILD: Final = NEXT.format(parent=f"= {PARENT}", found=PARENT)
+NEXT_ROOT: Final = NEXT.format(parent="IS NULL", found="NULL")
 
 
 class Next(Struct, frozen=True):
@@ -28,13 +32,17 @@ class Next(Struct, frozen=True):
     """Behind its siblings."""
     type: str | None
     """The requirement type that was asked for, as it is written; None where there is none."""
+    parent_id: str | None
+    """None where there is none of that name."""
 
 
-async def next_item(db: Transaction, kind: Kind, parent_id: str | None, type_key: str) -> Next:
-    """The name and place for a new item, and its type by the folded name of that."""
-    if parent_id is None:
+async def next_item(db: Transaction, kind: Kind, parent: str | None, type_key: str) -> Next:
+    """The name and place for a new item under `parent`, a UUID or reference id, and its type by the
+    folded name of that."""
+    if parent is None:
         [row] = await db.fetch(NEXT_ROOT, kind, type_key)
     else:
-        [row] = await db.fetch(NEXT_CHILD, kind, type_key, parent_id)
-    last, position, type = row
-    return Next(Reference(kind, last), float(position or 0) + 1, type)
+        name = items.stored_name(parent)
+        [row] = await db.fetch(NEXT_CHILD, kind, type_key, name, KINDS[kind].parent)
+    last, position, type, parent_id = row
+    return Next(Reference(kind, last), float(position or 0) + 1, type, parent_id)

@@ -24,7 +24,9 @@ SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.criteria_id, i.pos
        creator.username AS creator, assignee.username AS assignee,
        parent.reference_id AS parent_reference_id,
        criteria.reference_id AS criteria_reference_id,
-       EXISTS (SELECT 1 FROM item_labels WHERE item_labels.item_id = i.id) AS has_labels
+       EXISTS (SELECT 1 FROM item_labels WHERE item_labels.item_id = i.id) AS has_labels,
+       CASE i.kind WHEN 'epic' THEN i.id WHEN 'user_story' THEN i.parent_id
+           ELSE parent.parent_id END AS epic_id
 FROM items i
 JOIN users creator ON creator.id = i.creator_id
 LEFT JOIN users assignee ON assignee.id = i.assignee_id
@@ -104,6 +106,8 @@ class ItemRow(Struct, frozen=True):
     criteria_reference_id: str | None
     has_labels: bool
     """Whether it is worth asking which."""
+    epic_id: str | None
+    """The epic that it is, or belongs to."""
 
     def stored(self) -> dict[str, Any]:
         """What the table holds of it, as effects tell it."""
@@ -136,6 +140,14 @@ async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
             return None
         found = await db.fetch(BY_NUMBER, reference.kind, reference.number)
     return item_row(found[0]) if found else None
+
+
+def stored_name(id_or_reference: str) -> str:
+    """What a UUID or reference id is in its column, whatever its letter case; the text itself where
+    it is neither."""
+    text = id_or_reference.strip()
+    reference = parse_reference(text)
+    return text.lower() if reference is None else str(reference)
 
 
 async def insert(db: Transaction, engine: Engine, values: Mapping[str, Any]) -> ItemRow:

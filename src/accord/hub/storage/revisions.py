@@ -28,10 +28,9 @@ INSERT INTO revisions
     (change_id, place, entity_id, kind, reference_id, version, action, before, after)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 """
-# On PostgreSQL all at once: every statement there is a round trip.
-ADD_ALL: Final = f"""
-WITH change AS ({ADD_CHANGE})
-INSERT INTO revisions SELECT * FROM json_populate_recordset(NULL::revisions, $12::json)
+# Of PostgreSQL, where every statement is a round trip.
+ADD_REVISIONS: Final = """
+INSERT INTO revisions SELECT * FROM json_populate_recordset(NULL::revisions, $1::json)
 """
 SINCE: Final = """
 SELECT r.before FROM revisions r
@@ -137,10 +136,10 @@ async def add(
         *(caller.client, caller.token_id, reason, undoes, proposal_id),
     )
     done = [_columns(change.id, place, effect) for place, effect in enumerate(effects)]
+    await work.db.execute_later(ADD_CHANGE, *about)
     if work.engine == "postgresql":
-        await work.db.execute(ADD_ALL, *about, msgspec.json.encode(done).decode())
+        await work.db.execute_later(ADD_REVISIONS, msgspec.json.encode(done).decode())
         return
-    await work.db.execute(ADD_CHANGE, *about)
     for each in done:
         await work.db.execute(ADD_REVISION, *each.values())
 

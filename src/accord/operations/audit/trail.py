@@ -114,7 +114,7 @@ class AuditTrail:
         """Keep a record in the very transaction that it is about."""
         record = storable(record)
         values = msgspec.structs.astuple(record)
-        await transaction.execute(INSERT, *values, self._chain.mac(record))
+        await transaction.execute_later(INSERT, *values, self._chain.mac(record))
         self._unsealed = True
 
     def later(self, record: Record) -> None:
