@@ -33,7 +33,7 @@ async def test_a_wrong_password_is_told_and_nothing_else(browser: Browser, house
         await page.get_by_label("Password").fill("guess")
         await page.get_by_role("button", name="Sign in").click()
         await expect(page.get_by_role("alert")).to_contain_text(
-            "the username or the password is wrong"
+            "The username or the password is wrong"
         )
         assert await page.get_by_label("Password").input_value() == ""
         visitor.faults.clear()  # browsers log what was answered 401

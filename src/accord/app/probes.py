@@ -19,6 +19,7 @@ from accord.store.store import Store
 from accord.telemetry.exposition import MEDIA_TYPE, Exposition
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import JSON, Exchange, WebRequest
+from accord.transports.web.underway import Underway
 
 PLACES: Final = ("healthz", "readyz", "metrics")
 READY_SECONDS: Final = 2.0
@@ -40,7 +41,7 @@ class Probes:
         self._store = store
         self._engine = engine
         self._counts = counts
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._underway = Underway()
         self.stopping = False
         """Whether no more work is to be sent here."""
 
@@ -59,9 +60,7 @@ class Probes:
         elif judged == "metrics":
             exchange.reply(self.exposition(), headers=_NO_STORE + _TEXT)
         else:
-            task = asyncio.get_running_loop().create_task(self._ready(exchange))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._underway.begin(self._ready(exchange))
 
     def exposition(self) -> bytes:
         """All that is counted."""

@@ -34,6 +34,7 @@ from accord.operations.faces.routes import Routes, path_names
 from accord.operations.runner import InternalError, Runner
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.underway import Underway
 from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect, lines_for
 from accord.web.assets import PLACE, Assets
 from accord.web.forms import Words, read_form, read_words
@@ -77,8 +78,9 @@ class WebPages:
         version: str,
         public_url: str = "",
         trusted_proxies: Sequence[str] = (),
+        assets: Assets | None = None,
     ) -> None:
-        assets = Assets()
+        assets = assets or Assets()
         self._services = Services(
             runner=runner,
             accounts=accounts,
@@ -98,7 +100,7 @@ class WebPages:
         for each in pages:
             for route in each:
                 self._routes.add(route.verb, route.path, route)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._underway = Underway()
 
     # What carries this application asks: see `LivingApp`
 
@@ -131,9 +133,7 @@ class WebPages:
 
     def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
         visit = self._entrance.visit(judged.asking, exchange.channel)
-        task = asyncio.create_task(self._serve(judged, visit, body, exchange))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task = self._underway.begin(self._serve(judged, visit, body, exchange))
         if judged.asking.method in ("GET", "HEAD"):
             exchange.on_gone = partial(_cancel, task)
 
@@ -142,10 +142,7 @@ class WebPages:
 
     async def close(self, drain: float) -> None:
         """Let what is under way be answered for so long."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=drain)
-        for task in tuple(self._tasks):
-            task.cancel()
+        await self._underway.close(drain)
 
     async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:
         turn = _turn(self._services, head, visit)
@@ -167,7 +164,7 @@ class WebPages:
         exchange.reply(sent, status=status, headers=lines)
 
     async def _answer(self, turn: Turn, head: Head, body: bytes) -> Answer:
-        if len(self._tasks) > MAX_IN_FLIGHT:
+        if len(self._underway) > MAX_IN_FLIGHT:
             raise UnavailableError("too many pages are being made: try again")
         turn.query = read_words(head.query)
         if head.asking.method == "POST":

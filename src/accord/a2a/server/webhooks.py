@@ -19,6 +19,7 @@ from accord.a2a.protocol.push import PushConfig
 from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import ConnectError, InvalidParamsError
+from accord.transports.web.underway import Underway
 from accord.transports.web_address import WebAddress, parse
 
 log = logging.getLogger("accord.a2a")
@@ -39,7 +40,7 @@ class Webhooks:
         self._exchanger: Exchanger | None = None
         self._queues: dict[str, deque[tuple[PushConfig, bytes]]] = {}
         self._queued = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._underway = Underway()
 
     async def check(self, config: PushConfig) -> None:
         """Raises InvalidParamsError for a URL that will not be asked."""
@@ -65,15 +66,10 @@ class Webhooks:
             queue.append((config, payload))
             return
         self._queues[task_id] = deque([(config, payload)])
-        task = asyncio.get_running_loop().create_task(self._deliver(task_id))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._underway.begin(self._deliver(task_id))
 
     async def close(self, drain: float) -> None:
-        if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=drain)
-            for task in late:
-                task.cancel()
+        await self._underway.close(drain)
         if self._exchanger is not None:
             self._exchanger.close()
 

@@ -49,6 +49,7 @@ from accord.operations.runner import InternalError, Runner
 from accord.transports.http.replies import Reply, page_reply
 from accord.transports.pages import Page, PageSource, etag_of
 from accord.transports.web.app import Exchange, Stream, WebRequest
+from accord.transports.web.underway import Underway
 
 log = logging.getLogger("accord.operations.rest")
 
@@ -109,8 +110,8 @@ class RestApp:
         index = encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"})
         self._pages: dict[str, PageSource] = {OPENAPI: _page(document), "": _page(index)}
         self._max_in_flight = max_in_flight
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._pouring: set[asyncio.Task[None]] = set()
+        self._underway = Underway()
+        self._pouring = Underway()
 
     # What carries this application asks: see `LivingApp`
 
@@ -152,12 +153,10 @@ class RestApp:
 
     def handle(self, judged: RestHead, body: bytes, exchange: Exchange) -> None:
         visit = self._entrance.visit(judged.asking, exchange.channel)
-        if len(self._tasks) >= self._max_in_flight:
+        if len(self._underway) >= self._max_in_flight:
             _send(exchange, judged, visit, _error(_busy(), judged, visit))
             return
-        task = asyncio.create_task(self._serve(judged, visit, body, exchange))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task = self._underway.begin(self._serve(judged, visit, body, exchange))
         if not judged.target.writes:
             exchange.on_gone = partial(_cancel, task)
 
@@ -166,12 +165,8 @@ class RestApp:
 
     async def close(self, drain: float) -> None:
         """Let what is under way be answered for so long; what comes in pieces ends."""
-        for task in tuple(self._pouring):
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=drain)
-        for task in tuple(self._tasks):
-            task.cancel()
+        await self._pouring.close(0)
+        await self._underway.close(drain)
 
     async def _serve(self, head: RestHead, visit: Visit, body: bytes, exchange: Exchange) -> None:
         try:
@@ -191,9 +186,7 @@ class RestApp:
             _send(exchange, head, visit, answer)
             return
         stream = exchange.stream(status=answer.status, headers=_lines(head, visit, answer))
-        task = asyncio.create_task(_pour(answer.pour, stream, visit))
-        self._pouring.add(task)
-        task.add_done_callback(self._pouring.discard)
+        task = self._pouring.begin(_pour(answer.pour, stream, visit))
         exchange.on_gone = partial(_cancel, task)
 
     def _show(self, request: WebRequest, page: PageSource) -> Reply:

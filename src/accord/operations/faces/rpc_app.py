@@ -9,7 +9,6 @@ batch, which has one status for all, the error alone tells.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Any, Final
@@ -44,6 +43,7 @@ from accord.transports.http.admission import Admission, Asked, nothing_here
 from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.replies import Reply, failure_reply
 from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.underway import Underway
 
 log = logging.getLogger("accord.operations.rpc")
 
@@ -93,7 +93,7 @@ class RpcApp:
         self._observer = observer
         self.statistics = Statistics()
         self._dispatcher: Dispatcher | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._underway = Underway()
 
     # What carries this application asks: see `LivingApp`
 
@@ -115,21 +115,18 @@ class RpcApp:
     def handle(self, judged: RpcHead, body: bytes, exchange: Exchange) -> None:
         visit = self._entrance.visit(judged.asking, exchange.channel)
         call = RpcCall(self, judged, visit, exchange, is_batch=body.lstrip()[:1] == b"[")
-        if len(self._tasks) >= self._limits.max_in_flight:
+        if len(self._underway) >= self._limits.max_in_flight:
             error = own_error("busy", "too many requests are being answered: try again")
             call.send(encode_failure(None, error), 503, b"retry-after: 1\r\n")
             return
-        task = asyncio.create_task(self._serve(call, body))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._underway.begin(self._serve(call, body))
 
     async def start(self) -> None:
         """Nothing is to be got ready."""
 
     async def close(self, drain: float) -> None:
         """Let what is under way be answered for so long."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=drain)
+        await self._underway.close(drain)
         if self._dispatcher is not None:
             await self._dispatcher.drain(drain)
 

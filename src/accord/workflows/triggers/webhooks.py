@@ -3,7 +3,6 @@ delivery is signed (see `signatures`)."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Sequence
@@ -32,6 +31,7 @@ from accord.store.errors import UnavailableError as StoreUnavailableError
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply
 from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.underway import Underway
 from accord.workflows.triggers.deliveries import BadSignatureError, Deliveries, Delivery
 from accord.workflows.triggers.signatures import HEADER, read_signature
 
@@ -75,7 +75,7 @@ class Webhooks:
         self._limiter = limiter
         self._addresses = Addresses(trusted_proxies)
         self._max_in_flight = max_in_flight
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._underway = Underway()
 
     def judge(self, request: WebRequest) -> Reply | Head:
         if request.place is None or not _NAME.fullmatch(request.place):
@@ -100,23 +100,18 @@ class Webhooks:
             error = _TooLargeError(f"a body may have {MAX_BODY:,} bytes")
             _send(exchange, _problem(error, judged, correlation_id), correlation_id)
             return
-        if len(self._tasks) >= self._max_in_flight:
+        if len(self._underway) >= self._max_in_flight:
             busy = UnavailableError("too many deliveries are being taken: try again")
             _send(exchange, _problem(busy, judged, correlation_id), correlation_id)
             return
-        task = asyncio.create_task(self._serve(judged, body, exchange, correlation_id))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._underway.begin(self._serve(judged, body, exchange, correlation_id))
 
     async def start(self) -> None:
         """Nothing is to be got ready."""
 
     async def close(self, drain: float) -> None:
         """Let what is under way be answered for so long."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=drain)
-        for task in tuple(self._tasks):
-            task.cancel()
+        await self._underway.close(drain)
 
     async def _serve(
         self, head: Head, body: bytes, exchange: Exchange, correlation_id: str
