@@ -11,7 +11,9 @@ from markupsafe import Markup, escape
 
 from accord.web import dates
 from accord.web.assets import HTMX, Assets
+from accord.web.differences import told
 from accord.web.markdown import markdown
+from accord.web.programs import program_name
 from accord.web.redline import redline, unified
 from accord.web.states import look_of
 
@@ -34,7 +36,9 @@ class Templates:
             "json": pretty_json,
             "look": look_of,
             "markdown": markdown,
+            "program": program_name,
             "number": "{:,}".format,
+            "told": told,
         }
         environment.globals |= {"redline": redline, "unified": unified}
         environment.globals["asset"] = assets.url

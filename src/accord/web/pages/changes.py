@@ -1,0 +1,75 @@
+"""Changes: who did what, through which program, and taking it back."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from accord.hub.operations.changes import ChangeDetail
+from accord.operations.errors import ServiceError
+from accord.web.answers import Answer
+from accord.web.provenance import is_assistant, through
+from accord.web.routing import Pages
+from accord.web.turn import Turn
+
+pages: Final = Pages()
+
+PER_PAGE: Final = 50
+
+
+@pages.get("/changes")
+async def changes(turn: Turn) -> Answer:
+    actor = turn.query["actor"].strip()
+    error: ServiceError | None = None
+    try:
+        found = await turn.do(
+            "list_changes",
+            actor=actor or UNSET,
+            limit=PER_PAGE,
+            cursor=turn.query["cursor"] or UNSET,
+        )
+    except ServiceError as wrong:
+        error, found = wrong, None
+    return await _page(
+        turn,
+        "changes/list.html",
+        status=200 if error is None else error.kind.status,
+        found=found,
+        actor=actor,
+        error=error,
+    )
+
+
+@pages.get("/changes/{id}")
+async def change(turn: Turn) -> Answer:
+    return await _one(turn)
+
+
+@pages.post("/changes/{id}/undo")
+async def undo(turn: Turn) -> Answer:
+    try:
+        outcome = await turn.outcome("undo", change_id=turn.values["id"])
+    except ServiceError as error:
+        return await _one(turn, error)
+    return turn.go(f"/changes/{outcome.change_id}", "Taken back; this can be undone, too")
+
+
+async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:
+    found: ChangeDetail = await turn.do("get_change", change_id=turn.values["id"])
+    who = turn.who
+    may_undo = who.may("write") and (who.is_administrator or found.actor == who.username)
+    return await _page(
+        turn,
+        "changes/one.html",
+        status=200 if error is None else error.kind.status,
+        change=found,
+        may_undo=may_undo and not found.undone_by,
+        error=error,
+    )
+
+
+async def _page(turn: Turn, template: str, **context: Any) -> Answer:
+    return await turn.page(
+        template, section="/", through=through, is_assistant=is_assistant, **context
+    )

@@ -1,0 +1,164 @@
+"""What an item is connected with, drawn, and what a change of it affects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from msgspec import UNSET, Struct
+
+from accord.hub.operations.impact import Impact
+from accord.hub.operations.neighbours import Line, Neighbour, Neighbourhood
+from accord.operations.errors import ServiceError
+from accord.web.answers import Answer
+from accord.web.drawing.graph import Edge, Graph, Node
+from accord.web.drawing.svg import draw
+from accord.web.pages.traceability.epics import epics_offered
+from accord.web.routing import Pages
+from accord.web.states import look_of
+from accord.web.turn import Turn
+
+pages: Final = Pages()
+
+MOST: Final = 40
+"""Boxes in one picture; what is beyond is told as a number."""
+MAX_AFFECTED: Final = 100
+DEPTHS: Final = ("1", "2", "3")
+PLACES: Final = frozenset({"has", "steers"})
+"""Lines that are places in the hierarchy: so many and so plain that they need no words."""
+
+
+class Asked(Struct, frozen=True):
+    """What a picture shall show."""
+
+    item: str
+    depth: str
+    types: tuple[str, ...]
+    """None chosen: all."""
+    hierarchy: bool
+    impact: bool
+
+    def path(self, **other: Any) -> str:
+        """Where it is shown, with something else in place."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__} | other
+        pairs = [("item", values["item"]), ("depth", values["depth"])]
+        pairs += [("type", each) for each in values["types"]]
+        pairs += [("hierarchy", "no")] if not values["hierarchy"] else []
+        pairs += [("impact", "yes")] if values["impact"] else []
+        return f"/traceability/graph?{urlencode(pairs)}"
+
+
+@pages.get("/traceability/graph")
+async def graph(turn: Turn) -> Answer:
+    asked = read_asked(turn)
+    context: dict[str, Any] = {
+        "tab": "graph",
+        "section": "/traceability",
+        "asked": asked,
+        "depths": DEPTHS,
+        "types": [each.name for each in (await turn.do("list_relationship_types")).items],
+        "error": None,
+    }
+    if not asked.item:
+        epics = await epics_offered(turn)
+        return await turn.page("traceability/graph_start.html", epics=epics[:12], **context)
+    try:
+        found, impact = await asyncio.gather(_neighbourhood(turn, asked), _impact(turn, asked))
+    except ServiceError as error:
+        epics = await epics_offered(turn)
+        return await turn.page(
+            "traceability/graph_start.html",
+            status=error.kind.status,
+            epics=epics[:12],
+            **(context | {"error": error}),
+        )
+    affected = {each.reference_id: each for each in impact.items} if impact else {}
+    return await turn.page(
+        "traceability/graph.html",
+        found=found,
+        impact=impact,
+        affected=affected,
+        titles={each.reference_id: each for each in found.items},
+        picture=draw(picture(found, impact, asked), f"What {found.reference_id} is connected with"),
+        places=PLACES,
+        **context,
+    )
+
+
+def read_asked(turn: Turn) -> Asked:
+    query = turn.query
+    return Asked(
+        item=query["item"].strip(),
+        depth=query["depth"] if query["depth"] in DEPTHS else DEPTHS[0],
+        types=tuple(query.every("type")),
+        hierarchy=query["hierarchy"] != "no",
+        impact=query["impact"] == "yes",
+    )
+
+
+async def _neighbourhood(turn: Turn, asked: Asked) -> Any:
+    return await turn.do(
+        "get_neighbourhood",
+        id=asked.item,
+        depth=asked.depth,
+        types=list(asked.types) or UNSET,
+        hierarchy=asked.hierarchy,
+        limit=MOST,
+    )
+
+
+async def _impact(turn: Turn, asked: Asked) -> Any:
+    if not asked.impact:
+        return None
+    return await turn.do(
+        "impact_analysis", id=asked.item, types=list(asked.types) or UNSET, limit=MAX_AFFECTED
+    )
+
+
+def picture(found: Neighbourhood, impact: Impact | None, asked: Asked) -> Graph:
+    """Boxes and lines; with an impact those that a change affects stand out."""
+    affected = {each.reference_id for each in impact.items} if impact else set()
+    ways = _ways(impact)
+    return Graph(
+        tuple(_node(each, each.reference_id in affected, asked) for each in found.items),
+        tuple(_edge(each, frozenset((each.source, each.target)) in ways) for each in found.lines),
+    )
+
+
+def _ways(impact: Impact | None) -> set[frozenset[str]]:
+    """The pairs of items that the effect of a change goes along."""
+    paths: Sequence[str] = [each.path for each in impact.items] if impact else ()
+    # A path is `REQ-001 is_depended_on_by REQ-002 has REQ-003`.
+    return {frozenset(pair) for path in paths for pair in pairwise(path.split()[::2])}
+
+
+def _node(item: Neighbour, is_affected: bool, asked: Asked) -> Node:
+    more = f" · +{item.more:,}" if item.more else ""
+    is_start = item.distance == 0
+    return Node(
+        id=item.reference_id,
+        title=item.title,
+        subtitle=f"{item.reference_id}{more}",
+        note="affected" if is_affected else look_of(item.status).word if item.status else "",
+        tone="accent" if is_affected else look_of(item.status).tone,
+        href=asked.path(item=item.reference_id),
+        is_marked=is_start,
+    )
+
+
+def _edge(line: Line, is_way: bool) -> Edge:
+    name = "" if line.type in PLACES else line.type.replace("_", " ")
+    if line.suspect:
+        return Edge(
+            source=line.source,
+            target=line.target,
+            label=f"{name}, suspect",
+            line="dashed",
+            tone="warn",
+        )
+    return Edge(
+        source=line.source, target=line.target, label=name, tone="accent" if is_way else "idle"
+    )
