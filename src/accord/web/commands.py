@@ -115,12 +115,20 @@ def actions(caller: Caller, at: str) -> Iterator[Command]:
 
 
 def matching(commands: Iterable[Command], query: str) -> list[Command]:
-    """Those for which every word of the query begins a word of theirs; the first are those whose
-    label begins with the query."""
+    """Those for which every word of the query begins a word of theirs; first those whose label has
+    them, and begins with the query."""
     asked = words(query)
+
+    def rank(each: Command) -> tuple[bool, bool]:
+        return not begins_with(each, query), not _matches(asked, words(each.label))
+
     found = [each for each in commands if _matches(asked, words(f"{each.label} {each.words}"))]
-    start = " ".join(asked)
-    return sorted(found, key=lambda each: not each.label.casefold().startswith(start))
+    return sorted(found, key=rank)
+
+
+def begins_with(command: Command, query: str) -> bool:
+    """Whether that is how its label begins."""
+    return command.label.casefold().startswith(" ".join(words(query)))
 
 
 def words(text: str) -> list[str]:
@@ -137,7 +145,7 @@ def _allowed(caller: Caller, commands: Iterable[Command]) -> Iterator[Command]:
 
 def _about_item(at: str) -> Iterator[Command]:
     """What is done to the item that a page is about."""
-    name = at.split("/")[2] if at.startswith("/items/") else ""
+    name = at.partition("?")[0].split("/")[2] if at.startswith("/items/") else ""
     reference = parse_reference(name)
     if reference is None:
         return

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer, is_ours
-from accord.web.commands import Command, actions, matching, places
+from accord.web.commands import Command, actions, begins_with, matching, places
 from accord.web.findings import finding
 from accord.web.routing import Pages
 from accord.web.turn import Turn
@@ -33,13 +33,25 @@ async def palette(turn: Turn) -> Answer:
         await asyncio.gather(_items(turn, query), _named(turn, query)) if query else ([], [])
     )
     most = MAX_EACH if query else None
+    to_do = matching([*actions(turn.who, at), *named], query)[:most]
+    to_go = matching(places(turn.who), query)[:most]
     return turn.piece(
         "palette/_options.html",
         asked=query,
         items=[finding(each) for each in found],
-        places=matching(places(turn.who), query)[:most],
-        actions=matching([*actions(turn.who, at), *named], query)[:most],
+        actions=to_do,
+        places=to_go,
+        order=_order(query, to_do, to_go),
     )
+
+
+def _order(query: str, to_do: list[Command], to_go: list[Command]) -> list[str]:
+    """Which group comes first: one that begins with what was typed, else items."""
+    begins = {
+        name: bool(query) and any(begins_with(each, query) for each in some)
+        for name, some in (("actions", to_do), ("places", to_go))
+    }
+    return sorted(["places", "items", "actions"], key=lambda name: not begins.get(name, False))
 
 
 async def _items(turn: Turn, query: str) -> list[Any]:

@@ -16,6 +16,10 @@ const field = /** @type {HTMLInputElement | null} */ (document.querySelector("[d
 let asking = null;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let waiting;
+/** Whether what is shown answers what was typed. */
+let isFresh = false;
+/** `Enter` that was pressed before the answer came: how it was pressed. */
+let entered = { is: false, elsewhere: false };
 /** @type {WeakMap<Element, HTMLElement>} */
 const controls = new WeakMap();
 
@@ -31,6 +35,7 @@ function open(typed = "") {
   list?.replaceChildren();
   dialog.showModal();
   words.focus();
+  stale();
   ask();
 }
 
@@ -58,6 +63,17 @@ function move(step) {
   select(all[(here + step + all.length) % all.length]);
 }
 
+function stale() {
+  isFresh = false;
+  entered = { is: false, elsewhere: false };
+}
+
+/** @param {boolean} elsewhere */
+function enter(elsewhere) {
+  if (isFresh) act(selected(), elsewhere);
+  else entered = { is: true, elsewhere };
+}
+
 async function ask() {
   asking?.abort();
   const mine = (asking = new AbortController());
@@ -83,6 +99,8 @@ function show(html, problem = "") {
   const all = options();
   all.forEach((each, index) => (each.id = `palette-option-${index}`));
   select(all[0]);
+  isFresh = true;
+  if (entered.is && !problem) act(all[0], entered.elsewhere);
   told.textContent = problem || (all.length === 1 ? "1 result" : `${all.length} results`);
 }
 
@@ -188,13 +206,14 @@ if (dialog && words && list) {
 
   words.addEventListener("input", () => {
     clearTimeout(waiting);
+    stale();
     waiting = setTimeout(ask, PATIENCE);
   });
   words.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     if (event.key === "ArrowDown" || (event.ctrlKey && event.key === "n")) move(1);
     else if (event.key === "ArrowUp" || (event.ctrlKey && event.key === "p")) move(-1);
-    else if (event.key === "Enter") act(selected(), event.ctrlKey || event.metaKey);
+    else if (event.key === "Enter") enter(event.ctrlKey || event.metaKey);
     else return;
     event.preventDefault();
   });
