@@ -22,8 +22,13 @@ _TABLE: Final[tuple[tuple[Tone, Shape, tuple[str, ...]], ...]] = (
     ("idle", "empty", ("Backlog", "Draft", "pending", "waiting", "inactive", "unknown")),
     ("info", "half", ("In Progress", "running", "queued", "paused", "cancelling", "retrying")),
     ("ok", "full", ("Done", "Active", "completed", "succeeded", "accepted", "healthy", "approved")),
+    ("ok", "full", ("usable", "intact")),
     ("warn", "empty", ("Suspect", "open", "stale", "half-open", "expired")),
     ("bad", "full", ("failed", "rejected", "unhealthy", "denied", "refused", "timed out")),
+    ("bad", "full", ("unauthenticated", "broken")),
+    ("warn", "half", ("temporary password",)),
+    ("accent", "full", ("this one",)),
+    ("idle", "crossed", ("deactivated",)),
     ("idle", "crossed", ("Cancelled", "Obsolete", "cancelled", "skipped", "revoked", "archived")),
 )
 _LOOKS: Final = {word.lower(): (tone, shape) for tone, shape, words in _TABLE for word in words}

@@ -161,3 +161,17 @@ async def test_what_has_no_seal_is_exported_too(asking: Asking) -> None:
     text, head = await exported(asking.store, "jsonl")
     *events, last = [json.loads(line) for line in text.splitlines()]
     assert (events[-1]["sequence"], last, head) == (None, {"head": None}, None)
+
+
+async def test_reads_that_were_let_can_be_left_out(asking: Asking) -> None:
+    await asking.ask("list_audit_events", limit=1)
+    with pytest.raises(ForbiddenError):
+        await asking.ask("verify_audit_trail", role="User")
+    await asking.runner.trail.flush()  # type: ignore[attr-defined]
+    everything = await asking.ask("list_audit_events", limit=100)
+    told = [(each.operation, each.outcome) for each in everything.items]
+    assert told[:2] == [("verify_audit_trail", "denied"), ("list_audit_events", "done")]
+    page = await asking.ask("list_audit_events", reads=False, limit=100)
+    kept = [(each.operation, each.outcome) for each in page.items]
+    assert kept == [each for each in told if each != ("list_audit_events", "done")]
+    assert page.total == len(kept)

@@ -55,11 +55,13 @@ async def list_audit_events(
     target: Name | None = None,
     since: Time | None = None,
     until: Time | None = None,
+    reads: bool = True,
     limit: Limit = 20,
     cursor: Cursor | None = None,
 ) -> Page[AuditEvent]:
     """Who did what, newest first. `actor` is a username or a user id, `target` a reference id,
-    `since` is included and `until` is not."""
+    `since` is included and `until` is not. With `reads` false what only read, and was let, is left
+    out."""
     given = {
         "actor": actor,
         "operation": operation,
@@ -74,6 +76,11 @@ async def list_audit_events(
         if value is not None:
             values.append(value)
             where.append(FILTERS[name].format(len(values)))
+    if not reads:
+        names = [each.name for each in work.service(Registry) if not each.writes]
+        places = ", ".join(f"${len(values) + place}" for place in range(1, len(names) + 1))
+        values += names
+        where.append(f"(r.outcome <> 'done' OR r.operation NOT IN ({places}))")
     [counted] = await work.db.fetch(COUNT.format(where=" AND ".join(where)), *values)
     if cursor is not None:
         time, id = keys_of(cursor, tuple[str, str])

@@ -13,13 +13,13 @@ from accord.web.turn import Turn
 
 PATH: Final = "/audit"
 PAGE: Final = 50
-FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until")
+FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until", "reads")
 OUTCOMES: Final = {
     "done": "done",
-    "refused": "refused: a rule or a wrong argument",
-    "denied": "denied: not allowed",
-    "failed": "failed: on our side",
-    "cancelled": "cancelled: the caller left",
+    "refused": "refused by a rule",
+    "denied": "denied",
+    "failed": "failed",
+    "cancelled": "cancelled",
     "unauthenticated": "not let in",
 }
 assert tuple(OUTCOMES) == get_args(Result)
@@ -38,11 +38,16 @@ pages: Final = Pages()
 
 @pages.get(PATH)
 async def audit(turn: Turn) -> Answer:
-    asked = turn.query.given(*FILTERS)
+    asked: dict[str, object] = {**turn.query.given(*FILTERS)}
     error: ServiceError | None = None
     page = None
     try:
-        page = await turn.do("list_audit_events", limit=PAGE, **asked, **turn.query.given("cursor"))
+        page = await turn.do(
+            "list_audit_events",
+            limit=PAGE,
+            **{"reads": False} | asked,
+            **turn.query.given("cursor"),
+        )
     except ServiceError as refused:
         if not turn.who.is_administrator:
             raise

@@ -9,9 +9,12 @@ function isTyping(target) {
 
 /** @param {Window} inner */
 function join(inner) {
-  if (window.location.hash && inner.location.hash !== window.location.hash) inner.location.hash = window.location.hash;
+  const follow = () => {
+    if (window.location.hash.startsWith("#/")) inner.location.hash = window.location.hash;
+  };
+  follow();
   inner.addEventListener("hashchange", () => window.history.replaceState(null, "", inner.location.hash || "#/"));
-  window.addEventListener("hashchange", () => { inner.location.hash = window.location.hash; });
+  window.addEventListener("hashchange", follow);
   inner.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || (isTyping(event.target) && !event.ctrlKey && !event.metaKey)) return;
     const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
