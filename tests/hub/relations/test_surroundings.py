@@ -30,7 +30,7 @@ async def test_a_requirement_tells_where_it_stands(shop: Shop) -> None:
         verified_by=1,
         baseline=InBaseline(name="release-1", version=1),
         comments=2,
-        open_comments=1,
+        open_comments=0,
     )
 
 

@@ -29,7 +29,8 @@ SELECT b.name, e.version FROM baseline_entries e JOIN baselines b ON b.id = e.ba
 WHERE e.entity_id = $1 ORDER BY b.created_at DESC, b.id DESC LIMIT 1
 """
 COMMENTS: Final = """
-SELECT COUNT(*) AS total, COALESCE(SUM(CASE WHEN resolved = 0 THEN 1 ELSE 0 END), 0) AS unresolved
+SELECT COUNT(*) AS total,
+       COALESCE(SUM(CASE WHEN resolved = 0 AND reply_to IS NULL THEN 1 ELSE 0 END), 0) AS unresolved
 FROM comments WHERE target_id = $1
 """
 
@@ -64,6 +65,7 @@ class Surroundings(Struct, kw_only=True):
     baseline: InBaseline | None
     comments: int
     open_comments: int
+    """Those that are no answers, and not resolved."""
 
 
 @operations.read(

@@ -2,6 +2,9 @@
 
 const detail = document.getElementById("detail");
 
+/** The field that is to be edited first, by its name. */
+let wanted = "";
+
 /** @param {Element} menu */
 function closeMenu(menu) {
   const opener = menu.previousElementSibling;
@@ -33,9 +36,20 @@ document.addEventListener("click", (event) => {
     if (each instanceof HTMLDetailsElement && !each.contains(target)) each.open = false;
   }
   const selected = String(document.getSelection() ?? "");
-  if (target.closest("[data-edits]") && !target.closest("a") && !selected) {
+  const edited = target.closest("[data-edits]");
+  if (edited instanceof HTMLElement && !target.closest("a") && !selected) {
     const edit = detail?.querySelector('[data-key="e"]');
+    wanted = edited.dataset.edits ?? "";
     if (edit instanceof HTMLElement) edit.click();
+  }
+});
+
+// Whoever clicked on the title goes on there.
+document.addEventListener("htmx:afterSettle", () => {
+  const field = wanted && document.getElementById(`field-${wanted}`);
+  if (field instanceof HTMLElement) {
+    field.focus();
+    wanted = "";
   }
 });
 

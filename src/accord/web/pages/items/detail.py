@@ -11,12 +11,12 @@ from msgspec import Struct
 from accord.hub.domain.kinds import KINDS, parse_reference
 from accord.hub.domain.priorities import PRIORITIES
 from accord.hub.entities import Comment, Relationship
-from accord.hub.operations.changes import ChangeSummary
 from accord.hub.operations.lint import LintFinding, LintResult
 from accord.web.answers import Answer
 from accord.web.pages.items.item import Item, find_item
 from accord.web.pages.items.showing import show
 from accord.web.pages.requirements.tree import row_context
+from accord.web.provenance import is_assistant, through
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -35,16 +35,6 @@ PATTERNS: Final = {
     "complex": "complex",
 }
 """What people call the patterns of EARS."""
-FACES: Final = {
-    "mcp": "an MCP client",
-    "rest": "the REST interface",
-    "rpc": "JSON-RPC",
-    "a2a": "an agent",
-    "cli": "the command line",
-    "web": "",
-    "system": "",
-}
-"""Through what somebody came, where the program did not tell its name."""
 
 
 class Row(Struct, frozen=True):
@@ -94,7 +84,8 @@ async def done(turn: Turn, id: str, said: str) -> Answer:
         return turn.go(f"/items/{id}", said)
     context = await detail_context(turn, id)
     row = await row_context(turn, id)
-    return await show(turn, "_reading", **(context | row | {"said": said}))
+    back = f"hx-replace-url: {context['item'].path}\r\n".encode("ascii")
+    return await show(turn, "_reading", headers=back, **(context | row | {"said": said}))
 
 
 async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
@@ -133,14 +124,8 @@ def rights(turn: Turn, item: Item) -> dict[str, Any]:
         "may_comment": who.may("comment"),
         "may_delete": who.may("delete") and (who.is_administrator or item.creator == who.username),
         "through": through,
+        "is_assistant": is_assistant,
     }
-
-
-def through(change: ChangeSummary) -> str:
-    """By what program somebody made a change; empty for the pages."""
-    if change.face in ("web", "system"):
-        return ""
-    return change.client or FACES.get(change.face, change.face)
 
 
 def row_of(item: Item, link: Relationship) -> Row:

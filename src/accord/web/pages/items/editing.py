@@ -11,7 +11,7 @@ from accord.hub.domain.lint import FORMS
 from accord.operations.errors import ServiceError, StaleError
 from accord.web.answers import Answer
 from accord.web.merging import merge
-from accord.web.pages.items.detail import done, lint_of
+from accord.web.pages.items.detail import detail_context, done, lint_of
 from accord.web.pages.items.item import Item, find_item, save
 from accord.web.pages.items.showing import show
 from accord.web.routing import Pages
@@ -106,17 +106,16 @@ async def _form(
     preview: bool = False,
     clashes: int | None = None,
 ) -> Answer:
-    return await show(
-        turn,
-        "_edit",
-        status=200 if error is None else error.kind.status,
-        item=item,
-        draft=draft,
-        error=error,
-        preview=preview,
-        clashes=clashes,
-        lint=await _hints(turn, item, draft),
-    )
+    context = await detail_context(turn, item.reference_id)
+    editing = {
+        "draft": draft,
+        "error": error,
+        "preview": preview,
+        "clashes": clashes,
+        "lint": await _hints(turn, item, draft),
+    }
+    status = 200 if error is None else error.kind.status
+    return await show(turn, "_reading", status=status, **(context | editing))
 
 
 async def _conflict(turn: Turn, item: Item, draft: Draft, error: StaleError) -> Answer:
