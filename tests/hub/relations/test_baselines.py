@@ -110,14 +110,27 @@ async def test_a_comparison_tells_what_was_added_removed_and_changed(shop: Shop)
         Compared(
             reference_id="REQ-001",
             kind="requirement",
+            title="Charge once",
             change="changed",
             differences=[
                 Difference(field="title", before="Charge", after="Charge once"),
                 Difference(field="status", before="Draft", after="Active"),
             ],
         ),
-        Compared(reference_id="REQ-002", kind="requirement", change="removed", differences=[]),
-        Compared(reference_id="REQ-005", kind="requirement", change="added", differences=[]),
+        Compared(
+            reference_id="REQ-002",
+            kind="requirement",
+            title="Refund",
+            change="removed",
+            differences=[],
+        ),
+        Compared(
+            reference_id="REQ-005",
+            kind="requirement",
+            title="New",
+            change="added",
+            differences=[],
+        ),
     ]
     for b in ("After", "current"):
         found = await shop.call("compare_baselines", a="Before", b=b)

@@ -11,6 +11,7 @@ from accord.hub.domain.diffs import differences
 from accord.hub.domain.folding import fold
 from accord.hub.entities import Cursor, Difference, Id, Limit, Page
 from accord.hub.lifecycle import check_line, check_text
+from accord.hub.presentation import summary
 from accord.hub.storage import baselines, items, pages, rows
 from accord.hub.storage.baselines import (
     CURRENT,
@@ -77,6 +78,8 @@ class Compared(Struct, kw_only=True):
 
     reference_id: str
     kind: str
+    title: str
+    """What it says now, or said last, in one line; empty for links."""
     change: ChangeOf
     differences: list[Difference]
 
@@ -248,9 +251,14 @@ def _compared(row: ComparedRow) -> Compared:
     return Compared(
         reference_id=row.reference_id,
         kind=row.kind,
+        title=_title(after or before),
         change=row.change,
         differences=_differences(before, after) if row.change == "changed" else [],
     )
+
+
+def _title(content: dict[str, Any]) -> str:
+    return str(content.get("title") or summary(content.get("description") or ""))
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:

@@ -5,6 +5,7 @@ import { bind } from "./keys.js";
 
 const LEAST = 0.2;
 const MOST = 4;
+const READABLE = 0.8;
 const STEP = 1.25;
 
 class View {
@@ -21,6 +22,7 @@ class View {
     drawing.setAttribute("preserveAspectRatio", "xMidYMid meet");
     box.classList.add("zooming");
     this.fit();
+    if (this.scale < READABLE) this.begin();
   }
 
   /** @returns {{ width: number, height: number }} */
@@ -33,6 +35,32 @@ class View {
     this.scale = Math.max(LEAST, Math.min(1, this.room.width / this.whole.width, this.room.height / this.whole.height));
     this.middle = { x: this.whole.width / 2, y: this.whole.height / 2 };
     this.show();
+  }
+
+  /** What is too large to be read as a whole begins with what is looked at. */
+  begin() {
+    const [marked, all] = [this.drawing.querySelector(".node.marked"), this.drawing.getBoundingClientRect()];
+    if (marked) {
+      const place = marked.getBoundingClientRect();
+      const shown = this.room.width / this.scale / all.width;
+      const corner = { x: this.middle.x - this.room.width / this.scale / 2, y: this.middle.y - this.room.height / this.scale / 2 };
+      this.middle = {
+        x: corner.x + (place.left - all.left + place.width / 2) * shown,
+        y: corner.y + (place.top - all.top + place.height / 2) * shown,
+      };
+    }
+    this.scale = READABLE;
+    this.keep();
+    this.show();
+  }
+
+  /** Nothing is shown beyond the edges of the drawing where it is larger than its box. */
+  keep() {
+    for (const [at, size] of /** @type {const} */ ([["x", "width"], ["y", "height"]])) {
+      const half = this.room[size] / this.scale / 2;
+      if (2 * half >= this.whole[size]) this.middle[at] = this.whole[size] / 2;
+      else this.middle[at] = Math.min(this.whole[size] - half, Math.max(half, this.middle[at]));
+    }
   }
 
   /** @param {number} factor @param {{ x: number, y: number }} [at] the point of the drawing that stays where it is */

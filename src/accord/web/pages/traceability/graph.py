@@ -31,6 +31,22 @@ PLACES: Final = frozenset({"has", "steers"})
 """Lines that are places in the hierarchy: so many and so plain that they need no words."""
 
 
+class Words(Struct, frozen=True):
+    """What one of a kind is called, and more of them."""
+
+    one: str
+    plural: str
+
+
+KINDS: Final = {
+    "epic": Words("epic", "epics"),
+    "user_story": Words("user story", "user stories"),
+    "acceptance_criteria": Words("set of criteria", "sets of criteria"),
+    "requirement": Words("requirement", "requirements"),
+    "steering_document": Words("steering document", "steering documents"),
+}
+
+
 class Asked(Struct, frozen=True):
     """What a picture shall show."""
 
@@ -84,6 +100,7 @@ async def graph(turn: Turn) -> Answer:
         titles={each.reference_id: each for each in found.items},
         picture=draw(picture(found, impact, asked), f"What {found.reference_id} is connected with"),
         places=PLACES,
+        kinds=KINDS,
         **context,
     )
 
@@ -124,8 +141,22 @@ def picture(found: Neighbourhood, impact: Impact | None, asked: Asked) -> Graph:
     ways = _ways(impact)
     return Graph(
         tuple(_node(each, each.reference_id in affected, asked) for each in found.items),
-        tuple(_edge(each, frozenset((each.source, each.target)) in ways) for each in found.lines),
+        tuple(_edge(each, frozenset((each.source, each.target)) in ways) for each in _drawn(found)),
     )
+
+
+def _drawn(found: Neighbourhood) -> list[Line]:
+    """All lines but those from a story to a requirement whose criteria stand between them."""
+    above: dict[str, set[str]] = {}
+    for line in found.lines:
+        if line.type == "has":
+            above.setdefault(line.target, set()).add(line.source)
+    return [
+        line
+        for line in found.lines
+        if line.type != "has"
+        or not any(line.source in above.get(each, ()) for each in above[line.target])
+    ]
 
 
 def _ways(impact: Impact | None) -> set[frozenset[str]]:
