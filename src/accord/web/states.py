@@ -21,8 +21,8 @@ class Look(Struct, frozen=True):
 _TABLE: Final[tuple[tuple[Tone, Shape, tuple[str, ...]], ...]] = (
     ("idle", "empty", ("Backlog", "Draft", "pending", "waiting", "inactive", "unknown")),
     ("info", "half", ("In Progress", "running", "queued", "paused", "cancelling", "retrying")),
-    ("ok", "full", ("Done", "Active", "completed", "succeeded", "accepted", "healthy", "approved", "verified")),
-    ("ok", "full", ("usable", "intact")),
+    ("ok", "full", ("Done", "Active", "completed", "succeeded", "accepted", "healthy", "approved")),
+    ("ok", "full", ("usable", "intact", "verified")),
     ("warn", "empty", ("Suspect", "open", "stale", "half-open", "expired")),
     ("bad", "full", ("failed", "rejected", "unhealthy", "denied", "refused", "timed out")),
     ("bad", "full", ("unauthenticated", "broken")),
