@@ -74,6 +74,11 @@ class Tree(Struct, frozen=True, kw_only=True):
         below = "" if parent is None else f"/{parent.reference_id}"
         return f"{ROOT}/children{below}?{self._query(cursor=cursor)}"
 
+    def back(self) -> str:
+        """Where the same is, without boxes to tick."""
+        query = self._query(open=",".join(self.open))
+        return f"{self.base}?{query}" if query else self.base
+
     def select(self) -> str:
         """Where to go for boxes to tick, or without them."""
         opened = ",".join(self.open)
@@ -86,6 +91,10 @@ class Tree(Struct, frozen=True, kw_only=True):
 
 @pages.get(ROOT)
 async def tree_page(turn: Turn) -> Answer:
+    words = turn.query["q"].strip()
+    if words:
+        sought = {"q": words, **turn.query.given("status", "assignee")}
+        return turn.go(f"/search?{urlencode(sought)}")
     return await turn.page("requirements/split.html", **await tree_context(turn, None))
 
 

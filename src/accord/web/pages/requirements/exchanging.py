@@ -1,0 +1,150 @@
+"""Import and export: a file is tried first, with a report for each of its rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from accord.hub.exchange.formats import FORMATS, FormatName
+from accord.hub.exchange.report import Report, Row
+from accord.operations.errors import InvalidError, ServiceError
+from accord.web.answers import Answer, File
+from accord.web.routing import Pages
+from accord.web.turn import Turn
+
+SHOWN: Final = 500
+"""How many rows of a report are shown."""
+TITLES: Final[dict[FormatName, str]] = {
+    "markdown": "Markdown",
+    "csv": "CSV",
+    "json": "JSON",
+    "reqif": "ReqIF",
+}
+EXAMPLE: Final = """\
+## EP: Checkout without an account
+
+### US: Pay by card as a guest
+- Priority: High
+
+As a guest I want to pay by card so that I need no account.
+
+#### AC
+
+An expired card is refused with an error at its field.
+
+#### REQ: Refuse expired cards
+- Type: Functional
+
+When a guest submits an expired card, the checkout shall refuse it.
+"""
+"""What a file in Markdown looks like."""
+_URGENCY: Final = {"failed": 0, "updated": 2, "created": 2, "unchanged": 3}
+
+pages: Final = Pages()
+
+
+@pages.get("/import")
+async def import_form(turn: Turn) -> Answer:
+    turn.who.require("write", "import_items")
+    return await _form(turn)
+
+
+@pages.post("/import")
+async def import_file(turn: Turn) -> Answer:
+    """Tell what an import would do; or do it, where somebody has seen that."""
+    text = _text(turn)
+    try:
+        if not text.strip():
+            raise InvalidError("content", "choose a file, or paste what is in it")
+        format = _format(turn.form["format"], text)
+        partial = bool(turn.form["partial"])
+        if turn.form["sure"]:
+            report: Report = await turn.do(
+                "import_items", format=format, content=text, partial=partial
+            )
+            return turn.go("/requirements", _said(report))
+        tried = await turn.do(
+            "import_items", format=format, content=text, partial=True, dry_run=True
+        )
+    except ServiceError as error:
+        return await _form(turn, error=error)
+    return await _report(turn, format, text, tried.result)
+
+
+@pages.get("/export")
+async def export_form(turn: Turn) -> Answer:
+    epics = await turn.do("list_epics", fields=["title"], limit=100, sort="position")
+    return await turn.page(
+        "requirements/export.html", section="/requirements", formats=TITLES, epics=epics.items
+    )
+
+
+@pages.get("/export/file")
+async def export_file(turn: Turn) -> Answer:
+    asked = turn.query.given("format", "epic_id")
+    made = await turn.do("export_items", **asked)
+    name = made.file_name
+    if "epic_id" in asked:
+        name = f"{asked['epic_id'].upper()}-{name}"
+    return File(made.content.encode(), name, f"{made.media_type}; charset=utf-8")
+
+
+def _text(turn: Turn) -> str:
+    """What was chosen or pasted; browsers write every line end of a field as two characters."""
+    return (turn.form["file"] or turn.form["content"]).replace("\r\n", "\n")
+
+
+def _format(asked: str, text: str) -> FormatName:
+    """The format that was asked for, or else the one that the text looks like."""
+    for name in FORMATS:
+        if name == asked:
+            return name
+    begins = text.lstrip()
+    if begins.startswith(("{", "[")):
+        return "json"
+    if begins.startswith("<"):
+        return "reqif"
+    return "csv" if _is_csv(begins) else "markdown"
+
+
+def _is_csv(text: str) -> bool:
+    head = text.partition("\n")[0].lower().replace('"', "")
+    return "kind" in (each.strip() for each in head.replace(";", ",").split(","))
+
+
+def _said(report: Report) -> str:
+    parts = (f"{report.created:,} created", f"{report.updated:,} changed")
+    left = f", {report.failed:,} left out" if report.failed else ""
+    return f"Imported: {' and '.join(parts)}{left}"
+
+
+async def _form(turn: Turn, *, error: ServiceError | None = None) -> Answer:
+    return await turn.page(
+        "requirements/import.html",
+        status=200 if error is None else error.kind.status,
+        section="/requirements",
+        formats=TITLES,
+        example=EXAMPLE,
+        error=error,
+        format=turn.form["format"],
+        content=turn.form["content"],
+    )
+
+
+async def _report(turn: Turn, format: FormatName, text: str, report: Report) -> Answer:
+    rows = sorted(report.rows, key=_urgency)
+    return await turn.page(
+        "requirements/report.html",
+        section="/requirements",
+        format=format,
+        title=TITLES[format],
+        content=text,
+        report=report,
+        rows=rows[:SHOWN],
+        left_out=max(0, len(rows) - SHOWN),
+        changes=report.created + report.updated,
+    )
+
+
+def _urgency(row: Row) -> tuple[int, int]:
+    """What somebody has to look at comes first."""
+    return (1 if row.notes and row.action != "failed" else _URGENCY[row.action], row.row)
