@@ -17,7 +17,8 @@ from accord.hub.domain.diffs import Edit, edit_script
 MAX_WORDS: Final = 8_000
 """Beyond that many words, and what stands between them, texts are not put together."""
 
-_WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]")
+_WORDS: Final = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
+"""Each with the space behind it: spaces alone are alike everywhere, and would be mistaken."""
 
 
 class Merged(Struct, frozen=True):
@@ -83,4 +84,5 @@ def _done(
 
 
 def _both(mine: str, theirs: str) -> str:
-    return f"[yours: {mine}] [theirs: {theirs}]"
+    end = theirs[len(theirs.rstrip()) :]
+    return f"[yours: {mine.rstrip()}] [theirs: {theirs.rstrip()}]{end}"

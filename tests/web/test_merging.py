@@ -1,0 +1,55 @@
+"""What two people did to one text, put together."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, strategies as st
+
+from accord.web.merging import MAX_WORDS, Merged, merge
+
+pytestmark = pytest.mark.req("H-21")
+
+TEXTS = st.text(st.sampled_from("ab .\n"), max_size=20)
+BASE = "The service shall answer quickly and shall log it."
+
+
+def test_what_each_did_elsewhere_is_taken_over() -> None:
+    mine = BASE.replace("quickly", "within 2 s")
+    theirs = BASE.replace("log it", "write a log")
+    both = "The service shall answer within 2 s and shall write a log."
+    assert merge(BASE, mine, theirs) == Merged(both, 0)
+
+
+def test_where_both_changed_the_same_words_both_stand_in_brackets() -> None:
+    mine, theirs = BASE.replace("quickly", "in 2 s"), BASE.replace("quickly", "at once")
+    merged = "The service shall answer [yours: in 2 s] [theirs: at once] and shall log it."
+    assert merge(BASE, mine, theirs) == Merged(merged, 1)
+
+
+def test_the_same_change_is_no_clash() -> None:
+    mine = BASE.replace("quickly", "at once")
+    assert merge(BASE, f"{mine} Always.", mine) == Merged(f"{mine} Always.", 0)
+
+
+@given(TEXTS, TEXTS)
+def test_who_changed_nothing_is_in_nobodys_way(base: str, changed: str) -> None:
+    assert merge(base, changed, base) == Merged(changed, 0)
+    assert merge(base, base, changed) == Merged(changed, 0)
+    assert merge(base, changed, changed) == Merged(changed, 0)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_every_word_of_both_is_in_it(base: str, mine: str, theirs: str) -> None:
+    merged = merge(base, mine, theirs)
+    came = (set(mine.split()) | set(theirs.split())) - set(base.split())
+    assert all(word in merged.text for word in came if word.isalpha() and not merged.clashes)
+
+
+def test_texts_that_are_too_long_stand_beside_each_other() -> None:
+    began = time.perf_counter()
+    mine, theirs = "a b" * 12_000, "b a c." * 8_000
+    merged = merge("a " * MAX_WORDS, mine, theirs)
+    assert merged == Merged(f"[yours: {mine}] [theirs: {theirs}]", 1)
+    assert time.perf_counter() - began < 1
