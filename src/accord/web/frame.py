@@ -125,7 +125,7 @@ async def _waiting(caller: Caller, ask: Ask) -> Waiting:
             return None
 
     async def dead_letters() -> int:
-        return await total("list_dead_letters") if caller.is_administrator else 0
+        return await total("list_dead_letters", replayed=False) if caller.is_administrator else 0
 
     approvals, runs, proposals, letters, active = await asyncio.gather(
         total("list_approvals"),

@@ -26,6 +26,7 @@ from accord.web.pages import (
     traceability,
     users,
     views,
+    workflows,
 )
 from accord.web.routing import Pages
 
@@ -50,4 +51,5 @@ PAGES: Final[Sequence[Pages]] = (
     *traceability.PAGES,
     users.pages,
     views.pages,
+    *workflows.PAGES,
 )

@@ -19,8 +19,9 @@ class Look(Struct, frozen=True):
 
 
 _TABLE: Final[tuple[tuple[Tone, Shape, tuple[str, ...]], ...]] = (
-    ("idle", "empty", ("Backlog", "Draft", "pending", "waiting", "inactive", "unknown")),
+    ("idle", "empty", ("Backlog", "Draft", "pending", "inactive", "unknown")),
     ("info", "half", ("In Progress", "running", "queued", "paused", "cancelling", "retrying")),
+    ("accent", "empty", ("waiting",)),
     ("ok", "full", ("Done", "Active", "completed", "succeeded", "accepted", "healthy", "approved")),
     ("ok", "full", ("usable", "intact", "verified")),
     ("warn", "empty", ("Suspect", "open", "stale", "half-open", "expired")),

@@ -33,18 +33,24 @@ class Layered(Struct):
             found += list(pairwise(inner))
         return found
 
-    def neighbours(self) -> list[list[int]]:
-        """What each spot is drawn to: what it is joined with, and the ends of a line that leads
-        back to the boxes that they are below of."""
-        near: list[list[int]] = [[] for _ in range(sum(map(len, self.layers)))]
+    def joined(self) -> tuple[list[list[int]], list[list[int]]]:
+        """What each spot is joined with in the layer to its left, and in the one to its right."""
+        spots = sum(map(len, self.layers))
+        before: list[list[int]] = [[] for _ in range(spots)]
+        after: list[list[int]] = [[] for _ in range(spots)]
         for left, right in self.links():
-            near[left].append(right)
-            near[right].append(left)
-        for chain, is_back in zip(self.chains, self.is_back, strict=True):
-            if is_back:
-                near[chain[1]].append(chain[0])
-                near[chain[-2]].append(chain[-1])
-        return near
+            after[left].append(right)
+            before[right].append(left)
+        return before, after
+
+    def ends(self) -> dict[int, int]:
+        """The first and the last place of each line that leads back, with the box beside it."""
+        return {
+            place: box
+            for chain, is_back in zip(self.chains, self.is_back, strict=True)
+            if is_back
+            for place, box in ((chain[1], chain[0]), (chain[-2], chain[-1]))
+        }
 
 
 def in_layers(boxes: int, pairs: Sequence[Pair]) -> Layered:

@@ -24,9 +24,9 @@ from accord.web.drawing.layers import Layered, in_layers
 from accord.web.drawing.ordering import FEW_SWEEPS, MANY, put_in_order
 from accord.web.drawing.texts import text_width
 
-WIDTH: Final = 192.0
+WIDTH: Final = 180.0
 HEIGHT: Final = 52.0
-GAP_X: Final = 64.0
+GAP_X: Final = 52.0
 MAX_GAP_X: Final = 180.0
 GAP_Y: Final = 30.0
 LINE_HEIGHT: Final = 12.0
@@ -36,7 +36,9 @@ TURN: Final = 24.0
 """How far a line that leads back goes out to the side."""
 LABEL_SIZE: Final = 11.0
 LABEL_HEIGHT: Final = 14.0
-SWEEPS: Final = 10
+SWEEPS: Final = 8
+BOX_WEIGHT: Final = 8.0
+"""How much more it counts where a box stands than where a line goes through."""
 
 
 class Point(Struct, frozen=True):
@@ -112,56 +114,73 @@ def _columns(layered: Layered, edges: Sequence[Edge]) -> list[float]:
 
 
 def _heights(layered: Layered) -> dict[int, float]:
-    near = layered.neighbours()
+    """The middle of each spot: sweeps to the right and to the left move each to the middle of what
+    it is joined with there, and a last one to the middle of all."""
+    left, right = layered.joined()
+    ends = layered.ends()
     ys: dict[int, float] = {}
     for layer in layered.layers:
-        y = 0.0
-        for spot in layer:
-            size = _size(layered, spot)
-            ys[spot] = y + size / 2
-            y += size + GAP_Y
-    for sweep in range(SWEEPS if len(ys) < MANY else FEW_SWEEPS):
-        for layer in layered.layers if sweep % 2 else layered.layers[::-1]:
-            wanted = [
-                sum(ys[each] for each in near[spot]) / len(near[spot]) if near[spot] else ys[spot]
-                for spot in layer
-            ]
-            _settle(layered, layer, wanted, ys)
+        _settle(layered, layer, [0.0] * len(layer), ys)
+    for sweep in range(SWEEPS if len(ys) < MANY else FEW_SWEEPS // 2):
+        to_right = sweep % 2 == 0
+        near = left if to_right else right
+        for layer in layered.layers if to_right else layered.layers[::-1]:
+            _settle(layered, layer, [_wanted(spot, near, ends, ys) for spot in layer], ys)
+    both = [[*one, *other] for one, other in zip(left, right, strict=True)]
+    for layer in layered.layers:
+        _settle(layered, layer, [_wanted(spot, both, ends, ys) for spot in layer], ys)
     top = min((y - _size(layered, spot) / 2 for spot, y in ys.items()), default=0.0)
     return {spot: round(y - top + MARGIN, 1) for spot, y in ys.items()}
 
 
+def _wanted(
+    spot: int, near: Sequence[Sequence[int]], ends: Mapping[int, int], ys: Mapping[int, float]
+) -> float:
+    """Where a spot would stand if it were alone: the ends of a line that leads back stand below
+    their boxes."""
+    if spot in ends:
+        return ys[ends[spot]] + (HEIGHT + LINE_HEIGHT) / 2 + GAP_Y
+    found = near[spot]
+    return sum([ys[each] for each in found]) / len(found) if found else ys[spot]
+
+
 class _Block(Struct):
-    """Spots that push each other, from top to bottom."""
+    """Spots that push each other, from top to bottom. `wish` is the sum of where each would have
+    the block begin, by weight."""
 
     spots: list[int]
-    middle: float
     height: float
+    weight: float
+    wish: float
 
 
 def _settle(
     layered: Layered, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
 ) -> None:
-    """Move each towards where it wants to be, in their order and with room between them: those
-    that push each other stand as a block around the middle of what they want."""
+    """Move each to where it wants to be, in their order and with room between them. Those that push
+    each other stand as a block where that is best for all; boxes count for more than lines."""
     blocks: list[_Block] = []
     for spot, want in zip(layer, wanted, strict=True):
-        block = _Block([spot], want, _size(layered, spot))
-        while blocks and blocks[-1].middle + blocks[-1].height / 2 + GAP_Y > (
-            block.middle - block.height / 2
-        ):
-            before = blocks.pop()
-            count, more = len(before.spots), len(block.spots)
+        size, weight = (HEIGHT, BOX_WEIGHT) if spot < layered.boxes else (LINE_HEIGHT, 1.0)
+        block = _Block([spot], size, weight, weight * (want - size / 2))
+        while blocks:
+            before = blocks[-1]
+            if before.wish / before.weight + before.height + GAP_Y <= block.wish / block.weight:
+                break
+            blocks.pop()
+            shift = before.height + GAP_Y
+            before.spots.extend(block.spots)
             block = _Block(
-                before.spots + block.spots,
-                (before.middle * count + block.middle * more) / (count + more),
-                before.height + GAP_Y + block.height,
+                before.spots,
+                shift + block.height,
+                before.weight + block.weight,
+                before.wish + block.wish - block.weight * shift,
             )
         blocks.append(block)
     for block in blocks:
-        y = block.middle - block.height / 2
+        y = block.wish / block.weight
         for spot in block.spots:
-            size = _size(layered, spot)
+            size = HEIGHT if spot < layered.boxes else LINE_HEIGHT
             ys[spot] = y + size / 2
             y += size + GAP_Y
 

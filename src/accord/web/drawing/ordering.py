@@ -22,12 +22,8 @@ FEW_SWEEPS: Final = 4
 def put_in_order(layered: Layered) -> None:
     """Sort the layers."""
     _below_their_boxes(layered)
-    spots = sum(map(len, layered.layers))
-    before: list[list[int]] = [[] for _ in range(spots)]
-    after: list[list[int]] = [[] for _ in range(spots)]
-    for left, right in layered.links():
-        after[left].append(right)
-        before[right].append(left)
+    before, after = layered.joined()
+    spots = len(before)
     best = [list(layer) for layer in layered.layers]
     fewest = _crossings(best, after)
     now = [list(layer) for layer in best]
@@ -50,14 +46,10 @@ def put_in_order(layered: Layered) -> None:
 
 def _below_their_boxes(layered: Layered) -> None:
     """A line that leads back begins and ends right below its boxes."""
-    for chain, is_back in zip(layered.chains, layered.is_back, strict=True):
-        if not is_back:
-            continue
-        for spot, box in ((chain[1], chain[0]), (chain[-2], chain[-1])):
-            layer = next(each for each in layered.layers if box in each)
-            if spot in layer:
-                layer.remove(spot)
-                layer.insert(layer.index(box) + 1, spot)
+    for spot, box in layered.ends().items():
+        layer = next(each for each in layered.layers if spot in each)
+        layer.remove(spot)
+        layer.insert(layer.index(box) + 1, spot)
 
 
 def _sort(layer: list[int], beside: Sequence[int], near: Sequence[Sequence[int]]) -> None:

@@ -1,0 +1,156 @@
+"""Agents: where each is, how well it does, and how it is called. Secrets are only referred to."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from urllib.parse import quote
+
+from msgspec import UNSET
+
+from accord.operations.errors import ServiceError
+from accord.web.answers import Answer
+from accord.web.forms import Words
+from accord.web.routing import Pages
+from accord.web.turn import Turn
+
+SECTION: Final = "/agents"
+WIRES: Final = (
+    ("auto", "auto: as its card says"),
+    ("a2a-1.0", "A2A 1.0"),
+    ("a2a-0.3", "A2A 0.3"),
+    ("plain", "plain, the older format"),
+)
+AUTHS: Final = (
+    ("none", "nothing"),
+    ("bearer", "a token in Authorization"),
+    ("api_key", "a key in a header"),
+)
+FAILURES: Final = (
+    ("unknown", "only where nobody knows what became of it"),
+    ("all", "also what the agent says has failed"),
+)
+SIMPLE: Final = ("url", "wire", "timeout", "max_concurrency")
+RETRY: Final = ("attempts", "initial_delay", "multiplier", "max_delay", "failures")
+
+pages: Final = Pages()
+
+
+@pages.get("/agents")
+async def listed(turn: Turn) -> Answer:
+    found = await turn.do("list_agents", limit=50, cursor=turn.query["cursor"] or UNSET)
+    return await turn.page("workflows/agents.html", found=found)
+
+
+@pages.get("/agents/new")
+async def new(turn: Turn) -> Answer:
+    turn.who.require("admin", "Adding agents")
+    return await _form(turn, {"wire": "auto", "attempts": "3"})
+
+
+@pages.post("/agents/new")
+async def create(turn: Turn) -> Answer:
+    try:
+        agent = await turn.do("create_agent", name=turn.form["name"], **_given(turn.form))
+    except ServiceError as error:
+        return await _form(turn, dict(turn.form.pairs()), error=error)
+    return turn.go(f"/agents/{quote(agent.name)}", f"{agent.name} is added. Check it now.")
+
+
+@pages.get("/agents/{name}")
+async def one(turn: Turn) -> Answer:
+    agent = await turn.do("get_agent", name=turn.values["name"])
+    return await _form(turn, _typed(agent), agent)
+
+
+@pages.post("/agents/{name}")
+async def change(turn: Turn) -> Answer:
+    name = turn.values["name"]
+    try:
+        await turn.do(
+            "update_agent",
+            name=name,
+            expected_version=turn.form["version"] or UNSET,
+            active=turn.form["active"] == "true",
+            **_given(turn.form),
+        )
+    except ServiceError as error:
+        agent = await turn.do("get_agent", name=name)
+        return await _form(turn, dict(turn.form.pairs()), agent, error)
+    return turn.go(f"/agents/{quote(name)}", f"{name} is saved.")
+
+
+@pages.post("/agents/{name}/check")
+async def check(turn: Turn) -> Answer:
+    """Ask it for its card now."""
+    agent = await turn.do("check_agent_health", name=turn.values["name"])
+    why = f": {agent.health_detail}" if agent.health_detail else ""
+    back = SECTION if turn.form["back"] == "list" else f"{SECTION}/{quote(agent.name)}"
+    return turn.go(back, f"{agent.name} is {agent.health}{why}.")
+
+
+@pages.post("/agents/{name}/delete")
+async def delete(turn: Turn) -> Answer:
+    name = turn.values["name"]
+    try:
+        await turn.do("delete_agent", name=name)
+    except ServiceError as error:
+        agent = await turn.do("get_agent", name=name)
+        return await _form(turn, _typed(agent), agent, error)
+    return turn.go(SECTION, f"{name} is deleted.")
+
+
+async def _form(
+    turn: Turn, typed: dict[str, str], agent: Any = None, error: ServiceError | None = None
+) -> Answer:
+    return await turn.page(
+        "workflows/agent.html",
+        status=200 if error is None else error.kind.status,
+        section=SECTION,
+        agent=agent,
+        typed=Words(typed.items()),
+        error=error,
+        wires=WIRES,
+        auths=AUTHS,
+        failures=FAILURES,
+    )
+
+
+def _given(form: Words) -> dict[str, Any]:
+    """The arguments that a form has."""
+    return {
+        **form.given(*SIMPLE),
+        "description": form["description"],
+        "auth": _auth(form),
+        "retry": {**form.given(*RETRY), "jitter": form["jitter"] or "false"},
+    }
+
+
+def _auth(form: Words) -> dict[str, str]:
+    match form["auth"]:
+        case "bearer":
+            return {"type": "bearer", "secret": form["secret"]}
+        case "api_key":
+            return {"type": "api_key", "secret": form["secret"], **form.given("header")}
+        case _:
+            return {"type": "none"}
+
+
+def _typed(agent: Any) -> dict[str, str]:
+    """What a form has in it for an agent."""
+    auth = agent.auth
+    return {
+        **{name: _number(getattr(agent, name)) for name in SIMPLE},
+        **{name: _number(getattr(agent.retry, name)) for name in RETRY},
+        "name": agent.name,
+        "description": agent.description,
+        "jitter": "true" if agent.retry.jitter else "",
+        "active": "true" if agent.active else "",
+        "version": str(agent.version),
+        "auth": type(auth).__struct_config__.tag,
+        "secret": getattr(auth, "secret", ""),
+        "header": getattr(auth, "header", ""),
+    }
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,126 @@
+"""The input of a run as a form, made from the schema that the workflow has for it. Pure.
+
+Members that are texts, numbers, yes or no, or one of some values have a field each; everything else
+is given as JSON. Whoever starts a run is told by the operation what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from accord.operations.errors import InvalidError
+from accord.web.forms import Words
+
+Kind: TypeAlias = Literal["text", "number", "choice", "json", "any"]
+
+MAX_FIELDS: Final = 40
+"""Schemas with more members are filled in as JSON."""
+PREFIX: Final = "in."
+WHOLE: Final = "json"
+"""The name of the field for all of the input."""
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One member of the input."""
+
+    name: str
+    kind: Kind
+    hint: str = ""
+    required: bool = False
+    options: tuple[str, ...] = ()
+    """As JSON, for a choice."""
+    value: str = ""
+    """What is in it at first: the schema's default."""
+
+    @property
+    def key(self) -> str:
+        return f"{PREFIX}{self.name}"
+
+
+def fields_of(schema: Any) -> tuple[Field, ...]:
+    """The fields of a schema; none where the input is given as JSON."""
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return ()
+    properties = schema.get("properties", {})
+    required = schema.get("required", [])
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        return ()
+    names = [str(each) for each in dict.fromkeys((*properties, *required))]
+    if len(names) > MAX_FIELDS:
+        return ()
+    return tuple(_field(name, properties.get(name), name in required) for name in names)
+
+
+def value_of(schema: Any, form: Words) -> Any:
+    """The input that a form has. Raises InvalidError for what is no JSON."""
+    fields = fields_of(schema)
+    if form[WHOLE].strip() or not fields:
+        return _json(form[WHOLE], "input") if form[WHOLE].strip() else None
+    given = [each for each in fields if form[each.key].strip()]
+    return {each.name: _value(each, form[each.key]) for each in given}
+
+
+def filled(fields: Sequence[Field], form: Words) -> list[tuple[Field, str]]:
+    """The fields with what somebody typed, or with what is in them at first."""
+    return [(each, next(iter(form.every(each.key)), each.value)) for each in fields]
+
+
+def _field(name: str, schema: Any, required: bool) -> Field:
+    about = schema if isinstance(schema, dict) else {}
+    told = about.get("description") or about.get("title") or ""
+    default = about.get("default")
+    kind: Kind = _kind(about)
+    options = tuple(msgspec.json.encode(each).decode() for each in _options(about))
+    value = ""
+    if default is not None:
+        plain = isinstance(default, str) and kind in ("text", "any")
+        value = default if plain else msgspec.json.encode(default).decode()
+    hint = told if isinstance(told, str) else ""
+    if not hint and kind == "json":
+        hint = "As JSON."
+    return Field(
+        name=name, kind=kind, hint=hint[:300], required=required, options=options, value=value
+    )
+
+
+def _kind(schema: dict[str, Any]) -> Kind:
+    if _options(schema):
+        return "choice"
+    match schema.get("type"):
+        case "string":
+            return "text"
+        case "integer" | "number":
+            return "number"
+        case None:
+            return "any"
+        case _:
+            return "json"
+
+
+def _options(schema: dict[str, Any]) -> list[Any]:
+    if schema.get("type") == "boolean":
+        return [True, False]
+    found = schema.get("enum")
+    return found if isinstance(found, list) else []
+
+
+def _value(field: Field, text: str) -> Any:
+    if field.kind == "text":
+        return text
+    if field.kind == "any":  # nobody said what it is: what reads as JSON is meant so
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return text
+    return _json(text, field.name)
+
+
+def _json(text: str, name: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise InvalidError(name, f"is not JSON: {error}") from None
