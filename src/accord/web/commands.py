@@ -120,15 +120,17 @@ def matching(commands: Iterable[Command], query: str) -> list[Command]:
     asked = words(query)
 
     def rank(each: Command) -> tuple[bool, bool]:
-        return not begins_with(each, query), not _matches(asked, words(each.label))
+        return not is_meant(each, query), not _matches(asked, words(each.label))
 
     found = [each for each in commands if _matches(asked, words(f"{each.label} {each.words}"))]
     return sorted(found, key=rank)
 
 
-def begins_with(command: Command, query: str) -> bool:
-    """Whether that is how its label begins."""
-    return command.label.casefold().startswith(" ".join(words(query)))
+def is_meant(command: Command, query: str) -> bool:
+    """Whether somebody types its name: its beginning, or some words of it."""
+    asked = words(query)
+    begins = command.label.casefold().startswith(" ".join(asked))
+    return begins or (len(asked) > 1 and _matches(asked, words(command.label)))
 
 
 def words(text: str) -> list[str]:

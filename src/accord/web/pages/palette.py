@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer, is_ours
-from accord.web.commands import Command, actions, begins_with, matching, places
+from accord.web.commands import Command, actions, is_meant, matching, places
 from accord.web.findings import finding
 from accord.web.routing import Pages
 from accord.web.turn import Turn
@@ -46,12 +46,12 @@ async def palette(turn: Turn) -> Answer:
 
 
 def _order(query: str, to_do: list[Command], to_go: list[Command]) -> list[str]:
-    """Which group comes first: one that begins with what was typed, else items."""
-    begins = {
-        name: bool(query) and any(begins_with(each, query) for each in some)
+    """Which group comes first: one that was meant by its name, else items."""
+    meant = {
+        name: bool(query) and any(is_meant(each, query) for each in some)
         for name, some in (("actions", to_do), ("places", to_go))
     }
-    return sorted(["places", "items", "actions"], key=lambda name: not begins.get(name, False))
+    return sorted(["places", "items", "actions"], key=lambda name: not meant.get(name, False))
 
 
 async def _items(turn: Turn, query: str) -> list[Any]:
