@@ -39,6 +39,7 @@ from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect, lines_
 from accord.web.assets import PLACE, Assets
 from accord.web.forms import Words, read_form, read_words
 from accord.web.frame import Frames
+from accord.web.keeping import Keeping
 from accord.web.routing import Pages, Route
 from accord.web.services import Services
 from accord.web.templating import Templates
@@ -87,11 +88,12 @@ class WebPages:
             assets=assets,
             templates=Templates(assets),
             frames=Frames(),
+            keeping=Keeping(),
             title=title,
             version=version,
             public_url=public_url,
         )
-        runner.listen(lambda outcome, caller, name: self._services.frames.forget())
+        runner.listen(lambda outcome, caller, name: self._forget())
         self._entrance = Entrance(accounts, "web", trusted_proxies=trusted_proxies)
         self._origins = [Origins(None)]
         if public_url:  # where a proxy in between asks by another name
@@ -101,6 +103,11 @@ class WebPages:
             for route in each:
                 self._routes.add(route.verb, route.path, route)
         self._underway = Underway()
+
+    def _forget(self) -> None:
+        """Something was changed: what is kept may not be so any more."""
+        self._services.frames.forget()
+        self._services.keeping.forget()
 
     # What carries this application asks: see `LivingApp`
 

@@ -8,6 +8,7 @@ from accord.operations.accounts.accounts import Accounts
 from accord.operations.runner import Runner
 from accord.web.assets import Assets
 from accord.web.frame import Frames
+from accord.web.keeping import Keeping
 from accord.web.templating import Templates
 
 
@@ -17,6 +18,7 @@ class Services(Struct, frozen=True):
     assets: Assets
     templates: Templates
     frames: Frames
+    keeping: Keeping
     title: str
     version: str
     public_url: str

@@ -33,6 +33,9 @@ MEANINGS: Final[dict[Gap, str]] = {
 }
 
 
+UNVERIFIED: Final[Gap] = "active_requirement_unverified"
+
+
 class LackingItem(Struct, kw_only=True):
     reference_id: str
     title: str
@@ -102,8 +105,11 @@ async def coverage_gaps(
     found = [
         await _found(work, each, id, limit, cursor) for each in (GAPS if gap is None else (gap,))
     ]
+    counted = {each.gap: each.total for each in found}
+    if UNVERIFIED not in counted:
+        counted[UNVERIFIED] = await coverage.count(work.db, UNVERIFIED, id)
     return Coverage(
-        figures=await _figures(work, id),
+        figures=await _figures(work, id, counted[UNVERIFIED]),
         gaps=[each for each in found if each.total or gap is not None],
     )
 
@@ -163,9 +169,8 @@ def _lacking(row: Lacking) -> LackingItem:
     )
 
 
-async def _figures(work: Work, epic_id: str | None) -> CoverageFigures:
+async def _figures(work: Work, epic_id: str | None, unverified: int) -> CoverageFigures:
     found = await coverage.figures(work.db, epic_id)
-    unverified = await coverage.count(work.db, "active_requirement_unverified", epic_id)
 
     def number(kind: str, status: str | None = None) -> int:
         return sum(

@@ -45,8 +45,9 @@ CLAUSES: Final[dict[Gap, str]] = {
     "active_requirement_unverified": f"""i.kind = 'requirement' AND i.status = 'Active'
         AND NOT {VERIFIED}""",
     "active_requirement_needs_obsolete": """i.kind = 'requirement' AND i.status = 'Active'
-        AND EXISTS (SELECT 1 FROM relationships r JOIN items t ON t.id = r.target_id
-            WHERE r.source_id = i.id AND r.type IN ('depends_on', 'derives_from', 'refines')
+        AND i.id IN (SELECT r.source_id FROM items t JOIN relationships r ON r.target_id = t.id
+            WHERE r.type IN ('depends_on', 'derives_from', 'refines')
+            AND t.kind IN ('epic', 'user_story', 'requirement')
             AND t.status IN ('Obsolete', 'Cancelled'))""",
     "suspect_links": """i.said_version > 1 AND (
         EXISTS (SELECT 1 FROM relationships r
@@ -54,8 +55,9 @@ CLAUSES: Final[dict[Gap, str]] = {
         OR EXISTS (SELECT 1 FROM relationships r
             WHERE r.target_id = i.id AND r.target_version < i.said_version))""",
     "open_under_cancelled": """i.kind IN ('user_story', 'requirement')
-        AND i.status NOT IN ('Cancelled', 'Obsolete') AND EXISTS (
-            SELECT 1 FROM items p WHERE p.id = i.parent_id AND p.status = 'Cancelled')""",
+        AND i.status NOT IN ('Cancelled', 'Obsolete') AND i.parent_id IN (
+            SELECT p.id FROM items p
+            WHERE p.kind IN ('epic', 'user_story') AND p.status = 'Cancelled')""",
     "steering_document_without_epics": """i.kind = 'steering_document' AND NOT EXISTS (
         SELECT 1 FROM steering_links l WHERE l.steering_id = i.id)""",
 }

@@ -26,10 +26,11 @@ MAX_PAGE: Final = 50
 
 @pages.get("/traceability")
 async def overview(turn: Turn) -> Answer:
+    keeping = turn.services.keeping
     found, epics, types = await asyncio.gather(
-        turn.do("coverage_gaps", limit=FIRST),
+        keeping.get("coverage", lambda: turn.do("coverage_gaps", limit=FIRST)),
         turn.do("coverage_by_epic", limit=EPICS, cursor=turn.query["epics"] or UNSET),
-        turn.do("coverage_by_type"),
+        keeping.get("coverage by type", lambda: turn.do("coverage_by_type")),
     )
     return await turn.page(
         "traceability/overview.html",

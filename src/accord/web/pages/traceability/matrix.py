@@ -20,7 +20,7 @@ from accord.web.turn import Turn
 pages: Final = Pages()
 
 ROWS: Final = 50
-MAX_COLUMNS: Final = 60
+MAX_COLUMNS: Final = 40
 """Most columns where each is an item; more of them nobody reads."""
 VERIFIED_BY: Final = "is_verified_by"
 DEFAULT: Final = (VERIFIED_BY, "is_satisfied_by", "depends_on", "is_depended_on_by", "refines")
