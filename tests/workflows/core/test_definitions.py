@@ -23,7 +23,7 @@ from accord.workflows.core.definition import (
 )
 from accord.workflows.core.errors import DefinitionError
 from accord.workflows.core.reading import examine, read_definition, read_text
-from accord.workflows.core.rules import Known
+from accord.workflows.core.rules import Arguments, Known
 from accord.workflows.core.schemas import input_problem, schema_problem
 
 REVIEW = """
@@ -278,8 +278,31 @@ def test_the_output_sees_the_steps_of_the_main_list_only() -> None:
     ]
 
 
+def test_what_an_operation_does_not_take_and_what_it_needs_is_told() -> None:
+    taken = Arguments(frozenset({"target_id", "text", "quote"}), frozenset({"target_id", "text"}))
+    known = Known(operations={"add_comment": taken})
+
+    def call(**more: Any) -> list[str]:
+        step = {"name": "a", "type": "call", "operation": "add_comment", **more}
+        return problems(step, known=known)
+
+    assert call(input={"target_id": "${input.id}", "text": "x"}) == []
+    assert call(input="${input}") == []
+    assert call(input={"target": "REQ-001", "text": "x"}) == [
+        "steps[0].input.target: there is no argument 'target' (did you mean 'target_id'?)",
+        "steps[0].input: add_comment needs 'target_id'",
+    ]
+    assert call() == [
+        "steps[0].input: add_comment needs 'target_id'",
+        "steps[0].input: add_comment needs 'text'",
+    ]
+    assert call(input=[1]) == [
+        "steps[0].input: add_comment takes an object, with a member for each argument"
+    ]
+
+
 def test_what_does_not_exist_outside_is_told() -> None:
-    known = Known(frozenset({"ears-review"}), frozenset({"get_epic"}), frozenset({"v", "v@1"}))
+    known = Known(frozenset({"ears-review"}), {"get_epic": Arguments()}, frozenset({"v", "v@1"}))
     steps = [
         agent("a", agent="ears-reviews"),
         {"name": "b", "type": "call", "operation": "get_epics"},

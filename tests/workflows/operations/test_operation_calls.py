@@ -33,7 +33,7 @@ async def test_what_a_run_writes_is_its_starters(busy: Office) -> None:
     ("operation", "input", "code"),
     [
         ("create_epic", {"title": ""}, "validation_failed"),
-        ("create_epic", ["title"], "validation_failed"),
+        ("create_epic", "${input}", "validation_failed"),
         ("get_epic", {"id": "EP-404"}, "not_found"),
         ("create_user", {"username": "nina"}, "insufficient_permissions"),
     ],

@@ -9,7 +9,7 @@ list, or out of conditions and handlers into the list around them; never out of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -46,12 +46,19 @@ _URL: Final = re.compile(r"https?://[^\s/]+\S*")
 _MANY: Final = 20
 
 
+class Arguments(Struct, frozen=True):
+    """What an operation takes."""
+
+    names: frozenset[str] = frozenset()
+    required: frozenset[str] = frozenset()
+
+
 class Known(Struct, frozen=True):
     """What exists outside of a definition; None is not checked. Workflows are `NAME` and
     `NAME@VERSION`, kinds are those of which there are events."""
 
     agents: frozenset[str] | None = None
-    operations: frozenset[str] | None = None
+    operations: Mapping[str, Arguments] | None = None
     workflows: frozenset[str] | None = None
     kinds: frozenset[str] | None = None
     timezones: frozenset[str] | None = None
@@ -318,6 +325,9 @@ class _Rules:
                 self._exists("agent", step.agent, known.agents, f"{path}.agent")
             case CallStep(operation=str(operation)):
                 self._exists("operation", operation, known.operations, f"{path}.operation")
+                taken = (known.operations or {}).get(operation)
+                if taken is not None:
+                    self._arguments(operation, taken, step.input, f"{path}.input")
             case CallStep(rpc=rpc) if rpc is not None and not _URL.fullmatch(rpc.url):
                 self._refuse(
                     f"{path}.rpc.url", f"{rpc.url[:80]!r} is no address", "http://… or https://…"
@@ -327,13 +337,26 @@ class _Rules:
             case _:
                 return
 
+    def _arguments(self, operation: str, taken: Arguments, given: Any, path: str) -> None:
+        """What can be said before a run about what an operation is given: its names."""
+        if isinstance(given, str):  # an expression, whose value nobody knows yet
+            return
+        if not isinstance(given, Mapping | None):
+            self._refuse(path, f"{operation} takes an object, with a member for each argument")
+            return
+        there = frozenset(given or ())
+        for name in sorted(there - taken.names):
+            self._refuse(f"{path}.{name}", *self._no_such("argument", name, sorted(taken.names)))
+        for name in sorted(taken.required - there):
+            self._refuse(path, f"{operation} needs {name!r}")
+
     def _workflow(self, name: str, path: str) -> None:
         if name and not _WORKFLOW.fullmatch(name):
             self._refuse(path, f"{name[:80]!r} is no workflow", "NAME or NAME@VERSION")
         elif name != self._definition.name:
             self._exists("workflow", name, self._known.workflows, path)
 
-    def _exists(self, what: str, name: str, known: frozenset[str] | None, path: str) -> None:
+    def _exists(self, what: str, name: str, known: Collection[str] | None, path: str) -> None:
         if name and known is not None and name not in known:
             self._refuse(path, *self._no_such(what, name, sorted(known)))
 

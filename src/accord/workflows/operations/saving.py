@@ -13,7 +13,7 @@ from accord.operations.work import Database
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import DefinitionError, Problem
 from accord.workflows.core.reading import read_definition, read_text
-from accord.workflows.core.rules import Known
+from accord.workflows.core.rules import Arguments, Known
 from accord.workflows.triggers.cron import known_timezones
 
 Given: TypeAlias = dict[str, Any] | str
@@ -57,9 +57,16 @@ async def known_things(db: Database, registry: Registry, kinds: frozenset[str] |
     )
 
 
-def callable_operations(registry: Registry) -> frozenset[str]:
-    """The operations that runs may call."""
-    return frozenset(each.name for each in registry if each.right not in NOT_FROM_RUNS)
+def callable_operations(registry: Registry) -> dict[str, Arguments]:
+    """The operations that runs may call, with what they take."""
+    return {
+        each.name: Arguments(
+            frozenset(parameter.name for parameter in each.parameters),
+            frozenset(parameter.name for parameter in each.parameters if parameter.required),
+        )
+        for each in registry
+        if each.right not in NOT_FROM_RUNS
+    }
 
 
 def read_given(given: Given, known: Known) -> Definition:
