@@ -14,7 +14,7 @@ function closeMenu(menu) {
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !(event.target instanceof Element)) return;
-  const menu = event.target.closest(".menu");
+  const menu = event.target.closest(".pop");
   const details = event.target.closest("details[open]");
   const cancel = event.target.closest(".editing, .linking, .replying")?.querySelector("[data-cancel]");
   if (menu) closeMenu(menu);
@@ -29,7 +29,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", (event) => {
   if (!(event.target instanceof Element)) return;
   const target = event.target;
-  for (const menu of document.querySelectorAll(".menu:not(:empty)")) {
+  for (const menu of document.querySelectorAll(".pop:not(:empty)")) {
     if (!menu.contains(target) && !menu.previousElementSibling?.contains(target)) menu.replaceChildren();
   }
   for (const each of document.querySelectorAll("details.more-acts[open]")) {

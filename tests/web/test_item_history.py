@@ -1,0 +1,85 @@
+"""How an item came to be what it is: redlines, who and through what, compared, undone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from playwright.async_api import expect
+
+from accord.operations.arguments import convert
+from tests.web.checks import violations
+from tests.web.house import House, Visitor
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]
+
+
+async def by_assistant(house: House, operation: str, **arguments: Any) -> None:
+    """Something that a program did for somebody, over MCP."""
+    runner = house.system.local.runner
+    found = runner.registry[operation]
+    caller = replace(await house.caller("mara"), face="mcp", client="harbour-assistant 2.1")
+    await runner.run(found, lambda: convert(found, arguments), caller)
+
+
+async def test_a_page_tells_that_an_assistant_edited(visitor: Visitor, house: House) -> None:
+    page = visitor.page
+    text = "When a passenger cancels, the booking service shall refund the fare within 3 days."
+    await house.do("update_requirement", id="REQ-007", description=text)
+    await by_assistant(
+        house, "update_requirement", id="REQ-007", description=text.replace("3 days", "72 h")
+    )
+    await visitor.open("/items/REQ-007")
+    change = page.get_by_role("region", name="Last change")
+    await expect(change.locator("del")).to_have_text("3 days")
+    await expect(change.locator("ins")).to_have_text("72 h")
+    await expect(change).to_contain_text("mara, through harbour-assistant 2.1 assistant")
+    await change.get_by_role("link", name="Compare").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text(
+        "REQ-007: version 2 and version 3"
+    )
+
+
+async def test_the_history_has_every_version_and_goes_back(
+    visitor: Visitor, house: House, axe: str
+) -> None:
+    page = visitor.page
+    await house.do("update_requirement", id="REQ-013", title="First")
+    await house.do("update_requirement", id="REQ-013", title="Second", priority=4)
+    await visitor.open("/items/REQ-013")
+    await page.get_by_role("link", name="History").click()
+    revisions = page.locator(".revision")
+    await expect(revisions).to_have_count(3)
+    await expect(revisions.first).to_contain_text("version 3")
+    await expect(revisions.first.locator("ins")).to_have_text(["Second", "4"])
+    await expect(revisions.last).to_contain_text("Created")
+    assert visitor.path == "/items/REQ-013/history"
+    assert await violations(page, axe) == []
+
+    await page.get_by_label("Compare version").fill("1")
+    await page.get_by_role("button", name="Compare").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("version 1 and version 3")
+    await expect(page.locator("ins")).to_have_count(2)
+    await page.get_by_role("link", name="Back to the history").click()
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("The change was undone.")).to_be_visible()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("First")
+    assert visitor.path == "/items/REQ-013"
+    await page.get_by_role("link", name="History").click()
+    await expect(revisions.first).to_contain_text("took a change back")
+    await expect(revisions.nth(1)).to_contain_text("undone since")
+
+
+async def test_a_long_history_comes_in_pieces(visitor: Visitor, house: House) -> None:
+    for number in range(25):
+        await house.do("update_requirement", id="REQ-014", title=f"Title {number}")
+    await visitor.open("/items/REQ-014/history")
+    await expect(visitor.page.locator(".revision")).to_have_count(20)
+    await visitor.page.get_by_role("link", name="Show more").click()
+    await expect(visitor.page.locator(".revision")).to_have_count(6)
+    await visitor.open("/items/REQ-014/compare?a=x&b=1")
+    await expect(visitor.page.get_by_role("heading", level=1)).to_have_text(
+        "The input is not valid"
+    )
+    visitor.faults.clear()  # browsers log what was answered 422
