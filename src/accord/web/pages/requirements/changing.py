@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from msgspec import UNSET, Struct
 
@@ -12,6 +13,7 @@ from accord.hub.domain.statuses import TRANSITIONS
 from accord.hub.steps import MAX_STEPS
 from accord.operations.errors import ForbiddenError, InvalidError, RateLimitedError, ServiceError
 from accord.web.answers import Answer
+from accord.web.forms import read_words
 from accord.web.pages.requirements.tree import ROOT, tree_context
 from accord.web.routing import Pages
 from accord.web.turn import Turn
@@ -126,6 +128,7 @@ async def _refusal(turn: Turn, names: list[str], error: ServiceError) -> Answer:
         refused = [each for step in steps if (each := await _trial(turn, step)) is not None]
     except InvalidError:
         refused = []
+    turn.query = read_words(urlsplit(turn.form["back"]).query)  # with the same open as before
     context = await tree_context(turn, None, ticked=names, base=ROOT)
     return await turn.page(
         "requirements/split.html",
