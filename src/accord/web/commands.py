@@ -43,6 +43,9 @@ PLACES: Final = (
     ),
     Command(label="Coverage matrix", href="/traceability/matrix", words="traceability gaps"),
     Command(label="Suspect links", href="/traceability/suspects", words="traceability confirm"),
+    Command(label="Approvals", href="/approvals", words="runs decide workflows"),
+    Command(label="Steering documents", href="/steering-documents", words="std"),
+    Command(label="What changed", href="/changes", words="history undo"),
     Command(label="Baselines", href="/baselines", words="compare release"),
     Command(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
 )
@@ -67,11 +70,14 @@ ACTIONS: Final = (
         words="new add",
         right="write",
     ),
-    Command(label="Create a token", href="/tokens", words="new connect assistant mcp api"),
+    Command(label="Create a baseline", href="/baselines/new", words="new add", right="write"),
+    Command(label="Create a token", href="/tokens/new", words="new connect assistant mcp api"),
     Command(label="Create a prompt", href="/prompts/new", words="new add", right="admin"),
     Command(
         label="Create a workflow", href="/workflows/new", words="new add definition", right="admin"
     ),
+    Command(label="Register an agent", href="/agents/new", words="new add", right="admin"),
+    Command(label="Add a person", href="/users/new", words="new user invite", right="admin"),
     Command(label="Import a file", href="/import", words="csv json markdown load", right="write"),
     Command(label="Export", href="/export", words="download csv json markdown"),
 )

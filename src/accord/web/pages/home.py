@@ -149,7 +149,7 @@ async def _steps(turn: Turn) -> list[FirstStep]:
         FirstStep(
             "Connect an assistant",
             "A token lets Claude, an editor or any MCP client read and propose changes.",
-            "/tokens",
+            "/tokens/new",
             "Create a token",
             any(each.last_used_at for each in tokens.items) if tokens else False,
         ),

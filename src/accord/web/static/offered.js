@@ -16,9 +16,14 @@ export function offered() {
   for (const control of found) {
     if (!(control instanceof HTMLElement) || control.offsetParent === null || control.closest("dialog")) continue;
     const label = labelOf(control);
-    if (label && !offers.has(label)) offers.set(label, { label, key: control.dataset.key ?? "", control });
+    if (label && !offers.has(label)) offers.set(label, { label, key: keyOf(control), control });
   }
   return [...offers.values()];
+}
+
+/** @param {HTMLElement} control */
+function keyOf(control) {
+  return control.dataset.key ?? control.querySelector("kbd")?.textContent?.trim().toLowerCase() ?? "";
 }
 
 /** @param {HTMLElement} control */
