@@ -144,7 +144,10 @@ async function showMore(link) {
 /** @param {Element} within */
 function watch(within) {
   for (const twisty of within.querySelectorAll("a.twisty")) twisty.setAttribute("tabindex", "-1");
-  for (const link of within.querySelectorAll("a[data-more]")) observer.observe(link);
+  for (const link of within.querySelectorAll("a[data-more]")) {
+    // Rows that are left out before one that is shown would push it away from who looks at it.
+    if (!link.parentElement?.nextElementSibling) observer.observe(link);
+  }
 }
 
 // What is selected
