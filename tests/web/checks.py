@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.async_api import Page
+from playwright.async_api import Frame, Page
 
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
-async def violations(page: Page, axe: str) -> list[str]:
+async def violations(page: Page | Frame, axe: str) -> list[str]:
     """What keeps somebody from using the page, as axe finds it (WCAG 2.2 AA)."""
     await page.evaluate(axe)
     found: dict[str, Any] = await page.evaluate(
-        "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}})", AXE_TAGS
+        "tags => axe.run(document, {runOnly: {type: 'tag', values: tags}, iframes: false})",
+        AXE_TAGS,
     )
     return [
         f"{each['id']}: {each['help']} at {node['target']}: {node['failureSummary']}"

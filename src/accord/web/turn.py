@@ -63,11 +63,11 @@ class Turn(Struct, kw_only=True):
 
     # Operations
 
-    async def do(self, operation: str, **arguments: Any) -> Any:
+    async def do(self, operation: str, /, **arguments: Any) -> Any:
         """The result of an operation, as who asks. Raises ServiceError and InternalError."""
         return (await self.outcome(operation, **arguments)).result
 
-    async def outcome(self, operation: str, **arguments: Any) -> Outcome:
+    async def outcome(self, operation: str, /, **arguments: Any) -> Outcome:
         """The same with what it changed. Arguments that are UNSET are left out."""
         runner = self.services.runner
         found = runner.registry[operation]

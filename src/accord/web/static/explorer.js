@@ -7,6 +7,15 @@ function isTyping(target) {
   return target !== null && /^(INPUT|SELECT|TEXTAREA)$/.test(/** @type {Element} */ (target).tagName ?? "");
 }
 
+/**
+ * Have this page see a key of the explorer; false where it took it.
+ * @param {KeyboardEvent} event
+ */
+function pass({ key, ctrlKey, metaKey, altKey, shiftKey }) {
+  const again = new KeyboardEvent("keydown", { key, ctrlKey, metaKey, altKey, shiftKey, bubbles: true, cancelable: true });
+  return document.body.dispatchEvent(again);
+}
+
 /** @param {Window} inner */
 function join(inner) {
   const follow = () => {
@@ -15,11 +24,18 @@ function join(inner) {
   follow();
   inner.addEventListener("hashchange", () => window.history.replaceState(null, "", inner.location.hash || "#/"));
   window.addEventListener("hashchange", follow);
+  let going = 0;
+  inner.addEventListener("keydown", (event) => {
+    const isPlace = Date.now() - going < 1500 && /^[a-z]$/.test(event.key) && !event.ctrlKey && !event.metaKey;
+    going = event.key === "g" && !isTyping(event.target) ? Date.now() : 0;
+    if (!isPlace) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    pass(event);
+  }, true);
   inner.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || (isTyping(event.target) && !event.ctrlKey && !event.metaKey)) return;
-    const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
-    const again = new KeyboardEvent("keydown", { key, ctrlKey, metaKey, altKey, shiftKey, bubbles: true, cancelable: true });
-    if (!document.body.dispatchEvent(again)) event.preventDefault();
+    if (!pass(event)) event.preventDefault();
   });
   inner.focus();
 }
