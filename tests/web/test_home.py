@@ -58,7 +58,7 @@ async def test_home_tells_what_changed_and_what_waits(
         await page.keyboard.press("j")
         await expect(page.locator("[data-row]").nth(1)).to_be_focused()
         await edited.get_by_role("link", name="Undo").click()
-        await page.wait_for_url(re.compile(r"/changes/[0-9a-f-]+#undo"))
+        await page.wait_for_url(re.compile(r"/changes/[0-9a-f-]+$"))
 
 
 async def test_what_happens_meanwhile_shows_up_while_somebody_looks(
@@ -92,6 +92,7 @@ async def test_more_changes_are_shown_below(browser: Browser, house: House) -> N
         await expect(rows).to_have_count(20)
         await page.get_by_role("link", name="Show more").click()
         await expect(page.locator("#changes")).to_contain_text("loaded the sample project")
+        await expect(page.get_by_role("heading", name="Today")).to_have_count(1)
 
 
 async def test_runs_are_counted_and_failures_named(browser: Browser, house: House) -> None:

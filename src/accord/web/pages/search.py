@@ -116,7 +116,8 @@ async def _page(turn: Turn, asked: Sought, found: Any, error: ServiceError | Non
     if turn.is_partial:
         piece = "search/_rows.html" if turn.query["cursor"] else "search/_found.html"
         # What was typed so far is where going back leads to.
-        headers = b"" if turn.query["cursor"] else f"hx-push-url: {asked.path()}\r\n".encode()
+        here = asked.path(**({"view": view.id} if view else {}))
+        headers = b"" if turn.query["cursor"] else f"hx-push-url: {here}\r\n".encode()
         return turn.piece(piece, status=status, headers=headers, **shown)
     return await turn.page("search/page.html", status=status, **await _choices(turn), **shown)
 
@@ -144,7 +145,7 @@ async def _choices(turn: Turn) -> dict[str, Any]:
         turn.do("list_requirement_types"),
         turn.do("list_labels", limit=MAX_CHOICES),
         turn.do("list_epics", limit=MAX_CHOICES, detail="concise"),
-        _people(turn),
+        turn.do("list_people", limit=MAX_CHOICES),
     )
     return {
         "views": views,
@@ -156,11 +157,3 @@ async def _choices(turn: Turn) -> dict[str, Any]:
         "epics": epics,
         "people": people,
     }
-
-
-async def _people(turn: Turn) -> list[str]:
-    """Whom things may be assigned to: only administrators are told who there is."""
-    if not turn.who.is_administrator:
-        return []
-    found = await turn.do("list_users", limit=MAX_CHOICES)
-    return [each.username for each in found.items]

@@ -1,5 +1,5 @@
 // Parts of a page that are kept fresh: `data-refresh` says after how many seconds, and only while somebody
-// sees the page and is not in the middle of that part.
+// sees the page, is not in the middle of that part, and did not ask for more of it than it shows at first.
 
 /** @type {WeakMap<Element, number>} */
 const shown = new WeakMap();
@@ -7,7 +7,8 @@ const shown = new WeakMap();
 /** @param {HTMLElement} part */
 function isDue(part) {
   const since = Date.now() - (shown.get(part) ?? started);
-  return since >= Number(part.dataset.refresh) * 1000 && !part.contains(document.activeElement);
+  const isRead = part.contains(document.activeElement) || part.querySelector("[data-further]");
+  return since >= Number(part.dataset.refresh) * 1000 && !isRead;
 }
 
 function look() {

@@ -1,4 +1,5 @@
-// Lists whose rows are links: `j` and `k` move in them, `Enter` opens what a link opens anyway.
+// Lists whose rows are links: `j` and `k` move in them, arrows too, also from the field before them; `Enter`
+// opens what a link opens anyway.
 
 import { bind } from "./keys.js";
 
@@ -15,6 +16,18 @@ function move(step) {
   all[next]?.focus();
   all[next]?.scrollIntoView({ block: "nearest" });
 }
+
+document.addEventListener("keydown", (event) => {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  const target = event.target;
+  if (!step || event.defaultPrevented || !(target instanceof HTMLElement)) return;
+  const isBefore = target.hasAttribute("data-before-rows");
+  if (!target.hasAttribute("data-row") && !(isBefore && step > 0)) return;
+  event.preventDefault();
+  const before = document.querySelector("[data-before-rows]");
+  if (step < 0 && target === rows()[0] && before instanceof HTMLElement) before.focus();
+  else move(step);
+});
 
 bind("j", () => move(1));
 bind("k", () => move(-1));
