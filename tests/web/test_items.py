@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Dialog, expect
 
 from tests.web.checks import overflow, violations
 from tests.web.house import House, Visitor, visiting
@@ -64,6 +64,26 @@ async def test_title_and_text_are_edited_by_keys_with_hints_and_a_preview(
     await expect(page.get_by_label("Title")).to_be_focused()
     await page.keyboard.press("Escape")
     await expect(page.get_by_label("Title")).to_have_count(0)
+
+
+async def test_what_was_typed_is_not_left_without_a_question(visitor: Visitor) -> None:
+    page = visitor.page
+    questions: list[str] = []
+    answers = ["stay", "leave"]
+
+    async def answer(dialog: Dialog) -> None:
+        questions.append(dialog.message)
+        await (dialog.accept() if answers.pop(0) == "leave" else dialog.dismiss())
+
+    page.on("dialog", answer)
+    await visitor.open("/items/REQ-001")
+    await page.keyboard.press("e")
+    await page.get_by_label("Title").fill("Half a thou")
+    await page.locator("#row-REQ-003 .to").click()
+    await expect(page.get_by_label("Title")).to_have_value("Half a thou")
+    await page.locator("#row-REQ-003 .to").click()
+    await expect(page.locator(".meta")).to_contain_text("REQ-003")
+    assert questions == ["Leave without saving what you typed?"] * 2
 
 
 async def test_only_statuses_that_follow_are_offered(visitor: Visitor) -> None:
@@ -184,6 +204,14 @@ async def test_people_talk_about_an_item(visitor: Visitor) -> None:
     await thread.get_by_role("button", name="Open again").click()
     await expect(thread.get_by_role("button", name="Resolve")).to_be_visible()
     await expect(page.locator(".facts")).to_contain_text("2, 1 open")
+
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    await answer.get_by_role("button", name="Delete").click()
+    await expect(answer).to_contain_text("Eleven metres.")
+    page.once("dialog", lambda dialog: dialog.accept())
+    await answer.get_by_role("button", name="Delete").click()
+    await expect(page.get_by_text("The comment was deleted.")).to_be_visible()
+    await expect(answer).to_have_count(0)
 
 
 async def test_what_stands_in_the_way_of_deleting_is_told(visitor: Visitor, house: House) -> None:

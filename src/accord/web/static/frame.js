@@ -14,7 +14,10 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("submit", (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
   const question = form.dataset.confirm;
-  if (question && !window.confirm(question)) event.preventDefault();
+  if (question && !window.confirm(question)) {
+    event.preventDefault();
+    event.stopImmediatePropagation(); // or htmx would send it
+  }
 }, true);
 
 /** @param {ParentNode} within */

@@ -54,9 +54,10 @@ document.addEventListener("htmx:afterSettle", () => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof Element)) return;
-  const form = event.target.closest("form");
-  if (form && detail?.contains(form) && event.target instanceof HTMLTextAreaElement) form.requestSubmit(form.querySelector("button:not([type=button])"));
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !(event.target instanceof HTMLTextAreaElement)) return;
+  const { form } = event.target;
+  const button = form?.querySelector("button:not([type=button])");
+  if (detail?.contains(event.target) && button instanceof HTMLElement) form?.requestSubmit(button);
 });
 
 // Arrows go through the choices of a menu.
@@ -69,27 +70,54 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// What was typed is not left behind without a question.
+// What was typed is not left behind without a question: in the fields, or beside what somebody else wrote.
+const TYPED = "form.editing:not([data-left]), .conflict:not([data-left])";
+
+/** @returns {Element | null} what would be lost by leaving */
+function unsaved() {
+  const typed = detail?.querySelector(TYPED) ?? null;
+  return typed && (typed.matches(".conflict") || isDirty(typed)) ? typed : null;
+}
+
 /** @param {Element} form */
 function isDirty(form) {
   return [...form.querySelectorAll("input, textarea")].some((each) => (each instanceof HTMLInputElement || each instanceof HTMLTextAreaElement) && each.type !== "hidden" && each.value !== each.defaultValue);
 }
 
+/** Whether nothing is lost by leaving; asks, if something is. */
+function mayLeave() {
+  const typed = unsaved();
+  if (!typed) return true;
+  if (!window.confirm("Leave without saving what you typed?")) return false;
+  typed.setAttribute("data-left", "");
+  return true;
+}
+
+document.addEventListener("accord:leave", (event) => {
+  if (!mayLeave()) event.preventDefault();
+});
+
 document.addEventListener("htmx:confirm", (event) => {
   const { detail: asked } = /** @type {CustomEvent} */ (event);
-  const form = detail?.querySelector("form.editing");
-  if (!form || form.contains(asked.elt) && asked.verb !== "get" || asked.target !== detail || !isDirty(form)) return;
-  event.preventDefault();
-  if (window.confirm("Leave without saving what you typed?")) asked.issueRequest(true);
+  const isOurs = asked.elt.closest(".conflict") || (asked.verb !== "get" && asked.elt.closest("form.editing"));
+  if (asked.target === detail && !isOurs && !mayLeave()) event.preventDefault();
 });
 
 window.addEventListener("beforeunload", (event) => {
-  const form = detail?.querySelector("form.editing:not([data-saving])");
-  if (form && isDirty(form)) event.preventDefault();
+  if (unsaved()) event.preventDefault();
+});
+
+document.addEventListener("click", (event) => {
+  if (event.target instanceof Element) event.target.closest(".conflict a, .conflict button")?.closest(".conflict")?.setAttribute("data-left", "");
 });
 
 document.addEventListener("submit", (event) => {
-  if (event.target instanceof Element && event.target.matches("form.editing")) event.target.setAttribute("data-saving", "");
+  if (event.target instanceof Element && event.target.matches("form.editing")) event.target.setAttribute("data-left", "");
+});
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { detail: asked } = /** @type {CustomEvent} */ (event);
+  if (!asked.successful) for (const each of document.querySelectorAll("[data-left]")) each.removeAttribute("data-left");
 });
 
 // A piece of the text is quoted by selecting it.

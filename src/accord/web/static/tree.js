@@ -154,6 +154,7 @@ function watch(within) {
 
 /** @param {HTMLElement} row @param {boolean} push */
 function select(row, push) {
+  if (!document.dispatchEvent(new CustomEvent("accord:leave", { cancelable: true }))) return;
   const htmx = /** @type {any} */ (window).htmx;
   const id = idOf(row);
   for (const each of document.querySelectorAll("#tree .row.selected")) {

@@ -60,6 +60,8 @@ class Hint(Struct, frozen=True):
     finding: LintFinding
     before: str
     after: str
+    said: str
+    """What is wrong with it, as it follows on the quote."""
 
 
 class Lint(Struct, frozen=True):
@@ -172,7 +174,15 @@ def _hint(finding: LintFinding, text: str) -> Hint:
         before = f"…{before.partition(' ')[2]}"
     if finding.end + AROUND < len(text):
         after = f"{after.rpartition(' ')[0]}…"
-    return Hint(finding, before, after)
+    return Hint(finding, before, after, _said(finding))
+
+
+def _said(finding: LintFinding) -> str:
+    """The message without the words that it begins with, where those are the quote."""
+    for named in (repr(finding.quote), finding.quote):
+        if finding.message.startswith(f"{named} "):
+            return finding.message.removeprefix(named)
+    return f": {finding.message}"
 
 
 def _patterns(found: Sequence[str]) -> str:
