@@ -30,7 +30,7 @@ REMEDIES: Final[dict[Gap, Remedy]] = {
         "Active requirements that nothing verifies",
         "They are being built, and nobody could tell whether they work.",
         "Link what verifies it",
-        "/items/{id}/links/new?type=is_verified_by",
+        "/items/{id}/link?type=~verifies",
     ),
     "suspect_links": Remedy(
         "Items whose links are suspect",
@@ -67,8 +67,8 @@ REMEDIES: Final[dict[Gap, Remedy]] = {
     "criteria_without_requirements": Remedy(
         "Acceptance criteria without requirements",
         "Nothing is built to meet them.",
-        "Open it to link one",
-        "/items/{id}",
+        "Link what it verifies",
+        "/items/{id}/link?type=verifies",
     ),
     "epic_without_stories": Remedy(
         "Epics without user stories",
@@ -80,7 +80,7 @@ REMEDIES: Final[dict[Gap, Remedy]] = {
         "Drafts that nothing verifies yet",
         "They need acceptance criteria before they become active.",
         "Link what verifies it",
-        "/items/{id}/links/new?type=is_verified_by",
+        "/items/{id}/link?type=~verifies",
     ),
     "steering_document_without_epics": Remedy(
         "Steering documents without epics",

@@ -1,0 +1,31 @@
+"""An assistant that may propose and nothing else: a program that uses the system over MCP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from accord.mcp import Client
+from tests.web.house import House
+
+NAME = "scribe"
+
+
+def step(operation: str, **arguments: Any) -> dict[str, Any]:
+    return {"operation": operation, "arguments": arguments}
+
+
+@asynccontextmanager
+async def assistant(house: House, token: str) -> AsyncIterator[Client]:
+    """A client with somebody's token."""
+    async with Client(f"{house.url}/api/v1/mcp", name=NAME, version="1.0", auth=token) as client:
+        yield client
+
+
+async def propose(client: Client, reason: str, *steps: dict[str, Any]) -> str:
+    """The id of a new proposal."""
+    result = await client.call_tool("propose_changes", {"reason": reason, "steps": list(steps)})
+    assert not result.is_error, result.text
+    id: str = result.structured["id"]
+    return id
