@@ -44,7 +44,7 @@ async def staged(house: House) -> None:
 
 
 async def names(page: Page, selector: str) -> list[str]:
-    return [text.strip() for text in await page.locator(selector).all_inner_texts()]
+    return [text.strip() for text in await page.locator(selector).all_text_contents()]
 
 
 async def test_everybody_can_use_the_pages(visitor: Visitor, axe: str) -> None:
