@@ -19,7 +19,9 @@ from accord.operations.arguments import convert
 from tests.browser import is_installed, launched
 from tests.web.house import PASSWORD, House, Visitor, housed, make, visiting
 from tests.web.workshop import Workshop
+from tools import trace_scenes
 from tools.small_png import smaller
+from tools.workflow_scenes import edited, run_in_the_dark, workflow_page
 
 FOLDER: Final = Path(__file__).parent.parent / "docs" / "pictures"
 WINDOW: Final = {"width": 1440, "height": 820}
@@ -182,7 +184,7 @@ async def explorer(visitor: Visitor) -> None:
 
 async def audit(visitor: Visitor) -> None:
     do = visitor.house.do
-    await assist(visitor.house, "update_requirement", id="REQ-012", priority=1)
+    await assist(visitor.house, "update_requirement", id="REQ-012", status="Obsolete")
     await do("add_comment", target_id="REQ-014", text="Does this hold for the night ferry, too?")
     await do("create_user", username="nina", role="User")
     await do("update_requirement", id="REQ-031", status="Obsolete")
@@ -230,7 +232,6 @@ PICTURES: Final[dict[str, Scene]] = {
     "set-up": set_up,
     "settings": page("/settings"),
     "token": created_token,
-    "tokens": page("/tokens"),
     "users": page("/users"),
     "home": home,
     "search": search,
@@ -240,10 +241,21 @@ PICTURES: Final[dict[str, Scene]] = {
     "item-edited": item_edited,
     "item-conflict": item_conflict,
     "item-history": item_history,
+    "workflows": workflow_page("/workflows"),
+    "workflow": workflow_page("/workflows/review-requirement"),
+    "workflow-edited": edited,
+    "runs": workflow_page("/runs"),
+    "run": workflow_page("/runs/{id}"),
+    "run-dark": run_in_the_dark,
+    "agents": workflow_page("/agents"),
+    "agent": workflow_page("/agents/threat-model"),
+    "approvals": workflow_page("/approvals"),
+    "dead-letters": workflow_page("/dead-letters"),
     "requirements": requirements,
     "requirements-refused": selecting,
     "requirements-new": creating,
     "requirements-import": importing,
+    **trace_scenes.SCENES,
 }
 """By name: `home` becomes web-home.png. Each is taken of a house of its own, so that none sees what
 another one did."""
