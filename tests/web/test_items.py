@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.async_api import Browser, Dialog, expect
 
@@ -96,8 +98,10 @@ async def test_only_statuses_that_follow_are_offered(visitor: Visitor) -> None:
     await page.keyboard.press("Escape")
     await expect(menu).to_be_empty()
     await page.keyboard.press("s")
+    await expect(menu.get_by_role("button", name="Active")).to_be_focused()
     await page.keyboard.press("Enter")
     await expect(page.locator("article .facts .chip").first).to_have_text("Active")
+    await expect(page.get_by_role("link", name="Change status")).to_be_focused()
     await expect(page.locator("#row-REQ-005 .chip")).to_have_text("Active")
 
 
@@ -108,7 +112,9 @@ async def test_facts_are_chosen_from_menus(visitor: Visitor, house: House) -> No
     async def choose(fact: str, value: str) -> None:
         await page.get_by_role("link", name=f"Change {fact}").click()
         await page.locator(".pop").get_by_role("button", name=value).click()
-        await expect(page.locator(".notice")).to_be_visible()
+        await expect(page.locator("#toasts")).to_contain_text(
+            re.compile(f"{fact} was changed", re.IGNORECASE)
+        )
 
     await choose("priority", "4 · Low")
     await choose("assignee", "nobody")

@@ -1,9 +1,14 @@
 // The detail of an item: menus that close, text that is edited by clicking on it, quotes, and nothing lost by leaving.
 
+import { say } from "./requests.js";
+
 const detail = document.getElementById("detail");
 
 /** The field that is to be edited first, by its name. */
 let wanted = "";
+
+/** Where the focus goes when what had it is gone, as a selector. */
+let returnTo = "";
 
 /** @param {Element} menu */
 function closeMenu(menu) {
@@ -16,7 +21,9 @@ document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !(event.target instanceof Element)) return;
   const menu = event.target.closest(".pop");
   const details = event.target.closest("details[open]");
-  const cancel = event.target.closest(".editing, .linking, .replying")?.querySelector("[data-cancel]");
+  if (document.querySelector("dialog[open]")) return;
+  const within = event.target.closest(".editing, .linking, .replying") ?? detail;
+  const cancel = within?.querySelector("[data-cancel]");
   if (menu) closeMenu(menu);
   else if (details instanceof HTMLDetailsElement) {
     details.open = false;
@@ -58,6 +65,22 @@ document.addEventListener("keydown", (event) => {
   const { form } = event.target;
   const button = form?.querySelector("button:not([type=button])");
   if (detail?.contains(event.target) && button instanceof HTMLElement) form?.requestSubmit(button);
+});
+
+document.addEventListener("accord:said", (event) => say(/** @type {CustomEvent} */ (event).detail.text, "ok"));
+
+// Who uses keys goes on where they were.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { elt, target } = /** @type {CustomEvent} */ (event).detail;
+  if (target !== detail) return;
+  const opener = elt.closest(".pop")?.previousElementSibling?.getAttribute("href");
+  returnTo = opener ? `a[href="${opener}"]` : elt.closest("form.editing") ? '[data-key="e"]' : "article, h1";
+});
+
+document.addEventListener("htmx:afterSettle", () => {
+  if (document.activeElement !== document.body || !returnTo) return;
+  const found = detail?.querySelector(returnTo);
+  if (found instanceof HTMLElement) found.focus({ preventScroll: true });
 });
 
 // Arrows go through the choices of a menu.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -84,10 +85,15 @@ async def done(turn: Turn, id: str, said: str) -> Answer:
     """What a form that changed an item is answered with: its page, which says what was done."""
     if not turn.is_partial:
         return turn.go(f"/items/{id}", said)
-    context = await detail_context(turn, id)
-    row = await row_context(turn, id)
+    context = await detail_context(turn, id) | await row_context(turn, id)
     back = f"hx-replace-url: {context['item'].path}\r\n".encode("ascii")
-    return await show(turn, "_reading", headers=back, **(context | row | {"said": said}))
+    return await show(turn, "_reading", headers=back + saying(said), **context)
+
+
+def saying(text: str) -> bytes:
+    """Has a script say something in a corner, where it moves nothing that somebody reads."""
+    told = json.dumps({"accord:said": {"text": text}})  # in ASCII, as headers are
+    return f"hx-trigger: {told}\r\n".encode("ascii")
 
 
 async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
@@ -104,7 +110,6 @@ async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
     return {
         "item": item,
         "piece": "items/_reading.html",
-        "said": "",
         "around": around,
         "kinds": KINDS,
         "priorities": PRIORITIES,

@@ -14,7 +14,6 @@ async def show(
 ) -> Answer:
     """A page with `items/<piece>.html` where the detail stands; `item` is in the context."""
     context["piece"] = f"items/{piece}.html"
-    context.setdefault("said", "")
     if turn.is_partial:
         # A form that comes back with what was typed goes where it was, whatever is wrong with it.
         return turn.piece("items/_detail.html", headers=headers, **context)
