@@ -32,6 +32,7 @@ async def test_rows_are_created_with_the_names_they_bring(world: World) -> None:
         (4, "created", "REQ-010 depends_on REQ-004"),
         (5, "created", "REQ-004"),
     ]
+    assert [row.title for row in report.rows][::3] == ["Boarding", "REQ-010 depends_on REQ-004"]
     epic = await world.call("get_epic", id="ep-7")
     assert (epic.title, epic.priority, epic.labels, epic.creator, epic.assignee) == (
         *("Boarding", 2, ["harbour", "safety"], "uma", "uma"),

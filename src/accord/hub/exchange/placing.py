@@ -31,6 +31,7 @@ from accord.hub.exchange.project import (
     Type,
 )
 from accord.hub.exchange.report import Action, Row
+from accord.hub.presentation import summary
 from accord.hub.storage import comments, items, labels, people, relationships
 from accord.hub.storage.items import ItemRow
 from accord.operations.arguments import convert
@@ -109,7 +110,13 @@ class Placing:
         return sorted(done, key=lambda row: row.row)
 
     async def _row(self, numbered: Numbered) -> Row:
-        row = Row(row=numbered.row, kind=_kind(numbered.record), action="failed", reference_id="")
+        row = Row(
+            row=numbered.row,
+            kind=_kind(numbered.record),
+            action="failed",
+            reference_id="",
+            title=_title(numbered.record),
+        )
         if isinstance(numbered.record, Fault):
             row.errors = [numbered.record.detail]
             return row
@@ -388,6 +395,19 @@ def _kind(record: Record | Fault) -> str:
         case Fault():
             return ""
     return type(record).__name__.lower()
+
+
+def _title(record: Record | Fault) -> str:
+    match record:
+        case Item():
+            return record.title or summary(record.description or "")
+        case Link():
+            return f"{record.source} {record.type} {record.target}"
+        case Fault():
+            return ""
+        case Comment():
+            return summary(record.text)
+    return record.name
 
 
 def _key(name: str) -> str:

@@ -19,6 +19,8 @@ class Row(Struct, kw_only=True):
     action: Action
     reference_id: str
     """What it is called here."""
+    title: str = ""
+    """What the row says that it is about."""
     errors: list[str] = []
     notes: list[str] = []
     """What was done otherwise than the row says."""

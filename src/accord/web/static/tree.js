@@ -308,6 +308,12 @@ if (tree && left) {
     }
   });
   tree.addEventListener("change", countTicked);
+  tree.addEventListener("pointerover", (event) => {
+    const name = rowAt(event.target)?.querySelector(".name");
+    if (!name?.parentElement || name.scrollWidth <= name.clientWidth) return;
+    name.parentElement.title = name.textContent ?? "";
+  });
+  document.addEventListener("htmx:oobAfterSwap", () => watch(tree));
   tree.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const row = rowAt(event.target);

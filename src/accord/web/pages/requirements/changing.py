@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, Struct
 
 from accord.hub.domain.kinds import KINDS, Kind, parse_reference
-from accord.hub.domain.statuses import TRANSITIONS
+from accord.hub.domain.statuses import STATUSES
 from accord.hub.steps import MAX_STEPS
 from accord.operations.errors import ForbiddenError, InvalidError, RateLimitedError, ServiceError
 from accord.web.answers import Answer
@@ -143,11 +143,15 @@ async def _refusal(turn: Turn, names: list[str], error: ServiceError) -> Answer:
 async def _trial(turn: Turn, step: Step) -> Refused | None:
     """Why a step could not be done by itself; None where it could."""
     reference = parse_reference(step.name)
-    if reference is not None and reference.kind not in TRANSITIONS:
+    if reference is not None and reference.kind not in STATUSES:
         kind = KINDS[reference.kind].title
         for field in ("status", "assignee"):
             if field in step.arguments:
                 return Refused(step.name, f"{kind} has no {field}")
+    status = step.arguments.get("status")
+    if reference is not None and status and status not in STATUSES[reference.kind]:
+        known = ", ".join(STATUSES[reference.kind])
+        return Refused(step.name, f"{KINDS[reference.kind].title} has no status {status}: {known}")
     try:
         await turn.do(step.operation, **step.arguments, dry_run=True)
     except ServiceError as error:
