@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from msgspec.structs import replace
+
 from accord.mcp import Client
+from accord.operations.arguments import convert
 from tests.web.house import House
 
 NAME = "scribe"
@@ -28,4 +31,15 @@ async def propose(client: Client, reason: str, *steps: dict[str, Any]) -> str:
     result = await client.call_tool("propose_changes", {"reason": reason, "steps": list(steps)})
     assert not result.is_error, result.text
     id: str = result.structured["id"]
+    return id
+
+
+async def proposed(house: House, reason: str, *steps: dict[str, Any]) -> str:
+    """The id of a proposal of mara's, whose program is not there any more."""
+    runner = house.system.local.runner
+    operation = runner.registry["propose_changes"]
+    mara = replace(await house.caller("mara"), face="mcp", client="Claude Code 2.1")
+    arguments = {"reason": reason, "steps": list(steps)}
+    outcome = await runner.run(operation, lambda: convert(operation, arguments), mara)
+    id: str = outcome.result.id
     return id

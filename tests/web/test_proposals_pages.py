@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import pytest_asyncio
-from msgspec.structs import replace
 from playwright.async_api import Browser, expect
 
-from accord.operations.arguments import convert
 from tests.web.checks import overflow, violations
 from tests.web.house import House, Visitor, visiting
-from tests.web.proposing import step
+from tests.web.proposing import proposed, step
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]
 
 XSS = "<img src=x onerror=alert(1)>"
-
-
-async def proposed(house: House, reason: str, *steps: dict[str, Any]) -> str:
-    """The id of a proposal of mara's, who uses a program over MCP."""
-    runner = house.system.local.runner
-    operation = runner.registry["propose_changes"]
-    mara = replace(await house.caller("mara"), face="mcp", client="Claude Code 2.1")
-    arguments = {"reason": reason, "steps": list(steps)}
-    outcome = await runner.run(operation, lambda: convert(operation, arguments), mara)
-    id: str = outcome.result.id
-    return id
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module", autouse=True)
