@@ -75,7 +75,7 @@ async def test_a_change_is_read_and_undone_by_keyboard(visitor: Visitor) -> None
     await expect(page.locator("tbody tr").first).to_contain_text("EP-001")
     await page.keyboard.press("j")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("heading", name="Update epic")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Update epic EP-001")).to_be_visible()
     assert await page.locator(".redline del").all_inner_texts() == ["Booking a crossing"]
     assert await page.locator(".redline ins").all_inner_texts() == [f"Booking {XSS}"]
     await page.keyboard.press("u")
