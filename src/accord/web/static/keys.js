@@ -16,14 +16,20 @@ export function bind(key, act) {
 
 /** @param {EventTarget | null} target */
 function isTyping(target) {
+  if (target instanceof HTMLInputElement && isTicked(target)) return false;
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
+}
+
+/** @param {HTMLElement} control */
+function isTicked(control) {
+  return control instanceof HTMLInputElement && (control.type === "checkbox" || control.type === "radio");
 }
 
 /** @param {string} selector */
 function press(selector) {
   const found = [...document.querySelectorAll(selector)].find((each) => each instanceof HTMLElement && each.offsetParent !== null);
   if (!(found instanceof HTMLElement)) return false;
-  if (/^(INPUT|SELECT|TEXTAREA)$/.test(found.tagName)) found.focus();
+  if (/^(INPUT|SELECT|TEXTAREA)$/.test(found.tagName) && !isTicked(found)) found.focus();
   else found.click();
   return true;
 }
