@@ -194,6 +194,24 @@ async def test_what_is_long_now_and_then_only_stays_on_the_event_loop(
     assert set(threads) == {threading.current_thread().name}
 
 
+@pytest.mark.parametrize(("of_the_processor", "leaves"), [(0, False), (1, True)])
+async def test_only_what_is_long_by_what_it_takes_of_the_processor_leaves_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_the_processor: int, leaves: bool
+) -> None:
+    threads: list[str] = []
+
+    async def read(db: Reading) -> None:
+        threads.append(threading.current_thread().name)
+        await db.fetch(COUNT_TO, 3)
+
+    monkeypatch.setattr(sqlite_reader, "perf_counter", count().__next__)
+    monkeypatch.setattr(sqlite_reader, "thread_time", count(0, of_the_processor).__next__)
+    async with open_store(url(tmp_path)) as store:
+        for _ in range(40):
+            await store.read(read)
+    assert any(name.startswith("accord-store-reader") for name in threads) is leaves
+
+
 async def test_a_read_changes_nothing(tmp_path: Path) -> None:
     async with open_store(url(tmp_path)) as store:
         await store.execute("CREATE TABLE t (x integer)")

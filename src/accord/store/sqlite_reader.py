@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, Final, TypeVar
 
 from accord.store.sqlite_connection import (
@@ -36,11 +36,12 @@ MOST_STEPS: Final = 20
 """How many times so many instructions a statement may take on the event loop: about 2 ms. Not
 counted by a clock, which would blame a statement for what others do on the same machine."""
 LONG_SECONDS: Final = 0.02
-"""What a quick statement takes by the clock only where others have the processor; a full-text
-search takes few instructions, and long ones."""
+"""What a quick statement takes only where others have the processor; a full-text search takes few
+instructions, and long ones. One that took so long by the clock is measured by what it takes of the
+processor from then on, which costs a system call: on a busy machine any statement is a long one now
+and then, and no thread would make it shorter."""
 LONG_COUNTS: Final = 8
-"""For how many quick runs a long one counts: on a busy machine any statement is a long one now and
-then."""
+"""For how many quick runs a long one counts."""
 TOO_LONG: Final = 3 * LONG_COUNTS
 """How much may count against a statement before it goes to a thread."""
 MAX_SLOW: Final = 1000
@@ -119,7 +120,8 @@ class _Here:
         if counts >= TOO_LONG:
             raise _TooSlow
         self._looks = 0
-        begun = perf_counter()
+        clock = thread_time if counts else perf_counter
+        begun = clock()
         try:
             rows = self._connection.execute(sql, bound(arguments)).fetchall()
         except sqlite3.OperationalError as error:
@@ -130,7 +132,7 @@ class _Here:
             raise _TooSlow from None
         except sqlite3.Error as error:
             raise translation(error) from error
-        if perf_counter() - begun > LONG_SECONDS:
+        if clock() - begun > LONG_SECONDS:
             self._remember(sql, counts + LONG_COUNTS)
         elif counts:
             self._remember(sql, counts - 1)

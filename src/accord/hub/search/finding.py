@@ -7,9 +7,10 @@ almost like them are tried, and then whatever has one of them.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from accord.hub.domain.kinds import parse_reference
@@ -28,7 +29,7 @@ NEWEST: Final[dict[Engine, str]] = {
 SELECT e.* FROM (
     SELECT rowid AS sequence FROM search_texts
     WHERE search_texts MATCH $1 AND rowid <= $2 ORDER BY rowid DESC LIMIT $3
-) AS newest JOIN search_entries e ON e.sequence = newest.sequence
+) AS newest CROSS JOIN search_entries e ON e.sequence = newest.sequence
 """,
     "postgresql": "SELECT * FROM search_newest($1::text::tsquery, $2, $3)",
 }
@@ -49,13 +50,15 @@ SELECT {details}, best.score, (SELECT COUNT(*) FROM found) AS total,
 FROM best JOIN search_entries e ON e.sequence = best.sequence
 JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 """
+# Of SQLite. Three lists rather than rows, each of which Python goes back and forth for.
 SCORED: Final = """
-SELECT e.sequence, {score} AS score, {facets} AS fits FROM ({newest}) AS e
+SELECT json_group_array(sequence), json_group_array(score), json_group_array(fits)
+FROM (SELECT e.sequence, {score} AS score, {facets} AS fits FROM ({newest}) AS e)
 """
-DETAILED: Final = """
-SELECT {details} FROM search_entries e
-JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
-WHERE e.sequence IN ({places})
+DETAILED: Final = f"""
+SELECT {DETAILS} FROM json_each($1) AS best
+CROSS JOIN search_entries e ON e.sequence = best.value
+CROSS JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 """
 SPELT_ALIKE: Final = """
 SELECT DISTINCT word FROM search_spellings WHERE key IN ({places}) ORDER BY word LIMIT 1000
@@ -175,20 +178,25 @@ async def _best_of_few(
     score = _score(query, asked, HAS[engine], values)
     facets = _facets(question, HAS[engine], values)
     statement = SCORED.format(score=score, newest=NEWEST[engine], facets=facets)
-    rows = await db.fetch(statement, *values)
-    if len(rows) >= question.most:
+    [lists] = await db.fetch(statement, *values)
+    sequences, scores, fitting = map(json.decode, lists)
+    if len(sequences) >= question.most:
         return None
-    found = [(row["score"], row["sequence"]) for row in rows if row["fits"]]
-    behind = sorted((each for each in found if each < (place.score, place.sequence)), reverse=True)
-    page = behind[:most]
+    found = list(compress(zip(scores, sequences, strict=True), fitting))
+    before = (place.score, place.sequence)
+    page = sorted([each for each in found if each < before], reverse=True)[:most]
     if not page:
         return Matches()
-    statement = DETAILED.format(details=DETAILS, places=places(len(page)))
-    detailed = await db.fetch(statement, *(sequence for _, sequence in page))
-    by_sequence = {row["sequence"]: row for row in detailed}
+    asked_for = json.encode([sequence for _, sequence in page]).decode()
+    detailed = await db.fetch(DETAILED, asked_for)
+    by_sequence = {row[0]: row for row in detailed}
     # One that was changed just now has another place by now.
-    hits = [Hit(*each, by_sequence[each[1]]) for each in page if each[1] in by_sequence]
-    return Matches(hits, len(found), max(row["sequence"] for row in rows))
+    hits = [
+        Hit(score, sequence, by_sequence[sequence])
+        for score, sequence in page
+        if sequence in by_sequence
+    ]
+    return Matches(hits, len(found), max(sequences))
 
 
 def _rank(hit: Hit) -> tuple[int, int]:

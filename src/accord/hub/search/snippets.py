@@ -36,35 +36,37 @@ class Snippet(Struct, frozen=True):
 def snippet(text: str, groups: tuple[Group, ...]) -> Snippet:
     """The piece of `text` around the first of the words; its beginning where it has none."""
     plain = _plain(groups) if text.isascii() else None
-    first = _first(text, groups, plain)
+    if plain is None:
+        first = _first(text, groups)
+    else:
+        at = plain.search(text.lower())
+        first = 0 if at is None else at.start()
     begin = _word_edge(text, first - BEFORE) if first > BEFORE else 0
-    shown = " ".join(text[begin : begin + LENGTH].split())
+    end = begin + LENGTH
+    shown = " ".join(text[begin:end].split())
+    # Marks are looked for before dots are added: what is ASCII is quick to look through.
+    found = _found(shown, groups) if plain is None else plain.finditer(shown.lower())
     if begin:
-        shown = f"…{shown}"
-    if begin + LENGTH < len(text):
-        shown += "…"
-    return Snippet(shown, [[*at.span()] for at in _found(shown, groups, plain)])
+        marks = [[at.start() + 1, at.end() + 1] for at in found]
+        shown = f"…{shown}…" if end < len(text) else f"…{shown}"
+    else:
+        marks = [[*at.span()] for at in found]
+        shown = f"{shown}…" if end < len(text) else shown
+    return Snippet(shown, marks)
 
 
-def _first(text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None) -> int:
+def _first(text: str, groups: tuple[Group, ...]) -> int:
     """Where the first word stands that was asked for."""
-    if plain is not None:
-        found = plain.search(text.lower())
-        return 0 if found is None else found.start()
     if groups:  # perhaps it is written as it was asked for
         asked = "|".join(re.escape(word) for group in groups for word in group.words)
         found = re.search(rf"(?i)\b(?:{asked})", text)
         if found is not None:
             return found.start()
-    return next((at.start() for at in _found(text, groups, plain)), 0)
+    return next((at.start() for at in _found(text, groups)), 0)
 
 
-def _found(
-    text: str, groups: tuple[Group, ...], plain: re.Pattern[str] | None
-) -> Iterator[re.Match[str]]:
+def _found(text: str, groups: tuple[Group, ...]) -> Iterator[re.Match[str]]:
     """The words that were asked for."""
-    if plain is not None:
-        return plain.finditer(text.lower())
     scanned = _WORD.finditer(text, 0, MAX_SCANNED)
     return (at for at in scanned if _is(at[0], groups))
 

@@ -26,6 +26,7 @@ _TIME_LENGTH: Final = 27
 _LISTS: Final = (list, tuple)
 _TEXT: Final = frozenset({str})
 _NUMBER: Final = frozenset({int})
+_OBJECTS: Final = frozenset({dict})
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
@@ -67,7 +68,7 @@ def _text_member(key: str, value: str, indent: str) -> str:
 
 
 def _several(values: Sequence[Any], indent: str) -> str:
-    if values and all(isinstance(each, dict) for each in values):
+    if values and _OBJECTS.issuperset(map(type, values)):
         columns = _columns(values)
         if all(map(_is_flat, columns.values())):
             return _table(columns, indent)
@@ -79,8 +80,8 @@ def _columns(rows: Sequence[Members]) -> dict[str, Sequence[Any]]:
     """What rows have, name by name, as `_shown` has it for one."""
     names = list(rows[0])
     columns: dict[str, Sequence[Any]]
-    if all(list(row) == names for row in rows):
-        columns = dict(zip(names, zip(*[row.values() for row in rows], strict=True), strict=True))
+    if all(map(names.__eq__, map(list, rows))):
+        columns = dict(zip(names, zip(*map(dict.values, rows), strict=True), strict=True))
     else:
         names = list(dict.fromkeys(chain.from_iterable(rows)))
         columns = {name: [row.get(name) for row in rows] for name in names}
@@ -95,20 +96,20 @@ def _columns(rows: Sequence[Members]) -> dict[str, Sequence[Any]]:
 def _is_told(column: Sequence[Any]) -> bool:
     """Whether there is something in a column that is worth reading. Lists of lists are not: they
     are places in a text, for programs that show it."""
-    first = next((each for each in column if each or each == 0), None)
+    first = column[0] or next((each for each in column if each or each == 0), None)
     return first is not None and not (isinstance(first, _LISTS) and isinstance(first[0], _LISTS))
 
 
 def _table(columns: dict[str, Sequence[Any]], indent: str) -> str:
     """Rows with the same fields, whose names are said once."""
-    rows = zip(*map(_cells, columns.values()), strict=True)
-    return "\n".join([indent + " | ".join(row) for row in (columns, *rows)])
+    rows = map(" | ".join, (columns, *zip(*map(_cells, columns.values()), strict=True)))
+    return indent + f"\n{indent}".join(rows)
 
 
 def _cells(column: Sequence[Any]) -> Sequence[str]:
     kinds = set(map(type, column))
     if kinds == _NUMBER:
-        return [str(each) for each in column]
+        return [*map(str, column)]
     if kinds == _TEXT and "".join(column).isprintable():
         lengths = set(map(len, column))
         if max(lengths) <= MAX_CELL and not (
