@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,9 +30,11 @@ ADMIN = "admin"
 class House:
     """The system, and what operators do on the machine itself."""
 
-    def __init__(self, system: System, settings: Settings) -> None:
+    def __init__(self, system: System, settings: Settings, stays: AsyncExitStack) -> None:
         self.system = system
         self.settings = settings
+        self.stays = stays
+        """What is there as long as the house is, such as agents."""
         self._sessions: dict[str, str] = {}
 
     @property
@@ -140,8 +142,8 @@ async def housed(made: Path, data: Path, **more: Any) -> AsyncIterator[House]:
     """A system that runs on a copy of what was made."""
     shutil.copytree(made, data)
     settings = settings_for(data, **more)
-    async with open_system(settings) as system:
-        yield House(system, settings)
+    async with open_system(settings) as system, AsyncExitStack() as stays:
+        yield House(system, settings, stays)
 
 
 @asynccontextmanager

@@ -94,14 +94,13 @@ async def _check(turn: Turn, source: str) -> Checked:
 
 def _problems(source: str, error: ServiceError) -> Checked:
     told = error.data["problems"]
-    lines = line_of(source, [each["path"] for each in told[:MAX_PROBLEMS]])
-    return Checked(
-        problems=tuple(
-            Found(each["path"], line, each["message"], each["hint"])
-            for each, line in zip(told[:MAX_PROBLEMS], lines, strict=True)
-        ),
-        total=len(told),
-    )
+    lines = line_of(source, [each["path"] for each in told])
+    found = [
+        Found(each["path"], line, each["message"], each["hint"])
+        for each, line in zip(told, lines, strict=True)
+    ]
+    found.sort(key=lambda each: each.line or 0)
+    return Checked(problems=tuple(found[:MAX_PROBLEMS]), total=len(found))
 
 
 async def _page(

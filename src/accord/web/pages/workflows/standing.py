@@ -115,7 +115,7 @@ def seconds_between(begin: str | None, end: str | None, now: float) -> float | N
 
 def _short(seconds: float) -> str:
     """A duration in few letters: tenths of seconds are enough in a box."""
-    return f"{seconds:.1f} s" if seconds < 10 else duration(seconds)
+    return f"{seconds:.1f} s" if 0.1 <= seconds < 10 else duration(seconds)
 
 
 def _plain(state: str) -> str:
