@@ -98,7 +98,9 @@ async def test_a_filter_keeps_the_way_to_what_matches(world: World) -> None:
         "get_outline", open=["EP-001", "US-001"], status="Active", assignee="otto"
     )
     assert drawn(outline.items) == ["EP-001", "  US-001", "    REQ-002"]
-    nothing = await world.call("get_outline", status="Active", assignee="uma")
+    unfolded = await world.call("get_outline", unfold=True, status="Active")
+    assert drawn(unfolded.items) == ["EP-001", "  US-001", "    REQ-002"]
+    nothing = await world.call("get_outline", unfold=True, status="Active", assignee="uma")
     assert nothing == Outline(items=[], next_cursor=None, total=0, path=[])
 
 

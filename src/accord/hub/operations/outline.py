@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Cursor, Id, Limit, Page, Username
@@ -26,6 +27,8 @@ Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
 DEFAULT_LIMIT: Final = 50
 MAX_ROWS: Final = 500
 """How many rows an outline has before no more items are opened in it."""
+MAX_UNFOLDED: Final = 150
+"""The same of items that nobody opened."""
 
 operations: Final = Registry()
 
@@ -96,17 +99,19 @@ async def get_outline(
     work: Work,
     *,
     open: Opened | None = None,
+    unfold: bool = False,
     selected: Id | None = None,
     status: Status | None = None,
     assignee: Username | None = None,
     limit: Limit = DEFAULT_LIMIT,
 ) -> Outline:
     """See the tree with the first children of those items that are open, and the way to the one
-    that is selected."""
+    that is selected. `unfold` opens whatever there is room for."""
     way = [] if selected is None else await _way(work.db, selected)
     tree = _Tree(
         db=work.db,
         limit=limit,
+        unfold=unfold,
         opened={name.strip().upper() for name in open or ()}
         | {row.reference_id for row in way[:-1]},
         way={row.parent_id: row for row in way},
@@ -132,6 +137,7 @@ class _Tree(Struct, kw_only=True):
 
     db: Database
     limit: int
+    unfold: bool
     opened: set[str]
     way: dict[str | None, OutlineRow]
     """By parent: the row that has to be there."""
@@ -155,8 +161,10 @@ class _Tree(Struct, kw_only=True):
         return _Grown(found, page.next_cursor, page.total)
 
     def _is_open(self, row: OutlineRow) -> bool:
-        if row.kind not in UNDER or row.reference_id not in self.opened:
+        if row.kind not in UNDER or not row.has_children:
             return False
+        if row.reference_id not in self.opened:
+            return self.unfold and self.rows < MAX_UNFOLDED
         return row.id in self.way or self.rows < MAX_ROWS
 
 
@@ -164,19 +172,14 @@ async def _asked(db: Database, status: str | None, assignee: str | None) -> Unde
     person = None
     if assignee is not None:
         person = (await people.find_person(db, assignee, "assignee", also_inactive=True)).id
-    return Under(status=status, assignee_id=person)
+    return await outline.asked_for(db, status, person)
 
 
 def _below(under: Under, row: OutlineRow) -> Under:
     """The same question about what is under a row. Raises InvalidError where nothing can be."""
     if row.kind not in UNDER:
         raise InvalidError("id", f"{row.reference_id} is nothing that others stand under")
-    return Under(
-        parent_id=row.id,
-        kinds=UNDER[row.kind],
-        status=under.status,
-        assignee_id=under.assignee_id,
-    )
+    return replace(under, parent_id=row.id, kinds=UNDER[row.kind])
 
 
 async def _way(db: Database, selected: str) -> list[OutlineRow]:

@@ -45,9 +45,21 @@ ORDER BY i.position, i.number LIMIT {limit}
 COUNT: Final = (
     "SELECT COUNT(*) AS total FROM items i WHERE {under} AND i.kind IN ({kinds}){matching}"
 )
-MATCHING: Final = """ AND ({itself} OR EXISTS (
+WITH_MANY: Final = """ AND ({itself} OR EXISTS (
     SELECT 1 FROM items c WHERE c.parent_id = i.id AND ({child} OR EXISTS (
         SELECT 1 FROM items g WHERE g.parent_id = c.id AND {grandchild}))))"""
+"""Something that matches is found soon, under whatever one looks."""
+WITH_FEW: Final = """ AND ({itself} OR i.id IN (
+    SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found}) OR i.id IN (
+    SELECT s.parent_id FROM items s WHERE s.kind = 'user_story' AND s.id IN (
+        SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found})))"""
+"""All that match are soon told."""
+COUNT_MATCHING: Final = """
+SELECT COUNT(*) AS total FROM (
+    SELECT 1 FROM items m WHERE m.kind IN ({kinds}) AND {found} LIMIT {most}) few
+"""
+KINDS: Final = "'epic', 'user_story', 'requirement'"
+FEW: Final = 8_000
 
 _ALIASES: Final = {"itself": "i", "child": "c", "grandchild": "g"}
 _BEFORE_ALL: Final = (0, -1e308, 0)
@@ -80,10 +92,24 @@ class Under(Struct, frozen=True, kw_only=True):
     kinds: tuple[Kind, ...] = UNDER_NOTHING
     status: str | None = None
     assignee_id: str | None = None
+    matches_few: bool = False
+    """See `asked_for`."""
 
     @property
     def name(self) -> str:
         return pages.asked("outline", self.parent_id, self.status, self.assignee_id)
+
+
+async def asked_for(db: Database, status: str | None, assignee_id: str | None) -> Under:
+    """Epics with something below them that has this status and assignee, looked for in the way
+    that is quick for as many as there are."""
+    under = Under(status=status, assignee_id=assignee_id)
+    if status is None and assignee_id is None:
+        return under
+    values: list[Any] = []
+    found = _found("m", _wanted(under, values))
+    counted = await db.fetch(COUNT_MATCHING.format(kinds=KINDS, found=found, most=FEW + 1), *values)
+    return Under(status=status, assignee_id=assignee_id, matches_few=counted[0]["total"] <= FEW)
 
 
 async def row_of(db: Database, id: str) -> OutlineRow:
@@ -138,15 +164,31 @@ def _where(under: Under, values: list[Any]) -> tuple[str, str]:
     if under.parent_id is not None:
         values.append(under.parent_id)
         where = f"i.parent_id = ${len(values)}"
+    wanted = _wanted(under, values)
+    if not wanted:
+        return where, ""
+    if under.matches_few:
+        itself, found = _found("i", wanted), _found("m", wanted)
+        return where, WITH_FEW.format(itself=itself, found=found, kinds=KINDS)
+    clauses = {name: _matches(alias, wanted) for name, alias in _ALIASES.items()}
+    return where, WITH_MANY.format(**clauses)
+
+
+def _wanted(under: Under, values: list[Any]) -> list[tuple[str, int]]:
+    """Columns, and the places of their values, which are added to `values`."""
     wanted: list[tuple[str, int]] = []
     for column, value in (("status", under.status), ("assignee_id", under.assignee_id)):
         if value is not None:
             values.append(value)
             wanted.append((column, len(values)))
-    if not wanted:
-        return where, ""
-    clauses = {name: _matches(alias, wanted) for name, alias in _ALIASES.items()}
-    return where, MATCHING.format(**clauses)
+    return wanted
+
+
+def _found(alias: str, wanted: Sequence[tuple[str, int]]) -> str:
+    """By the index on the first column alone."""
+    (column, place), *others = wanted
+    first = f"{alias}.{column} = ${place}"
+    return f"({first} AND {_matches(alias, others)})" if others else f"({first})"
 
 
 def _matches(alias: str, wanted: Sequence[tuple[str, int]]) -> str:

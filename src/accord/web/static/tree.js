@@ -10,6 +10,7 @@ const narrow = matchMedia("(max-width: 900px)");
 const COOKIE = "accord_open";
 const MOST_OPEN = 60;
 const SCROLL = "accord.tree.scroll";
+const isFiltered = /[?&](status|assignee)=./.test(location.search);
 
 // Rows: a list item has a row, and below it the list of what is under it.
 
@@ -56,6 +57,7 @@ function opened() {
 
 /** @param {Set<string>} names */
 function remember(names) {
+  if (isFiltered) return;
   const kept = [...names].slice(-MOST_OPEN).join(",");
   const secure = location.protocol === "https:" ? "; secure" : "";
   document.cookie = `${COOKIE}=${kept}; path=/; samesite=lax${secure}`;

@@ -6,7 +6,7 @@ script keeps so that the tree stays as it is from page to page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -56,6 +56,13 @@ class Tree(Struct, frozen=True, kw_only=True):
 
     def is_selected(self, row: Branch) -> bool:
         return row.reference_id == self.selected
+
+    def is_aside(self, row: Branch) -> bool:
+        """Whether it is only shown as the way to what was asked for."""
+        status, assignee = self.filters.get("status"), self.filters.get("assignee", "")
+        return (status is not None and row.status != status) or (
+            assignee != "" and (row.assignee or "").lower() != assignee.lower()
+        )
 
     def toggle(self, row: Branch, *, is_open: bool) -> str:
         """Where to go for the same with an item open that is closed, or the other way round."""
@@ -114,8 +121,14 @@ async def tree_context(
     """All that `requirements/split.html` needs to show the tree, open down to `selected`."""
     filters = turn.query.given("status", "assignee")
     opened = open_items(turn)
+    unfold = bool(filters) and "open" not in turn.query
     outline = await turn.do(
-        "get_outline", open=list(opened), selected=selected or UNSET, limit=ROWS, **filters
+        "get_outline",
+        open=[] if unfold else list(opened),
+        unfold=unfold,
+        selected=selected or UNSET,
+        limit=ROWS,
+        **filters,
     )
     boxes = frozenset(ticked)
     tree = Tree(
@@ -123,7 +136,7 @@ async def tree_context(
         next_cursor=outline.next_cursor,
         total=outline.total,
         path=outline.path,
-        open=opened,
+        open=tuple(_unfolded(outline.items)) if unfold else opened,
         base=base or turn.path,
         filters=filters,
         people=await _people(turn),
@@ -148,6 +161,13 @@ def open_items(turn: Turn) -> tuple[str, ...]:
     told = turn.query["open"] if "open" in turn.query else turn.cookies.get(OPEN_COOKIE, "")
     names = (parse_reference(each) for each in told[:4000].split(","))
     return tuple({str(each): None for each in names if each is not None})[-MAX_OPEN:]
+
+
+def _unfolded(branches: list[OpenBranch]) -> Iterator[str]:
+    for each in branches:
+        if each.children is not None:
+            yield each.reference_id
+            yield from _unfolded(each.children)
 
 
 async def _part(turn: Turn, id: str | None) -> Answer:
