@@ -11,8 +11,7 @@ HEIGHT: Final = 8
 
 def bar(part: int, whole: int, width: int = 120) -> Markup:
     """How much of a whole a part is; an empty whole is an empty bar."""
-    share = min(max(part / whole, 0.0), 1.0) if whole else 0.0
-    filled = share * width
+    filled = part / whole * width if whole else 0.0
     return Markup(
         '<svg class="share" width="{w}" height="{h}" viewBox="0 0 {w} {h}" aria-hidden="true" '
         'focusable="false"><rect class="track" width="{w}" height="{h}" rx="4"/>'

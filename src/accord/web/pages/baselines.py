@@ -72,19 +72,17 @@ async def compare(turn: Turn) -> Answer:
     id, other = turn.values["id"], turn.query["with"] or NOW
     one = await turn.do("get_baseline", id=id, limit=1)
     two = None if other == NOW else await turn.do("get_baseline", id=other, limit=1)
-    found = await turn.do(
-        "compare_baselines",
-        a=one.id,
-        b=NOW if two is None else two.id,
-        limit=COMPARED,
-        cursor=turn.query["cursor"] or UNSET,
+    b, cursor = NOW if two is None else two.id, turn.query["cursor"]
+    found = await turn.services.keeping.get(
+        f"comparison {one.id} {b} {cursor}",
+        lambda: turn.do("compare_baselines", a=one.id, b=b, limit=COMPARED, cursor=cursor or UNSET),
     )
     return await _page(
         turn,
         "compare",
         one=one,
         two=two,
-        other=NOW if two is None else two.id,
+        other=b,
         found=found,
         offered=await turn.do("list_baselines", limit=OFFERED),
     )

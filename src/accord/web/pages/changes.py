@@ -16,6 +16,8 @@ from accord.web.turn import Turn
 pages: Final = Pages()
 
 PER_PAGE: Final = 50
+LASTING: Final = frozenset({"proposal", "baseline"})
+"""Kinds of things that nobody takes back: a proposal is decided on, a baseline stays."""
 
 
 @pages.get("/changes")
@@ -58,7 +60,9 @@ async def undo(turn: Turn) -> Answer:
 async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:
     found: ChangeDetail = await turn.do("get_change", change_id=turn.values["id"])
     who = turn.who
-    may_undo = who.may("write") and (who.is_administrator or found.actor == who.username)
+    is_own = who.is_administrator or found.actor == who.username
+    is_lasting = all(each.kind in LASTING for each in found.touched)
+    may_undo = who.may("write") and is_own and not is_lasting
     return await _page(
         turn,
         "changes/one.html",
