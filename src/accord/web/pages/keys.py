@@ -47,8 +47,12 @@ ON_SOME: Final = KeyGroup(
         Key("E", "Edit"),
         Key("S", "Set the status"),
         Key("L", "Link"),
+        Key("M", "Move elsewhere"),
         Key("U", "Undo"),
         Key("F", "Filter"),
+        Key("X", "Choose several"),
+        Key("A", "Accept"),
+        Key("R", "Reject, or start a run"),
     ),
 )
 
