@@ -28,6 +28,12 @@ def test_where_both_changed_the_same_words_both_stand_in_brackets() -> None:
     assert merge(BASE, mine, theirs) == Merged(merged, 1)
 
 
+def test_what_both_added_stands_one_behind_the_other() -> None:
+    merged = merge(BASE, f"{BASE} Always.", f"{BASE}\n\nOn weekdays only.")
+    assert merged == Merged(f"{BASE}\n\nOn weekdays only. Always.", 0)
+    assert merge("", "One.", "Two.") == Merged("Two. One.", 0)
+
+
 def test_the_same_change_is_no_clash() -> None:
     mine = BASE.replace("quickly", "at once")
     assert merge(BASE, f"{mine} Always.", mine) == Merged(f"{mine} Always.", 0)

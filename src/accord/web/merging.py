@@ -1,7 +1,7 @@
 """Two people changed the same text: what each did to it, put together. Pure.
 
-What only one of them changed is taken over; where both changed the same words, both stand in
-brackets, for somebody to decide.
+What only one of them changed is taken over, and so is what both added; where both changed the same
+words, both stand in brackets, for somebody to decide.
 """
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ def _merged(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> 
         text += "".join(base[place:start])
         one = _done(base, mine, of_mine, start, end)
         other = _done(base, theirs, of_theirs, start, end)
-        if of_mine and of_theirs and one != other:
+        if not of_mine or not of_theirs or one == other:
+            text += one if of_mine else other
+        elif start == end:
+            text += _joined(other, one)
+        else:
             text += _both(one, other)
             clashes += 1
-        else:
-            text += one if of_mine else other
         place = end
     return Merged(text + "".join(base[place:]), clashes)
 
@@ -81,6 +83,12 @@ def _done(
         text += "".join(base[place : edit.old_start]) + "".join(new[edit.new_start : edit.new_end])
         place = edit.old_end
     return text + "".join(base[place:end])
+
+
+def _joined(first: str, second: str) -> str:
+    """What both put into the same place, one after the other."""
+    is_apart = first[-1:].isspace() or not second[:1].isalnum()
+    return first + second if is_apart else f"{first} {second}"
 
 
 def _both(mine: str, theirs: str) -> str:
