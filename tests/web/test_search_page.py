@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -125,6 +126,32 @@ async def test_a_filter_that_names_nobody_says_so_and_keeps_what_was_typed(
     await expect(page.get_by_role("alert")).to_contain_text("nobody-of-that-name")
     await expect(page.get_by_label("Words or an id")).to_have_value("refund")
     visitor.faults.clear()  # browsers log what was answered 422
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/search?cursor=abc", 422),
+        ("/search?q=%00", 422),
+        ("/search?priority=9", 422),
+        ("/search?epic=EP-999", 404),
+        ("/search?view=%00", 200),
+        (f"/search?q={'%F0%9F%9A%80' * 400}", 200),
+        ("/palette?q=%00", 422),
+        ("/palette?at=//evil.example/", 200),
+        ("/home/changes?cursor=abc", 422),
+        ("/views/none", 404),
+    ],
+)
+async def test_addresses_that_make_no_sense_are_answered_calmly(
+    house: House, path: str, status: int
+) -> None:
+    cookies = {"accord_session": await house.session()}
+    async with httpx.AsyncClient(base_url=house.url, cookies=cookies) as client:
+        whole = await client.get(path)
+        piece = await client.get(path, headers={"HX-Request": "true"})
+    assert (whole.status_code, piece.status_code) == (status, status)
+    assert "evil.example" not in whole.text
 
 
 async def test_it_works_without_scripts(browser: Browser, house: House) -> None:

@@ -86,6 +86,8 @@ async def search(turn: Turn) -> Answer:
     try:
         found = await turn.do("search_global", **asked.arguments(), limit=SHOWN, cursor=cursor)
     except ServiceError as error:
+        if turn.is_partial and cursor:
+            raise
         return await _page(turn, asked, None, error)
     exact = _exact(asked, found) if not cursor and not turn.is_partial else ""
     return turn.go(exact) if exact else await _page(turn, asked, found)
