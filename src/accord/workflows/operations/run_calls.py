@@ -23,6 +23,7 @@ from accord.workflows.operations.run_views import (
     ChildRun,
     Step,
     loaded,
+    require_run,
     run_children,
     shown_steps,
 )
@@ -95,7 +96,7 @@ async def list_run_calls(
     cursor: Cursor | None = None,
 ) -> Page[RunCall]:
     """List what the steps of a run called, the oldest first; with `open` what is under way."""
-    await loaded(work, id)
+    await require_run(work, id)
     after = _FIRST if cursor is None else keys_of(cursor, tuple[float, str])
     rows = await work.db.fetch(OPEN if open else LIST, id, *after, limit + 1)
     [count] = await work.db.fetch(COUNT_OPEN if open else COUNT, id)

@@ -25,6 +25,7 @@ from accord.workflows.storage.loading import Loaded, load_run
 MAX_STEPS_SHOWN: Final = 1_000
 """More steps of one run are listed by pages."""
 
+EXISTS: Final = "SELECT id FROM runs WHERE id = $1"
 CHILDREN: Final = """
 SELECT id, workflow, version, status, parent_task FROM runs WHERE parent_run = $1
 ORDER BY created_at, id LIMIT 1000
@@ -127,6 +128,12 @@ async def loaded(work: Work, id: str) -> Loaded:
         return await load_run(work.db, work.service(Definitions), id)
     except UnknownRunError as error:
         raise NotFoundError(str(error)) from None
+
+
+async def require_run(work: Work, id: str) -> None:
+    """Raises NotFoundError where there is no such run."""
+    if not await work.db.fetch(EXISTS, id):
+        raise NotFoundError(str(UnknownRunError(id)))
 
 
 async def shown_run(db: Database, run: Loaded) -> Run:

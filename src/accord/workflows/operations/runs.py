@@ -24,6 +24,7 @@ from accord.workflows.operations.run_views import (
     RunSummary,
     Step,
     loaded,
+    require_run,
     shown_event,
     shown_run,
     shown_steps,
@@ -195,7 +196,7 @@ async def get_run_history(
 ) -> RunHistory:
     """What happened in a run, in order, from the event after number `after` on; with `last` only
     the end of it."""
-    await loaded(work, id)
+    await require_run(work, id)
     events = await read_history(work.db, id, after)
     shown = events[-limit:] if last else events[:limit]
     return RunHistory(

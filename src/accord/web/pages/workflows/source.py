@@ -50,8 +50,9 @@ def as_yaml(definition: dict[str, Any]) -> str:
         from accord.workflows.core.yaml_values import read_yaml
     except ImportError:
         return as_json(definition)
-    text: str = yaml.safe_dump(
+    text: str = yaml.dump(
         _ordered(definition),
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
         sort_keys=False,
         allow_unicode=True,
         width=_WIDTH,
