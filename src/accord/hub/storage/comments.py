@@ -22,15 +22,19 @@ JOIN users author ON author.id = c.author_id
 LEFT JOIN users resolver ON resolver.id = c.resolved_by
 JOIN items target ON target.id = c.target_id
 """
+# SQLite looks at tables in the order of CROSS JOIN: somebody may have all items, and few comments.
 COUNT_FOR_ASSIGNEE: Final = """
-SELECT COUNT(*) AS total FROM comments c JOIN items target ON target.id = c.target_id
-WHERE target.assignee_id = $1 AND c.resolved = 0 AND c.author_id <> $1
+SELECT COUNT(*) AS total FROM comments c CROSS JOIN items target
+WHERE c.resolved = 0 AND c.author_id <> $1 AND target.id = c.target_id AND target.assignee_id = $1
 """
-OPEN_FOR_ASSIGNEE: Final = f"""
-{SELECT} WHERE target.assignee_id = $1 AND c.resolved = 0 AND c.author_id <> $1
+OPEN_FOR_ASSIGNEE: Final = (
+    SELECT.replace("JOIN items target ON target.id = c.target_id", "CROSS JOIN items target")
+    + """
+WHERE c.resolved = 0 AND c.author_id <> $1 AND target.id = c.target_id AND target.assignee_id = $1
     AND (c.created_at, c.id) > ($2, $3)
 ORDER BY c.created_at, c.id LIMIT $4
 """
+)
 ANSWERS: Final = SELECT + "WHERE c.reply_to = $1 ORDER BY c.created_at, c.id"
 
 

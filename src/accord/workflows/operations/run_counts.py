@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, get_args
 
 from msgspec import Meta, Struct
 
@@ -16,9 +16,12 @@ operations: Final = Registry()
 
 Days: TypeAlias = Annotated[int, Meta(ge=1, le=90)]
 
-COUNTS: Final = """
-SELECT status, COUNT(*) AS total FROM runs WHERE created_at >= $1 GROUP BY status
-"""
+COUNTS: Final = " UNION ALL ".join(
+    f"SELECT '{status}' AS status, COUNT(*) AS total FROM runs "
+    f"WHERE status = '{status}' AND created_at >= $1"
+    for status in get_args(RunStatus)
+)
+"""One search of an index for each state: grouping would read all runs there ever were."""
 _DAY: Final = 86_400
 
 
@@ -35,5 +38,5 @@ async def count_runs(work: Work, *, days: Days = 7) -> RunCounts:
     """Count the runs of the last days by state."""
     since = now_of(work) - days * _DAY
     rows = await work.db.fetch(COUNTS, since)
-    counts: dict[RunStatus, int] = {row["status"]: row["total"] for row in rows}
+    counts: dict[RunStatus, int] = {row["status"]: row["total"] for row in rows if row["total"]}
     return RunCounts(since=text_of(since), total=sum(counts.values()), by_state=counts)
