@@ -31,7 +31,8 @@ from accord.transports.serve import run_until_stopped
 USAGE: Final = "accord serve [--data DIR] [--host H] [--port P] [--database URL] [settings]"
 
 DESCRIPTION: Final = """\
-Run the whole system: the requirements hub and workflows of agents, over REST, JSON-RPC and MCP.
+Run the whole system: the requirements hub and workflows of agents, with pages for people, and over
+REST, JSON-RPC and MCP.
 
 The first start makes the data directory, the database and an administrator, and shows the
 administrator's password and a first token once: on a terminal, or else in a file that only you can

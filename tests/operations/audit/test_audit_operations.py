@@ -175,3 +175,9 @@ async def test_reads_that_were_let_can_be_left_out(asking: Asking) -> None:
     kept = [(each.operation, each.outcome) for each in page.items]
     assert kept == [each for each in told if each != ("list_audit_events", "done")]
     assert page.total == len(kept)
+
+
+async def test_no_more_are_counted_than_asked_for(asking: Asking) -> None:
+    for most, total in ((3, 3), (5, 5), (100, 5)):
+        page = await asking.ask("list_audit_events", until="2026-11-10", count_to=most, limit=2)
+        assert (page.total, len(page.items), page.has_more) == (total, 2, True)

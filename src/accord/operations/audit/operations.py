@@ -35,6 +35,9 @@ FILTERS: Final = {
     "until": "r.time < ${0}",
 }
 COUNT: Final = "SELECT count(*) AS total FROM audit_records r WHERE {where}"
+COUNT_TO: Final = """
+SELECT count(*) AS total FROM (SELECT r.id FROM audit_records r WHERE {where} LIMIT {most}) found
+"""
 LIST: Final = f"""
 SELECT {COLUMNS}
 FROM audit_records r
@@ -56,12 +59,13 @@ async def list_audit_events(
     since: Time | None = None,
     until: Time | None = None,
     reads: bool = True,
+    count_to: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None,
     limit: Limit = 20,
     cursor: Cursor | None = None,
 ) -> Page[AuditEvent]:
     """Who did what, newest first. `actor` is a username or a user id, `target` a reference id,
     `since` is included and `until` is not. With `reads` false what only read, and was let, is left
-    out."""
+    out. With `count_to` no more than so many are counted, as a trail can be long."""
     given = {
         "actor": actor,
         "operation": operation,
@@ -81,7 +85,8 @@ async def list_audit_events(
         places = ", ".join(f"${len(values) + place}" for place in range(1, len(names) + 1))
         values += names
         where.append(f"(r.outcome <> 'done' OR r.operation NOT IN ({places}))")
-    [counted] = await work.db.fetch(COUNT.format(where=" AND ".join(where)), *values)
+    count = COUNT if count_to is None else COUNT_TO
+    [counted] = await work.db.fetch(count.format(where=" AND ".join(where), most=count_to), *values)
     if cursor is not None:
         time, id = keys_of(cursor, tuple[str, str])
         place = len(values)

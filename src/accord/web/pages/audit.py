@@ -13,6 +13,8 @@ from accord.web.turn import Turn
 
 PATH: Final = "/audit"
 PAGE: Final = 50
+MOST: Final = 1_000
+"""How many are counted: of more than these it is not said how many there are."""
 FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until", "reads")
 OUTCOMES: Final = {
     "done": "done",
@@ -45,6 +47,7 @@ async def audit(turn: Turn) -> Answer:
         page = await turn.do(
             "list_audit_events",
             limit=PAGE,
+            count_to=MOST + 1,
             **{"reads": False} | asked,
             **turn.query.given("cursor"),
         )
@@ -56,6 +59,7 @@ async def audit(turn: Turn) -> Answer:
         "page": page,
         "asked": asked,
         "outcomes": OUTCOMES,
+        "most": MOST,
         "more": f"{PATH}?{urlencode(asked)}" if asked else PATH,
         "error": error,
     }
