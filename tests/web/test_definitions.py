@@ -140,6 +140,31 @@ async def test_a_definition_shows_its_graph_versions_and_source(
     await expect(page.locator(".facts-line")).to_contain_text("the newest is 2")
 
 
+async def test_what_others_wrote_is_shown_as_text_and_runs_can_be_switched_off(
+    visitor: Visitor, shop: Workshop
+) -> None:
+    page = visitor.page
+    hostile = '"><script>document.title = "broken"</script><img src=x onerror=alert(1)>'
+    choice = {
+        "name": "which",
+        "type": "condition",
+        "switch": "${input}",
+        "cases": {hostile: [{"name": "a", "type": "wait", "for": 0}]},
+    }
+    schema = {"type": "object", "properties": {hostile: {"type": "string", "title": hostile}}}
+    await shop.save({"name": "hostile", "description": hostile, "input": schema, "steps": [choice]})
+    await visitor.open("/workflows/hostile")
+    await expect(page.locator(".described")).to_have_text(hostile)
+    await expect(page.get_by_label(f"{hostile} (optional)")).to_be_visible()
+    assert await page.locator("main script, main img").count() == 0
+    assert "broken" not in await page.title()
+    await page.get_by_role("button", name="Deactivate").click()
+    await expect(page.get_by_text("No more runs can be started.")).to_be_visible()
+    await expect(page.get_by_role("button", name="Start run")).to_have_count(0)
+    await page.get_by_role("button", name="Activate").click()
+    await expect(page.get_by_text("Runs can be started again.")).to_be_visible()
+
+
 async def test_an_input_that_does_not_fit_is_said_beside_the_form(
     visitor: Visitor, shop: Workshop
 ) -> None:

@@ -9,6 +9,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Route, expect
 
+from accord.a2a.demo import DemoAgent
+from accord.a2a.server.serving import serve
 from tests.web.checks import overflow, violations
 from tests.web.house import House, Visitor, visiting
 from tests.web.workshop import Workshop, workshop
@@ -170,6 +172,13 @@ async def test_everything_works_without_scripts(
         await page.locator("#pop-approve").get_by_role("button", name="Approve").click()
         await expect(page.get_by_text("Approved.")).to_be_visible()
         assert (await shop.until(id, "completed")).output == "plainly"
+        late = await shop.start("gate")
+        await shop.until(late, "waiting")
+        await visitor.open("/approvals")
+        await house.do("approve_run", run=late)
+        await shop.until(late, "completed")
+        await page.get_by_role("button", name="Reject ok of gate").click()
+        await expect(page.get_by_text("Nothing was done: the run is completed")).to_be_visible()
 
 
 async def test_loops_and_their_runs_are_linked_and_long_values_are_cut(
@@ -196,6 +205,37 @@ async def test_loops_and_their_runs_are_linked_and_long_values_are_cut(
     await visitor.open(f"/runs/{id}/value?of=secrets")
     await expect(page.locator("main")).to_contain_text("There is input, output, error, prompt")
     visitor.faults.clear()  # browsers log what was answered 404
+
+
+async def test_an_agent_that_asks_is_answered_and_shows_its_attempts(
+    visitor: Visitor, shop: Workshop
+) -> None:
+    page = visitor.page
+    async with serve(DemoAgent("demo"), "http://127.0.0.1:0/", drain=0) as serving:
+        await shop.house.do("create_agent", name="demo", url=serving.url)
+        steps = [
+            {"name": "ask", "type": "agent", "agent": "demo", "input": "ask Which harbour?"},
+            {
+                "name": "again",
+                "type": "agent",
+                "agent": "demo",
+                "input": "fail always",
+                "retry": {"attempts": 2, "initial_delay": 0, "jitter": False, "failures": "all"},
+            },
+        ]
+        await shop.save({"name": "asking", "steps": steps})
+        id = await shop.start("asking")
+        await shop.until(id, "waiting")
+        await visitor.open(f"/runs/{id}")
+        panel = page.locator("#run-step")
+        await expect(panel).to_contain_text("The agent asks")
+        await panel.get_by_role("textbox", name="Answer").fill("The small one")
+        await panel.get_by_role("button", name="Answer the agent").click()
+        await expect(page.locator("#run-state")).to_contain_text("Failed")
+        await page.locator("#run-timeline").get_by_role("link", name="again").click()
+        await expect(panel).to_contain_text("2 attempts")
+        await page.locator("#run-timeline").get_by_role("link", name="ask").click()
+        await expect(panel).to_contain_text("The small one")
 
 
 async def test_runs_are_listed_as_they_come(visitor: Visitor, shop: Workshop, axe: str) -> None:
