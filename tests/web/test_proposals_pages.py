@@ -22,6 +22,7 @@ async def staged(house: House) -> None:
 
 async def test_a_proposal_is_read_and_rejected_with_a_reason(visitor: Visitor) -> None:
     page, house = visitor.page, visitor.house
+    await proposed(house, "Another one", step("update_epic", id="EP-006", title="People"))
     id = await proposed(
         house,
         f"More to print {XSS}",
@@ -44,6 +45,11 @@ async def test_a_proposal_is_read_and_rejected_with_a_reason(visitor: Visitor) -
     await expect(detail).to_contain_text("Nobody prints")
     await page.get_by_role("link", name="Decided 1").click()
     await expect(page.locator(".inbox li")).to_contain_text(f"More to print {XSS}")
+    await page.keyboard.press("j")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("link", name="Next open proposal")).to_be_visible()
+    await page.keyboard.press("n")
+    await expect(page.get_by_role("heading", name="Another one")).to_be_visible()
 
 
 async def test_what_changed_since_is_told_and_keeps_it_from_being_accepted(

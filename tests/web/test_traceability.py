@@ -208,6 +208,8 @@ async def test_a_large_neighbourhood_says_how_much_is_left_out(visitor: Visitor)
     await visitor.open(f"/traceability/graph?item={story.reference_id}")
     await expect(visitor.page.locator("[data-node]")).to_have_count(41)
     await expect(visitor.page.get_by_text("6 more items are in reach")).to_be_visible()
+    await visitor.open("/traceability/graph?item=REQ-111&depth=2")  # whose neighbours are nasty
+    await expect(visitor.page.locator("[data-node] title", has_text=XSS).first).to_be_attached()
     await visitor.open("/traceability/graph?item=REQ-999")
     await expect(visitor.page.get_by_role("alert")).to_contain_text("there is no item 'REQ-999'")
     visitor.faults.clear()  # browsers log what was answered 404

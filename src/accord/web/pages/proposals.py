@@ -91,6 +91,7 @@ async def _page(turn: Turn, *, status: int = 200, tab: str, **context: Any) -> A
                 "tab": tab,
                 "listed": waiting if tab == "open" else decided,
                 "waiting_total": waiting.total,
+                "next_open": waiting.items[0].id if waiting.items else "",
                 "decided_total": decided.total,
                 "through": through,
                 "is_assistant": is_assistant,

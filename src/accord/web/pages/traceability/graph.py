@@ -167,7 +167,7 @@ def _ways(impact: Impact | None) -> set[frozenset[str]]:
 
 
 def _node(item: Neighbour, is_affected: bool, asked: Asked) -> Node:
-    more = f" · +{item.more:,}" if item.more else ""
+    more = f" +{item.more:,}" if item.more else ""
     is_start = item.distance == 0
     return Node(
         id=item.reference_id,
