@@ -173,3 +173,17 @@ async def test_a_form_moves_without_scripts(browser: Browser, house: House, axe:
         await page.keyboard.press("Enter")
         await page.wait_for_url(f"{house.url}/items/{ask}")
     assert await names(house, second) == ["Ask"]
+
+
+async def test_what_is_moved_beside_the_tree_moves_in_it(visitor: Visitor) -> None:
+    house, page = visitor.house, visitor.page
+    _, first, second = await planted(house, "Beside")
+    ask, *_ = await ids(house, first)
+    await visitor.open(f"/items/{ask}")
+    await page.get_by_role("link", name="Change what it stands under").click()
+    await page.locator("#menu-parent input[type=text], #menu-parent input:not([type])").fill(second)
+    await page.keyboard.press("Enter")
+    await expect(page.locator(f"#row-{second} + ul .name")).to_have_text(["Ask"])
+    await expect(page.locator("#tree .selected")).to_have_attribute("id", f"row-{ask}")
+    await expect(page.locator("#way")).to_contain_text(f"{second} / {ask}")
+    assert await rows_under(page, first) == ["Check", "Answer", "It works."]

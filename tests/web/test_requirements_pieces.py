@@ -116,3 +116,6 @@ async def test_the_rest_of_a_list_is_a_page_without_scripts(
         await expect(page.locator("#tree .id").first).to_have_text("US-1150")
         await page.get_by_role("link", name="Back to the whole tree").click()
         await expect(page.locator("#row-US-1000")).to_be_visible()
+        await visitor.open("/requirements/children/US-2999")
+        await expect(page.locator("#tree .id").first).to_have_text("REQ-10000")
+        await expect(page.locator("#way")).to_have_text("EP-900 / US-2999")

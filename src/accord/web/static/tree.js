@@ -96,6 +96,8 @@ async function load(row) {
   list.append(fragment(html));
   list.removeAttribute("aria-busy");
   watch(list);
+  const selected = document.getElementById(`row-${location.pathname.split("/")[2]}`);
+  if (selected) mark(selected);
 }
 
 /** Have what is under a row come anew. @param {HTMLElement} row */
@@ -154,17 +156,22 @@ function watch(within) {
 
 // What is selected
 
-/** @param {HTMLElement} row @param {boolean} push */
-function select(row, push) {
-  if (!document.dispatchEvent(new CustomEvent("accord:leave", { cancelable: true }))) return;
-  const htmx = /** @type {any} */ (window).htmx;
-  const id = idOf(row);
+/** @param {HTMLElement} row */
+function mark(row) {
   for (const each of document.querySelectorAll("#tree .row.selected")) {
     each.classList.remove("selected");
     each.querySelector(".to")?.removeAttribute("aria-current");
   }
   row.classList.add("selected");
   row.querySelector(".to")?.setAttribute("aria-current", "true");
+}
+
+/** @param {HTMLElement} row @param {boolean} push */
+function select(row, push) {
+  if (!document.dispatchEvent(new CustomEvent("accord:leave", { cancelable: true }))) return;
+  const htmx = /** @type {any} */ (window).htmx;
+  const id = idOf(row);
+  mark(row);
   document.querySelector("main")?.classList.add("has-item");
   document.title = `${id} ${row.querySelector(".name")?.textContent} · Accord`;
   document.getElementById("create")?.setAttribute("href", `/new?parent=${id}`);
@@ -175,8 +182,8 @@ function select(row, push) {
   document.getElementById("detail")?.scrollTo(0, 0);
 }
 
-/** @param {HTMLElement} row */
-function showWay(row) {
+/** Tell the way to a row in the bar. @param {HTMLElement} row */
+export function showWay(row) {
   const last = document.createElement("strong");
   last.textContent = idOf(row);
   /** @type {(Node | string)[]} */

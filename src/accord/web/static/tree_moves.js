@@ -1,7 +1,7 @@
 // Moving in the tree: Alt and arrows, or dragging. Whether something may go somewhere, the server says.
 
 import { fetchPiece, show } from "./pieces.js";
-import { focusRow, idOf, listUnder, reload, rowAbove, rowAt, setOpen } from "./tree.js";
+import { focusRow, idOf, listUnder, reload, rowAbove, rowAt, setOpen, showWay } from "./tree.js";
 
 /** @typedef {{ to: "before" | "after" | "parent_id", row: HTMLElement }} Place */
 
@@ -64,6 +64,24 @@ async function becomeParent(row) {
   }
   await setOpen(row, true);
 }
+
+// What was moved beside the tree, by the item's own page, is moved in it as well.
+document.addEventListener("htmx:oobAfterSwap", async () => {
+  for (const row of document.querySelectorAll("#tree .row[data-under]")) {
+    if (!(row instanceof HTMLElement)) continue;
+    const under = row.dataset.under ?? "";
+    delete row.dataset.under;
+    const above = rowAbove(row);
+    const parent = document.getElementById(`row-${under}`);
+    if (!above || idOf(above) === under) continue;
+    row.parentElement?.remove();
+    if (parent) await (listUnder(parent) ? reload(parent) : becomeParent(parent));
+    const moved = document.getElementById(row.id);
+    if (!moved) continue;
+    showWay(moved);
+    moved.scrollIntoView({ block: "nearest" });
+  }
+});
 
 // Dragging
 

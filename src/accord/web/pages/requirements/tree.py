@@ -68,6 +68,8 @@ class Tree(Struct, frozen=True, kw_only=True):
         """Where to go for the same with an item open that is closed, or the other way round."""
         name = row.reference_id
         base = self.base
+        if self.part_of:  # the whole tree might not show it
+            return f"{ROOT}/children/{name}"
         if is_open:
             opened = [each for each in self.open if each != name]
             if any(each.reference_id == name for each in self.path):
