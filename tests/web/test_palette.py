@@ -106,6 +106,25 @@ async def test_it_goes_and_does(browser: Browser, house: House) -> None:
         await expect(page.locator(".foot .prompt")).to_contain_text("palette-prompt")
 
 
+async def test_what_was_looked_at_last_is_near_until_somebody_signs_out(
+    browser: Browser, house: House
+) -> None:
+    await house.add_person("palette-uma", "User")
+    async with visiting(browser, house, "palette-uma") as visitor:
+        page = visitor.page
+        await visitor.open("/items/REQ-026")
+        await visitor.open("/items/REQ-012")
+        await page.keyboard.press("Control+k")
+        recent = page.get_by_role("group", name="Recent").get_by_role("option")
+        await expect(recent).to_have_text(["REQ-026Refund saver fares"])
+        await recent.click()
+        await page.wait_for_url(f"{house.url}/items/REQ-026")
+        await summon(page, "sign out")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/sign-in")
+        await page.wait_for_function("() => sessionStorage.getItem('accord-recent') === null")
+
+
 async def test_everybody_can_use_it_in_the_dark_and_in_a_narrow_window(
     browser: Browser, house: House, axe: str
 ) -> None:

@@ -4,4 +4,5 @@ import "./requests.js";
 import "./keys.js";
 import "./frame.js";
 import "./palette.js";
+import "./recent.js";
 import "./sheet.js";

@@ -3,6 +3,7 @@
 
 import { bind } from "./keys.js";
 import { offered } from "./offered.js";
+import { recent } from "./recent.js";
 
 const PATIENCE = 60;
 
@@ -95,7 +96,7 @@ async function ask() {
 function show(html, problem = "") {
   if (!list || !told) return;
   const page = new DOMParser().parseFromString(html, "text/html");
-  list.replaceChildren(...ofThisPage(), ...page.body.children);
+  list.replaceChildren(...ofThisPage(), ...seenLast(), ...page.body.children);
   const all = options();
   all.forEach((each, index) => (each.id = `palette-option-${index}`));
   select(all[0]);
@@ -111,31 +112,60 @@ function ofThisPage() {
     const has = label.toLowerCase().split(/\s+/);
     return asked.every((word) => has.some((each) => each.startsWith(word)));
   });
-  if (!found.length) return [];
+  return found.length ? [groupOf("On this page", found.map(optionOf))] : [];
+}
+
+/** Items that were looked at before, while nothing is typed. */
+function seenLast() {
+  const others = words?.value ? [] : recent().filter(({ id }) => location.pathname !== `/items/${id}`);
+  return others.length ? [groupOf("Recent", others.map(optionOfSeen))] : [];
+}
+
+/**
+ * @param {string} name
+ * @param {HTMLElement[]} members
+ */
+function groupOf(name, members) {
   const group = document.createElement("div");
   group.setAttribute("role", "group");
-  group.setAttribute("aria-label", "On this page");
+  group.setAttribute("aria-label", name);
   const title = document.createElement("div");
   title.className = "group";
   title.setAttribute("role", "presentation");
-  title.textContent = "On this page";
-  group.append(title, ...found.map(optionOf));
-  return [group];
+  title.textContent = name;
+  group.append(title, ...members);
+  return group;
+}
+
+/**
+ * @param {string} name
+ * @param {string} text
+ */
+function span(name, text) {
+  const made = document.createElement("span");
+  made.className = name;
+  made.textContent = text;
+  return made;
+}
+
+/** @param {import("./recent.js").Seen} seen */
+function optionOfSeen(seen) {
+  const option = document.createElement("div");
+  option.setAttribute("role", "option");
+  option.dataset.href = `/items/${seen.id}`;
+  option.append(span("id", seen.id), span("name", seen.title));
+  return option;
 }
 
 /** @param {import("./offered.js").Offer} offer */
 function optionOf(offer) {
   const option = document.createElement("div");
   option.setAttribute("role", "option");
-  const label = document.createElement("span");
-  label.className = "name";
-  label.textContent = offer.label;
-  option.append(label);
+  option.append(span("name", offer.label));
   if (offer.key) {
     const key = document.createElement("kbd");
     key.textContent = offer.key;
-    const shortcut = document.createElement("span");
-    shortcut.className = "shortcut";
+    const shortcut = span("shortcut", "");
     shortcut.setAttribute("aria-hidden", "true");
     shortcut.append(key);
     option.append(shortcut);
