@@ -110,5 +110,19 @@ async def test_what_others_did_to_other_fields_is_no_conflict(
         assert (saved.title, saved.priority) == ("Hold it", 4)
 
 
+async def test_a_fact_that_somebody_else_just_set_is_not_overwritten(
+    browser: Browser, house: House
+) -> None:
+    async with visiting(browser, house, viewport=WINDOW) as visitor:
+        page = visitor.page
+        await visitor.open("/items/REQ-007")
+        await page.get_by_role("link", name="Change priority").click()
+        await house.do("update_requirement", id="REQ-007", priority=2)
+        await page.get_by_role("button", name="4 · Low").click()
+        await expect(page.locator("#toasts")).to_contain_text("Priority is 2 since")
+        visitor.faults.clear()  # browsers log what was answered 409
+    assert (await house.do("get_requirement", id="REQ-007")).priority == 2
+
+
 def text_of(page: Page) -> Locator:
     return page.get_by_label("Text", exact=True)

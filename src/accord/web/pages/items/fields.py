@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.hub.domain.priorities import PRIORITIES
-from accord.operations.errors import InvalidError, NotFoundError, StaleError
+from accord.operations.errors import ConflictError, NotFoundError, StaleError
 from accord.web.answers import Answer
 from accord.web.pages.items.detail import done
 from accord.web.pages.items.item import PARENTS, Item, find_item, save
@@ -58,11 +58,14 @@ async def change(turn: Turn) -> Answer:
     if field == "labels":
         return await _add_label(turn, item, value)
     menu = await _menu(turn, item, field)
+    values = _value(item, field, value)
     try:
-        await save(turn, item, turn.form["version"], **_value(item, field, value))
+        await save(turn, item, turn.form["version"], **values)
     except StaleError as error:
-        now = next(each for each in error.data["differences"])
-        raise InvalidError(field, f"somebody changed it to {now.after!r} just now") from None
+        [now, *_] = [each.after for each in error.data["differences"] if each.field in values]
+        raise ConflictError(
+            f"{menu.title} is {now} since, by somebody else: choose again"
+        ) from None
     return await done(turn, item.reference_id, f"{menu.title} was changed.")
 
 
