@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -115,7 +115,7 @@ def _columns(layered: Layered, edges: Sequence[Edge]) -> list[float]:
 
 def _heights(layered: Layered) -> dict[int, float]:
     """The middle of each spot: sweeps to the right and to the left move each to the middle of what
-    it is joined with there, and a last one to the middle of all."""
+    it is joined with there, then to the middle of all; the last two make plain lines straight."""
     left, right = layered.joined()
     ends = layered.ends()
     ys: dict[int, float] = {}
@@ -129,6 +129,12 @@ def _heights(layered: Layered) -> dict[int, float]:
     both = [[*one, *other] for one, other in zip(left, right, strict=True)]
     for layer in layered.layers:
         _settle(layered, layer, [_wanted(spot, both, ends, ys) for spot in layer], ys)
+    for one, other, layers in (
+        (left, right, layered.layers),
+        (right, left, layered.layers[::-1]),
+    ):
+        for layer in layers:
+            _settle(layered, layer, [_straight(spot, one, other, ends, ys) for spot in layer], ys)
     top = min((y - _size(layered, spot) / 2 for spot, y in ys.items()), default=0.0)
     return {spot: round(y - top + MARGIN, 1) for spot, y in ys.items()}
 
@@ -144,43 +150,52 @@ def _wanted(
     return sum([ys[each] for each in found]) / len(found) if found else ys[spot]
 
 
-class _Block(Struct):
-    """Spots that push each other, from top to bottom. `wish` is the sum of where each would have
-    the block begin, by weight."""
-
-    spots: list[int]
-    height: float
-    weight: float
-    wish: float
+def _straight(
+    spot: int,
+    near: Sequence[Sequence[int]],
+    back: Sequence[Sequence[int]],
+    ends: Mapping[int, int],
+    ys: Mapping[int, float],
+) -> float:
+    """Where a spot stands so that a line without branches is straight; else where it stands."""
+    if spot in ends:
+        return _wanted(spot, near, ends, ys)
+    found = near[spot]
+    alone = len(found) == 1 and len(back[found[0]]) == 1
+    return ys[found[0]] if alone else ys[spot]
 
 
 def _settle(
     layered: Layered, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
 ) -> None:
     """Move each to where it wants to be, in their order and with room between them. Those that push
-    each other stand as a block where that is best for all; boxes count for more than lines."""
-    blocks: list[_Block] = []
+    each other stand as a block where that is best for all; boxes count for more than lines.
+
+    A block is the sum of where each of it would have it begin, by weight, the sum of the weights,
+    its height, and how many are in it; plain lists, as there are thousands in large graphs."""
+    boxes = layered.boxes
+    wishes: list[float] = []
+    weights: list[float] = []
+    heights: list[float] = []
+    counts: list[int] = []
     for spot, want in zip(layer, wanted, strict=True):
-        size, weight = (HEIGHT, BOX_WEIGHT) if spot < layered.boxes else (LINE_HEIGHT, 1.0)
-        block = _Block([spot], size, weight, weight * (want - size / 2))
-        while blocks:
-            before = blocks[-1]
-            if before.wish / before.weight + before.height + GAP_Y <= block.wish / block.weight:
-                break
-            blocks.pop()
-            shift = before.height + GAP_Y
-            before.spots.extend(block.spots)
-            block = _Block(
-                before.spots,
-                shift + block.height,
-                before.weight + block.weight,
-                before.wish + block.wish - block.weight * shift,
-            )
-        blocks.append(block)
-    for block in blocks:
-        y = block.wish / block.weight
-        for spot in block.spots:
-            size = HEIGHT if spot < layered.boxes else LINE_HEIGHT
+        height, weight = (HEIGHT, BOX_WEIGHT) if spot < boxes else (LINE_HEIGHT, 1.0)
+        wish, count = weight * (want - height / 2), 1
+        while wishes and wishes[-1] / weights[-1] + heights[-1] + GAP_Y > wish / weight:
+            above = heights.pop() + GAP_Y
+            wish += wishes.pop() - weight * above
+            weight += weights.pop()
+            height += above
+            count += counts.pop()
+        wishes.append(wish)
+        weights.append(weight)
+        heights.append(height)
+        counts.append(count)
+    spots = iter(layer)
+    for wish, weight, count in zip(wishes, weights, counts, strict=True):
+        y = wish / weight
+        for spot in islice(spots, count):
+            size = HEIGHT if spot < boxes else LINE_HEIGHT
             ys[spot] = y + size / 2
             y += size + GAP_Y
 

@@ -91,8 +91,9 @@ def _crossings(layers: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) 
         place = {spot: at for at, spot in enumerate(layers[column + 1])}
         seen: list[int] = []
         for spot in layers[column]:
-            ends = sorted(place[each] for each in after[spot])
-            total += sum(len(seen) - bisect_right(seen, end) for end in ends)
+            ends = [place[each] for each in after[spot]]
+            for end in ends:
+                total += len(seen) - bisect_right(seen, end)
             for end in ends:
                 insort(seen, end)
     return total

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct, convert
 
+from accord.web.dates import duration
 from accord.web.drawing.graph import Edge, Graph, Line, Node
 from accord.web.states import Tone
 from accord.workflows.core.definition import (
@@ -202,7 +203,7 @@ def _awaited(step: WaitStep) -> str:
     if step.signal is not None:
         return f"signal {step.signal}"
     if step.for_ is not None:
-        return f"for {step.for_} s" if isinstance(step.for_, int | float) else f"for {step.for_}"
+        return f"for {step.for_ if isinstance(step.for_, str) else duration(step.for_)}"
     return f"until {step.until}"
 
 

@@ -58,6 +58,7 @@ def as_yaml(definition: dict[str, Any]) -> str:
         width=_WIDTH,
         default_flow_style=None,
     )
+    text = text.replace("\n'on':", "\non:")  # which means something else in YAML 1.1 only
     # What is written by the rules of YAML 1.1 may mean something else by those of 1.2.
     return text if read_yaml(text) == definition else as_json(definition)
 
