@@ -1,170 +1,15 @@
-// The tree: opens in place and in pieces, is walked by keys, and stays as it was from page to page.
+// The tree: what is selected is shown beside it, keys walk it, boxes select rows for a change of many.
 
 import { bind } from "./keys.js";
-import { fetchPiece } from "./pieces.js";
+import { focusRow, idOf, isOpen, mark, rememberAll, rowAbove, rowAt, setOpen, showMore, watch } from "./tree_rows.js";
 
 const tree = document.getElementById("tree");
 const left = document.getElementById("left");
 const bulk = document.getElementById("bulk");
 const narrow = matchMedia("(max-width: 900px)");
-const COOKIE = "accord_open";
-const MOST_OPEN = 60;
 const SCROLL = "accord.tree.scroll";
-const isFiltered = /[?&](status|assignee)=./.test(location.search);
-
-// Rows: a list item has a row, and below it the list of what is under it.
-
-/** @param {EventTarget | null} target @returns {HTMLElement | null} */
-export function rowAt(target) {
-  return target instanceof Element ? target.closest(".row") : null;
-}
-
-/** @param {HTMLElement} row */
-export function idOf(row) {
-  return row.dataset.id ?? "";
-}
-
-/** @param {HTMLElement} row @returns {HTMLUListElement | null} */
-export function listUnder(row) {
-  return row.parentElement?.querySelector(":scope > ul") ?? null;
-}
-
-/** @param {HTMLElement} row @returns {HTMLElement | null} */
-export function rowAbove(row) {
-  const item = row.parentElement?.parentElement?.closest("li");
-  return item?.querySelector(":scope > .row") ?? null;
-}
-
-/** @param {HTMLElement} row */
-export function focusRow(row) {
-  const link = /** @type {HTMLElement | null} */ (row.querySelector(".to"));
-  link?.focus({ preventScroll: true });
-  row.scrollIntoView({ block: "nearest" });
-}
-
-/** @param {HTMLElement} row */
-function isOpen(row) {
-  return row.querySelector("a.twisty")?.getAttribute("aria-expanded") === "true";
-}
-
-// Open and closed
-
-/** @returns {Set<string>} */
-function opened() {
-  const found = document.cookie.split("; ").find((each) => each.startsWith(`${COOKIE}=`));
-  return new Set((found?.slice(COOKIE.length + 1) ?? "").split(",").filter(Boolean));
-}
-
-/** @param {Set<string>} names */
-function remember(names) {
-  if (isFiltered) return;
-  const kept = [...names].slice(-MOST_OPEN).join(",");
-  const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `${COOKIE}=${kept}; path=/; samesite=lax${secure}`;
-}
-
-/**
- * Show what is under a row, or hide it; it comes from the server the first time.
- * @param {HTMLElement} row
- * @param {boolean} open
- */
-export async function setOpen(row, open) {
-  const twisty = row.querySelector("a.twisty");
-  if (!twisty || isOpen(row) === open) return;
-  twisty.setAttribute("aria-expanded", String(open));
-  const names = opened();
-  names.delete(idOf(row));
-  if (open) names.add(idOf(row));
-  remember(names);
-  const list = listUnder(row);
-  if (list) list.hidden = !open;
-  else if (open) await load(row);
-}
-
-/** @param {HTMLElement} row */
-async function load(row) {
-  const list = document.createElement("ul");
-  list.setAttribute("aria-label", `Under ${idOf(row)}`);
-  list.setAttribute("aria-busy", "true");
-  row.after(list);
-  const html = await fetchPiece(`/requirements/children/${idOf(row)}${location.search}`);
-  if (html === null) {
-    list.remove();
-    row.querySelector("a.twisty")?.setAttribute("aria-expanded", "false");
-    return;
-  }
-  list.append(fragment(html));
-  list.removeAttribute("aria-busy");
-  watch(list);
-  const selected = document.getElementById(`row-${location.pathname.split("/")[2]}`);
-  if (selected) mark(selected);
-}
-
-/** Have what is under a row come anew. @param {HTMLElement} row */
-export async function reload(row) {
-  listUnder(row)?.remove();
-  row.querySelector("a.twisty")?.setAttribute("aria-expanded", "false");
-  await setOpen(row, true);
-}
-
-/** @param {string} html */
-function fragment(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  for (const row of template.content.querySelectorAll(".row")) {
-    const there = document.getElementById(row.id);
-    if (there?.parentElement && row.parentElement) row.parentElement.replaceWith(there.parentElement);
-  }
-  return template.content;
-}
-
-// The rest of long lists comes when somebody gets there.
-
-const observer = new IntersectionObserver(
-  (entries) => {
-    for (const each of entries) if (each.isIntersecting) showMore(/** @type {HTMLAnchorElement} */ (each.target));
-  },
-  { root: narrow.matches ? null : left, rootMargin: "320px" },
-);
-
-/** @param {HTMLAnchorElement} link */
-async function showMore(link) {
-  observer.unobserve(link);
-  const rest = link.parentElement;
-  if (!rest || rest.ariaBusy === "true") return;
-  rest.ariaBusy = "true";
-  const html = await fetchPiece(link.href);
-  rest.ariaBusy = "false";
-  if (html === null) return;
-  const hadFocus = document.activeElement === link;
-  const list = rest.parentElement;
-  const added = fragment(html);
-  const first = /** @type {HTMLElement | null} */ (added.querySelector(".row"));
-  rest.replaceWith(added);
-  if (hadFocus && first) focusRow(first);
-  if (list) watch(list);
-}
-
-/** @param {Element} within */
-function watch(within) {
-  for (const twisty of within.querySelectorAll("a.twisty")) twisty.setAttribute("tabindex", "-1");
-  for (const link of within.querySelectorAll("a[data-more]")) {
-    // Rows that are left out before one that is shown would push it away from who looks at it.
-    if (!link.parentElement?.nextElementSibling) observer.observe(link);
-  }
-}
 
 // What is selected
-
-/** @param {HTMLElement} row */
-function mark(row) {
-  for (const each of document.querySelectorAll("#tree .row.selected")) {
-    each.classList.remove("selected");
-    each.querySelector(".to")?.removeAttribute("aria-current");
-  }
-  row.classList.add("selected");
-  row.querySelector(".to")?.setAttribute("aria-current", "true");
-}
 
 /** @param {HTMLElement} row @param {boolean} push */
 function select(row, push) {
@@ -296,7 +141,7 @@ if (tree && left) {
     here.searchParams.delete("open"); // the cookie knows from here on
     history.replaceState(history.state, "", here);
   }
-  remember(new Set([...opened(), ...[...tree.querySelectorAll('a.twisty[aria-expanded="true"]')].map((each) => idOf(/** @type {HTMLElement} */ (rowAt(each))))]));
+  rememberAll(tree);
   left.scrollTop = Number(sessionStorage.getItem(SCROLL) ?? 0);
   tree.querySelector(".row.selected")?.scrollIntoView({ block: "nearest" });
   window.addEventListener("pagehide", () => sessionStorage.setItem(SCROLL, String(left.scrollTop)));

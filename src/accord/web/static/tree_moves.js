@@ -1,7 +1,8 @@
 // Moving in the tree: Alt and arrows, or dragging. Whether something may go somewhere, the server says.
 
 import { fetchPiece, show } from "./pieces.js";
-import { focusRow, idOf, listUnder, reload, rowAbove, rowAt, setOpen, showWay } from "./tree.js";
+import { showWay } from "./tree.js";
+import { focusRow, idOf, listUnder, reload, rowAbove, rowAt, setOpen } from "./tree_rows.js";
 
 /** @typedef {{ to: "before" | "after" | "parent_id", row: HTMLElement }} Place */
 
