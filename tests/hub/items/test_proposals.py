@@ -180,3 +180,28 @@ async def test_a_proposal_tells_by_which_program_it_was_made_and_what_it_is_abou
     assert (found.face, found.client, found.about, found.total) == (
         *("mcp", "scribe 1.0", ["EP-001", "EP-002", "EP-003"], 5),
     )
+
+
+async def test_what_would_follow_is_told_and_nothing_is_changed(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    await world.call("create_user_story", epic_id="EP-001", title="Pay")
+    await world.call("create_requirement", user_story_id="US-001", title="Charge")
+    await world.call(
+        "create_relationship", source_id="US-001", target_id="REQ-001", type="relates_to"
+    )
+    text = "The till shall charge quickly."
+    steps = [step("update_requirement", id="REQ-001", description=text)]
+    made = await world.call("propose_changes", world.other, reason="more", steps=steps)
+    before = await state(world)
+    checked = await world.outcome("check_proposal", id=made.id)
+    assert [(each.code, each.reference_id) for each in checked.result.follows] == [
+        ("vague-word", "REQ-001"),
+        ("suspect-links", "REQ-001"),
+    ]
+    assert (checked.change_id, checked.effects, checked.hints) == ("", (), ())
+    assert await state(world) == before
+    await world.call("update_requirement", id="REQ-001", title="Charge once")
+    with pytest.raises(ConflictError, match="changed since it was proposed: REQ-001"):
+        await world.call("check_proposal", id=made.id)
+    with pytest.raises(ForbiddenError):
+        await world.call("check_proposal", world.commenter, id=made.id)

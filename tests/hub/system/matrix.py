@@ -167,6 +167,7 @@ MATRIX: dict[str, Call] = {
     "undo": Call(WRITE, {"change_id": "$change"}),
     "apply_changes": Call(WRITE, {"steps": STEPS}),
     "import_items": Call(WRITE, {"format": "markdown", "content": "## EP-001: Till\n"}),
+    "check_proposal": Call(WRITE, {"id": "$proposal"}),
     "accept_proposal": Call(WRITE, {"id": "$proposal"}),
     "reject_proposal": Call(WRITE, {"id": "$proposal", "reason": "Not now."}),
     # start, signal, pause, cancel runs: all for administrators, own for others

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from accord.hub.advice import advise
 from accord.hub.entities import Cursor, Difference, Limit, Page
 from accord.hub.lifecycle import check_text
 from accord.hub.steps import Step, StepResult, Steps, may_do, may_propose, run_steps
@@ -18,8 +19,9 @@ from accord.hub.storage.proposals import ProposalRow
 from accord.hub.trial import tried
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Rest
+from accord.operations.outcome import Change
 from accord.operations.registry import Registry
-from accord.operations.work import Action, Changed, Database, Effect, Work
+from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
 
 ProposalId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Reason: TypeAlias = Annotated[str, Meta(min_length=1, max_length=2_000)]
@@ -84,6 +86,13 @@ class Proposal(ProposalSummary, kw_only=True):
     """What it would have changed when it was proposed."""
     stale: list[str]
     """Reference ids of what was changed since: then it cannot be accepted."""
+
+
+class Checked(Changed, kw_only=True):
+    """What would follow from a proposal."""
+
+    follows: list[Hint]
+    """Links that would become suspect, what the linter says, what would lack something."""
 
 
 class Accepted(ProposalSummary, kw_only=True):
@@ -178,13 +187,24 @@ async def list_decided_proposals(
     )
 
 
+@operations.write(rest=Rest("POST", "/proposals/{id}/check"), tag="proposals", tool=False, cost=20)
+async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
+    """Tell what would follow if you accepted a proposal; nothing is changed."""
+    row = await _acceptable(work.db, id)
+
+    async def body() -> list[Hint]:
+        first = len(work.hints)
+        await run_steps(work, _steps(row), may_do)
+        await advise(work, Change(id="", operation="check_proposal"))
+        return work.hints[first:]
+
+    return Checked(follows=await tried(work, body))
+
+
 @operations.write(rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20)
 async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") -> Accepted:
     """Carry out a proposal as it stands, as a change of yours."""
-    row = await _undecided(work.db, id)
-    stale = await _stale(work.db, _preview(row))
-    if stale:
-        raise ConflictError(f"changed since it was proposed: {', '.join(stale)}", stale=stale)
+    row = await _acceptable(work.db, id)
     results = await run_steps(work, _steps(row), may_do)
     return Accepted(**_summary(await _decide(work, row, "accepted", reason)), results=results)
 
@@ -246,6 +266,14 @@ async def _undecided(db: Database, id: str) -> ProposalRow:
     row = await proposals.find(db, id)
     if row.state != "open":
         raise ConflictError(f"the proposal was {row.state} by {row.decider} already")
+    return row
+
+
+async def _acceptable(db: Database, id: str) -> ProposalRow:
+    row = await _undecided(db, id)
+    stale = await _stale(db, _preview(row))
+    if stale:
+        raise ConflictError(f"changed since it was proposed: {', '.join(stale)}", stale=stale)
     return row
 
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.operations.proposals import Proposal
+from accord.hub.operations.proposals import Checked, Proposal
 from accord.operations.errors import ServiceError
-from accord.operations.outcome import Preview
 from accord.web.answers import Answer
 from accord.web.provenance import is_assistant, through
 from accord.web.routing import Pages
@@ -58,21 +57,21 @@ async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:
         tab="open" if found.state == "open" else "decided",
         proposal=found,
         error=error,
-        hints=check.hints if isinstance(check, Preview) else (),
+        hints=check.follows if isinstance(check, Checked) else (),
         refusal=check if isinstance(check, ServiceError) else None,
     )
 
 
-async def _checked(turn: Turn, found: Proposal) -> Preview | ServiceError | None:
-    """What accepting it would lead to, found out by a dry run; None where that is not to be asked.
-    What was changed since is told anyway."""
+async def _checked(turn: Turn, found: Proposal) -> Checked | ServiceError | None:
+    """What accepting it would lead to; None where that is not to be asked. What was changed since
+    is told anyway."""
     if found.state != "open" or found.stale or not turn.who.may("write"):
         return None
     try:
-        preview: Preview = await turn.do("accept_proposal", id=found.id, dry_run=True)
+        check: Checked = await turn.do("check_proposal", id=found.id)
     except ServiceError as error:
         return error
-    return preview
+    return check
 
 
 async def _page(turn: Turn, *, status: int = 200, tab: str, **context: Any) -> Answer:
