@@ -87,6 +87,7 @@ async def open_engine(
         if role != "bridge":
             await begun.executor(bus, member, worker)
         await begun.working(worker, callers)
+        bus.join(hands=worker.hands)
         yield Engine(member, tuple(begun.counts))
 
 
@@ -129,9 +130,9 @@ class _Begun:
         return member
 
     async def executor(self, bus: Bus, member: Membership, worker: Worker) -> None:
-        hands = worker.hands if isinstance(bus, EmbeddedBus) else None
-        executor = Executor(self._store, bus, member, hands=hands)
+        executor = Executor(self._store, bus, member, hands=bus.lend(worker.hands))
         await self._run(executor)
+        bus.join(head=executor)
         await self._run(Scheduler(self._store, self._local.runner.trail))
         await self._run(old_runs(self._settings, self._store))
         self.counts.append(executor.counts.write)

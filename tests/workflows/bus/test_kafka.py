@@ -49,6 +49,21 @@ async def test_a_task_reaches_a_bridge_and_its_result_the_run(carrying: Carrying
     assert await carrying.count("dead_letters") == 0
 
 
+async def test_a_success_is_told_at_once_and_ends_its_task_where_it_arrives(
+    carrying: Carrying,
+) -> None:
+    bus = await carrying.start()
+    await carrying.dispatch(bus, task("r", "ask", time.time()))
+    await carrying.until_states({"r/ask": "ready"})
+    told: list[bool] = []
+    assert bus.tell(answer("r", "ask", "LOUD"), told.append) > 0
+    await carrying.until_inbox("r/ask/1")
+    await carrying.until_states({"r/ask": "done"})
+    await carrying.until(lambda: told == [True])
+    assert bus.tell(answer("r", "large", "x" * 1_000_001), told.append) == 0
+    assert bus.tell(Message("m", "r", CancelRequested(at=2.5, by="ann")), told.append) == 0
+
+
 async def test_every_outcome_arrives_as_it_was(carrying: Carrying) -> None:
     bus = await carrying.start()
     arrivals: list[Arrival] = [
@@ -147,7 +162,7 @@ async def test_decisions_are_told_in_a_topic(carrying: Carrying) -> None:
     bus = await carrying.start(role="executor")
     events = '[{"type":"run_started","at":1.0}]'
     told = Announcement("r", 4, events, 7.5, "c-1", TRACE)
-    await carrying.store.transact(lambda db: bus.announce(db, [told]))
+    await carrying.store.transact(lambda db: bus.dispatch(db, [], [told]))
     [message] = await carrying.heard(carrying.names.events, 1)
     assert json.loads(message.value()) == {
         "type": "events",

@@ -60,6 +60,7 @@ async def bridging(carrying: Carrying, bus: KafkaBus, shouter: Shouter) -> Async
     await membership.start()
     worker = Worker(carrying.store, membership, bus, {"agent": shouter})
     await worker.start()
+    bus.join(hands=worker.hands)
     try:
         yield
     finally:
@@ -81,7 +82,11 @@ async def test_runs_asked_for_by_messages_end_though_the_broker_is_killed(
         "schema": 1, "type": "start", "workflow": "review", "started_by": "ann",
         "input": {"text": "a"},
     }  # fmt: skip
-    async with executing(carrying.store, bus=executor), bridging(carrying, bridge, shouter):
+    async with (
+        executing(carrying.store, bus=executor) as deciding,
+        bridging(carrying, bridge, shouter),
+    ):
+        executor.join(head=deciding)
         carrying.ask(*({**start, "message_id": id} for id in ids))
         await carrying.until(lambda: len(shouter.calls) > 20)
         await loop.run_in_executor(None, kafka.kill)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from accord.store import open_store
 from accord.store.store import Reading, Transaction
+from accord.workflows.bus.bus import Announcement
 from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.core.program import Program
 from accord.workflows.executor.executor import Executor
@@ -38,9 +39,16 @@ class StoppingDefinitions(Definitions):
 class StoppingBus(EmbeddedBus):
     """The process stops in the middle of the transaction in which it writes."""
 
-    async def dispatch(self, db: Transaction, tasks: Sequence[NewTask]) -> None:
+    async def dispatch(
+        self,
+        db: Transaction,
+        tasks: Sequence[NewTask],
+        decisions: Sequence[Announcement] = (),
+        *,
+        given: Sequence[NewTask] = (),
+    ) -> None:
         stop()
-        await super().dispatch(db, tasks)
+        await super().dispatch(db, tasks, decisions, given=given)
 
 
 async def main(url: str, lease: float, how: str) -> None:

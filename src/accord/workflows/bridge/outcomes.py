@@ -15,6 +15,7 @@ from accord.a2a.protocol.errors import (
 )
 from accord.store.errors import StoreError
 from accord.workflows.bridge import logs
+from accord.workflows.bridge.answered import Answer, Answered
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded
 from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.held import Held
@@ -22,6 +23,7 @@ from accord.workflows.bridge.holding import Holding
 from accord.workflows.bridge.letters import letter_of
 from accord.workflows.bridge.rows import Change
 from accord.workflows.bridge.tally import Tally
+from accord.workflows.bus.bus import Bus
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
 from accord.workflows.core.retry import Attempt, next_attempt
@@ -39,7 +41,9 @@ class Outcomes:
     def __init__(
         self,
         endings: Endings,
+        bus: Bus,
         holding: Holding,
+        answered: Answered,
         tally: Tally,
         *,
         owner: str,
@@ -48,7 +52,9 @@ class Outcomes:
         ended: Callable[[], None],
     ) -> None:
         self._endings = endings
+        self._bus = bus
         self._holding = holding
+        self._answered = answered
         self._tally = tally
         self._owner = owner
         self._now = now
@@ -112,7 +118,33 @@ class Outcomes:
         )
         self._tally.ended(task.kind, "success")
         change = _change(held, "done", outcome="success", finished_at=at)
-        self._finish(held, change, _message(held, "done", told))
+        self._tell(held, change, _message(held, "done", told))
+
+    def _tell(self, held: Held, change: Change, message: Message) -> None:
+        """By the bus alone, where that is possible: then whoever records it ends the task."""
+        size = 0
+        if self._answered.has_room:
+            size = self._bus.tell(message, lambda done: self._told(held, change.id, is_done=done))
+        if size:
+            held.ending = True
+            self._answered.add(change, message, size)
+        else:
+            self._finish(held, change, message)
+
+    def _told(self, held: Held, id: str, *, is_done: bool) -> None:
+        if is_done:
+            self._answered.told(id)
+            self._holding.remove(held)
+            self._ended()
+            return
+        answer = self._answered.take(id)
+        if answer is not None:
+            self._finish(held, answer.change, answer.message)
+
+    def write(self, answer: Answer) -> None:
+        """Write what was told and is not known to be recorded. Where it is, nothing is changed."""
+        written = self._endings.add(answer.change, answer.message)
+        written.add_done_callback(lambda _: self._answered.take(answer.change.id))
 
     def _ask(self, held: Held, outcome: Asked) -> None:
         task = held.task

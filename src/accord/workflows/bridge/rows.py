@@ -15,6 +15,7 @@ from accord.store.store import Engine, Row, Store, Transaction
 from accord.workflows.bridge.claimed import COLUMNS
 from accord.workflows.storage.clock import NOW
 from accord.workflows.storage.lists import IN_TEXTS, as_parameter
+from accord.workflows.storage.task_changes import BY_INDEX
 from accord.workflows.storage.tasks import Kind
 
 _SKIP: Final[dict[Engine, str]] = {"sqlite": "", "postgresql": "FOR UPDATE SKIP LOCKED"}
@@ -77,10 +78,11 @@ _CHANGE: Final[dict[Engine, str]] = {
         found="tasks.id = ANY($2::text[])",
     ),
 }
-# A plan that is made while the table is small would read all of it, and is kept when it has grown.
-# For this transaction only.
-_BY_INDEX: Final = """
-SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
+# What came by a bus, and nobody has yet.
+_RECORD: Final = f"""
+UPDATE tasks SET state = 'running', owner = $1, fence = fence + 1, due = 0
+WHERE id = ANY($2::text[]) AND state || '' = 'published'
+RETURNING {COLUMNS}
 """
 _HELD: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND state = 'running'"
 _CANCELLED: Final = f"{_HELD} AND cancelled = 1"
@@ -119,6 +121,10 @@ class TaskRows:
         sql = _TAKE[self._store.engine]
         return await self._store.write(sql, owner, now, self._kinds, as_parameter(besides), most)
 
+    async def record(self, db: Transaction, owner: str, ids: Collection[str]) -> list[Row]:
+        """Those of these tasks that were on their way, and are the owner's now. PostgreSQL only."""
+        return await db.fetch(_RECORD, owner, sorted(ids))
+
     async def take_over(self, owner: str, *, most: int) -> list[Row]:
         """Tasks of those whose lease is over. Raises StoreError."""
         return await self._store.write(_TAKE_OVER[self._store.engine], owner, self._kinds, most)
@@ -140,7 +146,7 @@ class TaskRows:
         """Change rows; the ids of those that could be changed."""
         parameters: list[Any] = [json.encode(changes).decode()]
         if db.engine == "postgresql":
-            await db.fetch(_BY_INDEX)
+            await db.fetch(BY_INDEX)
             parameters.append([each.id for each in changes])
         rows = await db.fetch(_CHANGE[db.engine], *parameters)
         return {row["id"] for row in rows}

@@ -19,9 +19,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -29,6 +29,7 @@ from accord.a2a.protocol.errors import CallError, DefiniteError
 from accord.store.errors import StoreError
 from accord.store.store import Row, Store
 from accord.telemetry.exposition import Exposition
+from accord.workflows.bridge.answered import Answered
 from accord.workflows.bridge.attempts import Attempts
 from accord.workflows.bridge.breaker import BreakerState
 from accord.workflows.bridge.caller import TaskCaller
@@ -86,13 +87,16 @@ class Worker:
         self._tally = Tally()
         self._targets = Targets()
         self._holding = Holding(most)
+        self._answered = Answered(time.monotonic)
         self._rows = TaskRows(store, callers)
         self._endings = Endings(
             store, self._rows, bus, membership.id, lambda: self._attempts.under_way
         )
         self._outcomes = Outcomes(
             self._endings,
+            bus,
             self._holding,
+            self._answered,
             self._tally,
             owner=membership.id,
             now=now,
@@ -107,11 +111,13 @@ class Worker:
             callers,
             self._holding,
             self._targets,
+            self._rows,
             is_open=self._is_open,
-            begin=self._begin_given,
+            begin_tasks=self._begin_given,
+            begin_rows=self._begin_rows,
             now=now,
         )
-        """For an executor in the same process."""
+        """For an executor or a bus in the same process."""
         self._placing: set[asyncio.Task[None]] = set()
         self._unplaced: list[Held] = []
         self._more = False
@@ -143,6 +149,8 @@ class Worker:
         for held in self._holding.all():
             self._let_go(held)
         await self._attempts.join()
+        for answer in self._answered.all():  # or others would ask again
+            self._outcomes.write(answer)
         await self._endings.close(self._drain)
 
     def _let_go(self, held: Held) -> None:
@@ -224,7 +232,7 @@ class Worker:
         await self._receive(rows)
         return len(rows) == room
 
-    async def _receive(self, rows: list[Row]) -> None:
+    async def _receive(self, rows: Sequence[Row]) -> None:
         for row in rows:
             try:
                 held = Held(claimed_of(row))
@@ -246,9 +254,22 @@ class Worker:
         given = [Held(task) for task in tasks]
         for held in given:
             self._holding.add(held)
-        placing = asyncio.create_task(self._place_all(given))
-        self._placing.add(placing)
-        placing.add_done_callback(self._placing.discard)
+        self._place_soon(self._place_all(given))
+
+    def _begin_rows(self, rows: Sequence[Row], after: Callable[[], None]) -> None:
+        async def receive() -> None:
+            try:
+                if not self._closing:
+                    await self._receive(rows)
+            finally:
+                after()
+
+        self._place_soon(receive())
+
+    def _place_soon(self, placing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(placing)
+        self._placing.add(task)
+        task.add_done_callback(self._placing.discard)
 
     async def _place_all(self, given: list[Held]) -> None:
         for held in given:
@@ -319,7 +340,7 @@ class Worker:
                 self._hear_of(row)
 
     async def _look_at_all(self) -> None:
-        before = self._holding.all()
+        before, told = self._holding.all(), self._answered.ids
         rows = {row["id"]: row for row in await self._rows.held(self._membership.id)}
         self._doubted = False
         for held in before:
@@ -328,8 +349,13 @@ class Worker:
                 self._hear_of(row)
             elif not held.ending and held in self._holding:
                 self._lose(held)
+        for id in told:
+            if id not in rows:
+                self._answered.take(id)
+        for answer in self._answered.late(told):
+            self._outcomes.write(answer)
         for id in rows.keys() - {held.task.id for held in before}:
-            if id in self.hands or self._holding.get(id) is not None:
+            if id in self.hands or id in self._answered or self._holding.get(id) is not None:
                 continue
             # The database was killed before it could say that this one was taken.
             await self._receive(await self._rows.regain(self._membership.id, id, rows[id]["fence"]))

@@ -1,5 +1,6 @@
 """A consumer of topics, on a thread of its own: reads many messages, has them stored on the event
-loop, and commits their offsets after that. What was not committed is read again by somebody.
+loop, and notes their offsets after that, which are committed within moments, and when partitions
+are handed over. What was not committed is read again by somebody.
 
 The thread waits while messages are stored, so that partitions never change hands meanwhile.
 """
@@ -24,7 +25,9 @@ log = logging.getLogger("accord.workflows.bus")
 
 SETTINGS: Final[Mapping[str, Any]] = {
     "partition.assignment.strategy": "cooperative-sticky",
-    "enable.auto.commit": False,
+    "enable.auto.commit": True,
+    "auto.commit.interval.ms": 500,
+    "enable.auto.offset.store": False,  # it commits what is noted here, and nothing else
     "auto.offset.reset": "earliest",
     "session.timeout.ms": 10_000,
     "heartbeat.interval.ms": 1_000,  # which is how members hear that another came or went
@@ -36,6 +39,10 @@ SETTINGS: Final[Mapping[str, Any]] = {
 MOST: Final = 2_000
 """How many messages are stored together."""
 POLL_SECONDS: Final = 0.2
+PACE_SECONDS: Final = 0.0005
+"""How long to wait for more, for each message that was among the last,"""
+LONGEST_PACE: Final = 0.015
+"""but no longer than this."""
 AGAIN_SECONDS: Final = 1.0
 """How long to wait after something that should not happen."""
 LAG_SECONDS: Final = 5.0
@@ -65,6 +72,7 @@ class TopicReader:
         self._counts = counts
         self._loop = asyncio.get_running_loop()
         self._closing = threading.Event()
+        self._assignment: frozenset[tuple[str, int]] = frozenset()
         self._storing: Any = None
         self._lag_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
@@ -79,6 +87,10 @@ class TopicReader:
             self._storing.cancel()
         await self._loop.run_in_executor(None, self._thread.join)
 
+    def partitions_of(self, topic: str) -> int:
+        """How many partitions of a topic are read here, as far as is known."""
+        return sum(name == topic for name, _ in self._assignment)
+
     def _run(self) -> None:
         while not self._closing.is_set():
             try:
@@ -89,16 +101,25 @@ class TopicReader:
 
     def _consume(self) -> None:
         consumer = Consumer(self._config)
-        consumer.subscribe(self._topics, on_assign=self._assigned)
+        self._assignment = frozenset()
+        consumer.subscribe(
+            self._topics,
+            on_assign=self._assigned,
+            on_revoke=self._revoked,
+            on_lost=self._revoked,
+        )
+        last = 0
         try:
             while not self._closing.is_set():
-                messages = _read(consumer)
+                messages = _read(consumer, min(last * PACE_SECONDS, LONGEST_PACE))
+                last = len(messages)
                 if messages:
                     if not self._store(messages):
                         return
-                    _commit(consumer, messages)
+                    _note(consumer, messages)
                 self._look_at_lag(consumer)
         finally:
+            self._assignment = frozenset()
             consumer.close()
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -109,7 +130,11 @@ class TopicReader:
             consumer.incremental_assign(partitions)
             if partitions:
                 self._anew = frozenset()
+        self._assignment |= _places(partitions)
         self._loop.call_soon_threadsafe(self._count_rebalance)
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._assignment -= _places(partitions)
 
     def _count_rebalance(self) -> None:
         self._counts.rebalances += 1
@@ -143,11 +168,17 @@ class TopicReader:
             self._counts.lag.update(lag)
 
 
-def _read(consumer: Consumer) -> list[Message]:
-    """All that is there, at once; waits for the first."""
+def _places(partitions: Sequence[TopicPartition]) -> frozenset[tuple[str, int]]:
+    return frozenset((each.topic, each.partition) for each in partitions)
+
+
+def _read(consumer: Consumer, pace: float) -> list[Message]:
+    """All that is there, and that comes within `pace`; waits for the first."""
     first = consumer.poll(POLL_SECONDS)
     if first is None:
         return []
+    if pace:
+        time.sleep(pace)  # who waits for more in the library is woken for each
     found = [first, *consumer.consume(MOST - 1, 0)]
     messages = []
     for each in found:
@@ -181,7 +212,7 @@ def _row(headers: Any) -> int | None:
     return None
 
 
-def _commit(consumer: Consumer, messages: Sequence[Message]) -> None:
+def _note(consumer: Consumer, messages: Sequence[Message]) -> None:
     """What is stored is not read again; where this fails it is, which does no harm."""
     last = {(each.topic(), each.partition()): each.offset() for each in messages}
     places = [
@@ -189,6 +220,6 @@ def _commit(consumer: Consumer, messages: Sequence[Message]) -> None:
         for (topic, partition), offset in last.items()
     ]
     try:
-        consumer.commit(offsets=places, asynchronous=False)
+        consumer.store_offsets(offsets=places)
     except KafkaException as error:
-        log.info("offsets were not committed: %s", error)
+        log.info("offsets were not noted: %s", error)

@@ -6,6 +6,7 @@ one says all there is. What others may send, to start, cancel and signal runs, i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -21,7 +22,7 @@ from accord.workflows.storage.tasks import Kind, NewTask, aim, task_id
 SCHEMA: Final = 1
 """The version of all messages."""
 
-T = TypeVar("T")
+T = TypeVar("T", bound="_Envelope | _Asked")
 
 Name: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00-\x1f]{1,200}$")]
 Id: TypeAlias = Annotated[str, Meta(pattern=r"^[!-~]{1,200}$")]
@@ -286,10 +287,16 @@ def _arrival(answer: TaskAnswered) -> Arrival:
 
 def _read(decoder: json.Decoder[T], data: bytes) -> T:
     try:
-        schema = _HEAD.decode(data).schema
-        if schema > SCHEMA:
-            text = f"schema {schema} is newer than {SCHEMA}, the newest that is known here"
-            raise EnvelopeError("newer_schema", text)
-        return decoder.decode(data)
+        read = decoder.decode(data)
+        _check(read.schema)
     except (ValidationError, DecodeError, UnicodeDecodeError, RecursionError) as error:
+        with suppress(ValidationError, DecodeError, UnicodeDecodeError, RecursionError):
+            _check(_HEAD.decode(data).schema)
         raise EnvelopeError("unreadable", f"not a message: {error}") from None
+    return read
+
+
+def _check(schema: int) -> None:
+    if schema > SCHEMA:
+        text = f"schema {schema} is newer than {SCHEMA}, the newest that is known here"
+        raise EnvelopeError("newer_schema", text)

@@ -1,6 +1,10 @@
 """What is done with messages that arrive: many in one transaction, each in any order and any number
 of times. Knows nothing of how they are read from topics.
 
+Tasks that the worker of this process has room for become its own; others are ready for anybody.
+What came of tasks goes to the executor of this process, if it decides on the run; else, or where
+that could not record it, into the inbox of the run.
+
 A message that cannot be read, or fails again and again, becomes a dead letter; those beside it are
 stored all the same. Where the database is away everything waits.
 """
@@ -17,9 +21,10 @@ from uuid import uuid4
 from msgspec import Struct
 
 from accord.store.errors import UnavailableError
-from accord.store.store import Store, Transaction
+from accord.store.store import Row, Store, Transaction
 from accord.workflows.bus import outbox
 from accord.workflows.bus.asking import grant
+from accord.workflows.bus.awaited import Awaited
 from accord.workflows.bus.counts import BusCounts
 from accord.workflows.bus.envelope import (
     Asked,
@@ -35,11 +40,12 @@ from accord.workflows.bus.envelope import (
     read_to_bridge,
 )
 from accord.workflows.bus.errors import EnvelopeError
+from accord.workflows.bus.hands import Hands, Head
 from accord.workflows.bus.letters import Letter, Record, bury
 from accord.workflows.bus.topics import LARGEST, Names
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import deliver
-from accord.workflows.storage.task_changes import cancel_tasks
+from accord.workflows.storage.task_changes import BY_INDEX, cancel_tasks, finish_tasks
 from accord.workflows.storage.tasks import WAKE
 
 log = logging.getLogger("accord.workflows.bus")
@@ -87,15 +93,28 @@ class _Stored(Struct, frozen=True):
 
     given_up: list[Letter]
     duplicates: Counter[str]
+    taken: list[Row]
+    """Tasks that the worker of this process has now."""
 
 
 class Intake:
     """Stores what arrives, for one consumer."""
 
     def __init__(
-        self, store: Store, names: Names, counts: BusCounts, *, now: Callable[[], float]
+        self,
+        store: Store,
+        names: Names,
+        counts: BusCounts,
+        *,
+        awaited: Callable[[], Awaited | None],
+        hands: Callable[[], Hands | None],
+        head: Callable[[], Head | None],
+        now: Callable[[], float],
     ) -> None:
         self._store = store
+        self._awaited = awaited
+        self._hands = hands
+        self._head = head
         self._names = names
         self._counts = counts
         self._now = now
@@ -111,6 +130,7 @@ class Intake:
                 read.append(_Read(record, self._read(record)))
             except EnvelopeError as error:
                 letters.append(Letter(record, error.code, str(error)))
+        read = await self._decide(self._begin(read))
         try:
             await self._keep(read, letters)
         except Exception as error:
@@ -120,6 +140,45 @@ class Intake:
             await self._keep([], letters)
             for each in read:
                 await self._keep_alone(each)
+
+    def _begin(self, read: list[_Read]) -> list[_Read]:
+        """Begin tasks that wait here for their messages; what is left to be stored."""
+        awaited = self._awaited()
+        if awaited is None:
+            return read
+        ids = [task.task_id for _, task in _of(read, TaskSent)]
+        begun = awaited.arrive(ids) if ids else set()
+        if not begun:
+            return read
+        self._counts.consumed[self._names.tasks] += len(begun)
+        # A second message of the same task is stored, and found to say nothing new.
+        return [each for each in read if not _is_first(each, begun)]
+
+    async def _decide(self, read: list[_Read]) -> list[_Read]:
+        """Have the executor of this process decide on results; what is left to be stored."""
+        head = self._head()
+        if head is None:
+            return read
+        offered = {
+            each.envelope.message_id: message_of(each.envelope)
+            for each in read
+            # That of one with a row of the outbox goes by the transaction which removes the row.
+            if isinstance(each.envelope, TaskAnswered)
+            and each.envelope.status == "success"
+            and each.record.row is None
+            and head.is_its_own(each.envelope.run_id)
+        }
+        if not offered:
+            return read
+        recorded = await head.decide_on(list(offered.values()))
+        left = [
+            each
+            for each in read
+            # The same may have come twice, also by a row.
+            if each.record.row is not None or each.envelope.message_id not in recorded
+        ]
+        self._counts.consumed[self._names.results] += len(read) - len(left)
+        return left
 
     def _read(self, record: Record) -> Envelope:
         if len(record.value) > LARGEST:
@@ -138,9 +197,7 @@ class Intake:
         delay, longest = DELAYS
         while True:
             try:
-                stored = await self._store.transact(
-                    lambda db: self._store_all(db, read, letters), lane=self._lane
-                )
+                stored = await self._keep_now(read, letters)
             except UnavailableError as error:
                 log.warning("messages wait for the database: %s", error)
                 await asyncio.sleep(delay)
@@ -148,6 +205,34 @@ class Intake:
             else:
                 self._count(read, stored)
                 return
+
+    async def _keep_now(self, read: Sequence[_Read], letters: Sequence[Letter]) -> _Stored:
+        hands = self._hands()
+        if hands is None:
+            return await self._transact(read, letters, None, [])
+        sent = [(task.task_id, task.kind, task.agent) for _, task in _of(read, TaskSent)]
+        reserved = hands.reserve(sent) if sent else []
+        try:
+            stored = await self._transact(read, letters, hands, reserved)
+        except BaseException:
+            hands.release(reserved)
+            raise
+        hands.begin(reserved, stored.taken)
+        return stored
+
+    async def _transact(
+        self,
+        read: Sequence[_Read],
+        letters: Sequence[Letter],
+        hands: Hands | None,
+        reserved: Sequence[str],
+    ) -> _Stored:
+        async def work(db: Transaction) -> _Stored:
+            await db.fetch(BY_INDEX)
+            taken = await hands.record(db, reserved) if hands is not None and reserved else []
+            return await self._store_all(db, read, _Stored(list(letters), Counter(), taken))
+
+        return await self._store.transact(work, lane=self._lane)
 
     async def _keep_alone(self, read: _Read) -> None:
         delay, longest = DELAYS
@@ -163,10 +248,7 @@ class Intake:
                 delay = min(delay * 2, longest)
         await self._keep([], [Letter(read.record, "failed", reason, TRIES)])
 
-    async def _store_all(
-        self, db: Transaction, read: Sequence[_Read], letters: Sequence[Letter]
-    ) -> _Stored:
-        stored = _Stored(list(letters), Counter())
+    async def _store_all(self, db: Transaction, read: Sequence[_Read], stored: _Stored) -> _Stored:
         await self._cancel(db, _of(read, TaskCancelled))
         await self._make_ready(db, _of(read, TaskSent), stored)
         await self._deliver(db, _of(read, TaskAnswered))
@@ -179,9 +261,12 @@ class Intake:
         self, db: Transaction, sent: Sequence[tuple[Record, TaskSent]], stored: _Stored
     ) -> None:
         ids = sorted({task.task_id for _, task in sent})
-        made = await db.execute(_READY, ids) if ids else 0
+        taken = {row["id"] for row in stored.taken}
+        others = [id for id in ids if id not in taken]
+        made = await db.execute(_READY, others) if others else 0
         if made:
             await db.notify(WAKE)
+        made += len(taken)
         if made == len(sent):
             return
         unknown = {row["id"] for row in await db.fetch(_UNKNOWN, ids)}
@@ -206,6 +291,9 @@ class Intake:
         self, db: Transaction, answered: Sequence[tuple[Record, TaskAnswered]]
     ) -> None:
         await deliver(db, [message_of(answer) for _, answer in answered])
+        # Who wrote a row into the outbox wrote that of the task, too.
+        told = [message_of(answer) for record, answer in answered if record.row is None]
+        await finish_tasks(db, told)
         await outbox.forget_arrived(
             db,
             [
@@ -226,6 +314,14 @@ class Intake:
         self._counts.consumed.update(each.record.topic for each in read)
         self._counts.duplicates.update(stored.duplicates)
         self._counts.dead_letters.update(letter.record.topic for letter in stored.given_up)
+
+
+def _is_first(read: _Read, of: set[str]) -> bool:
+    """Whether a message is that of one of these tasks, which are taken off the list."""
+    if not isinstance(read.envelope, TaskSent) or read.envelope.task_id not in of:
+        return False
+    of.discard(read.envelope.task_id)
+    return True
 
 
 def _of(read: Sequence[_Read], kind: Any) -> list[tuple[Record, Any]]:

@@ -1,9 +1,12 @@
 """The bus that is Kafka. What is to be sent is written into the outbox in the transaction that it
-follows from; a relay publishes it; consumers store what arrives in the tables that executors and
-bridges work on.
+follows from; a relay publishes it. Consumers give what arrives to the worker or the executor of
+their process, and store what those have no room for in the tables that all of them work on.
 
-    executor ── tasks, outbox ──> relay ── accord.tasks ──> consumer ──> tasks ready ── bridge
-    executor <── run_inbox <── consumer <── accord.results ── relay <── outbox ── bridge
+    executor ── tasks, outbox ──> relay ── accord.tasks ──> consumer ──> tasks ── bridge
+    executor <── run_inbox <── consumer <── accord.results <── bridge, or relay <── outbox ── bridge
+
+A success goes to the broker at once: the row of its task is not done before an executor has
+recorded it, and until then the bridge has it. Whatever else came of a task goes by the outbox.
 
 Nothing is lost with the broker: what it forgot is published again (see `sweep`). What is too large
 for it does not travel at all, as both ends share the database. That is PostgreSQL: with SQLite
@@ -21,18 +24,23 @@ from typing import Any, Final, Literal, TypeAlias
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from accord.store.errors import StoreError
 from accord.store.store import Store, Transaction
 from accord.workflows.bus import envelope, outbox, topics
 from accord.workflows.bus.address import read_address
+from accord.workflows.bus.awaited import Awaited
 from accord.workflows.bus.bus import Announcement
 from accord.workflows.bus.consumer import TopicReader
 from accord.workflows.bus.counts import BusCounts
+from accord.workflows.bus.courier import Courier
 from accord.workflows.bus.errors import BusError, TopicError
+from accord.workflows.bus.fresh import Fresh
+from accord.workflows.bus.hands import Hands, Head
 from accord.workflows.bus.intake import Intake
-from accord.workflows.bus.outbox import Outgoing
+from accord.workflows.bus.outbox import Outgoing, outgoing
 from accord.workflows.bus.publisher import Publisher
-from accord.workflows.bus.relay import Relay
-from accord.workflows.bus.topics import LARGEST, Names, Shape
+from accord.workflows.bus.relay import Relay, parcel_of
+from accord.workflows.bus.topics import LARGEST, Names, Shape, Topic
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.task_changes import cancel_tasks
 from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
@@ -72,6 +80,8 @@ class KafkaBus:
         if store.engine != "postgresql":
             raise BusError("the Kafka bus needs PostgreSQL: with SQLite there is one process")
         self.counts = BusCounts()
+        self._hands: Hands | None = None
+        self._head: Head | None = None
         self._store = store
         self._config = {**(options or {}), "bootstrap.servers": servers, "log_level": 0}
         self._role = role
@@ -82,7 +92,10 @@ class KafkaBus:
         self._sweep_seconds = sweep_seconds
         self._check_seconds = check_seconds
         self._now = now
-        self._ids: dict[str, str] = {}
+        self._awaited: Awaited | None = None
+        self._topics: dict[str, Topic] = {}
+        self._fresh = Fresh()
+        self._courier: Courier | None = None
         self._admin: AdminClient | None = None
         self._publisher: Publisher | None = None
         self._readers: list[TopicReader] = []
@@ -103,16 +116,51 @@ class KafkaBus:
             lease_seconds=lease_seconds,
         )
 
+    def join(self, *, hands: Hands | None = None, head: Head | None = None) -> None:
+        self._hands = hands or self._hands
+        self._head = head or self._head
+
+    def lend(self, hands: Hands) -> Hands:
+        self._awaited = Awaited(hands, self._reads_all_tasks)
+        return self._awaited
+
+    def _reads_all_tasks(self) -> bool:
+        topic = self._names.tasks
+        read = sum(reader.partitions_of(topic) for reader in self._readers)
+        return topic in self._topics and read == self._topics[topic].partitions
+
     # Handing over, inside of a transaction
 
-    async def dispatch(self, db: Transaction, tasks: Sequence[NewTask]) -> None:
-        written = [(task, envelope.encode(envelope.task_sent(task))) for task in tasks]
-        small = [(task, text) for task, text in written if _fits(text)]
-        large = [task for task, text in written if not _fits(text)]
-        await insert_tasks(db, [task for task, _ in small], "published")
-        await outbox.put(
-            db, [Outgoing(self._names.tasks, task.run_id, task.id, text) for task, text in small]
-        )
+    async def dispatch(
+        self,
+        db: Transaction,
+        tasks: Sequence[NewTask],
+        decisions: Sequence[Announcement] = (),
+        *,
+        given: Sequence[NewTask] = (),
+    ) -> None:
+        small: list[NewTask] = []
+        large: list[NewTask] = []
+        sent: list[Outgoing] = []
+        for task in tasks:
+            message = outgoing(self._names.tasks, envelope.task_sent(task))
+            if _fits(message.message):
+                small.append(task)
+                sent.append(message)
+            else:
+                large.append(task)
+        for task in given:
+            message = outgoing(self._names.tasks, envelope.task_sent(task))
+            if _fits(message.message):
+                sent.append(message)
+            elif self._awaited is not None:
+                self._awaited.leave_out(task)
+        for decision in decisions:
+            message = outgoing(self._names.events, envelope.decided(decision))
+            if _fits(message.message):
+                sent.append(message)
+        await insert_tasks(db, small, "published")
+        await self._put(db, sent)
         if large:
             await insert_tasks(db, large, "ready")
             await db.notify(WAKE)
@@ -121,26 +169,39 @@ class KafkaBus:
         # Kept in the tables too: a message can vanish, and nobody would publish this one again.
         await cancel_tasks(db, task_ids)
         messages = [envelope.task_cancelled(id, self._now()) for id in task_ids]
-        await outbox.put(db, [self._outgoing(self._names.tasks, each) for each in messages])
+        await self._put(db, [outgoing(self._names.tasks, each) for each in messages])
 
     async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
         small: list[Outgoing] = []
         direct: list[Message] = []
         for message in messages:
             answered = envelope.task_answered(message)
-            sent = None if answered is None else self._outgoing(self._names.results, answered)
+            sent = None if answered is None else outgoing(self._names.results, answered)
             if sent is None or not _fits(sent.message):
                 direct.append(message)
             else:
                 small.append(sent)
         await deliver(db, direct)
-        await outbox.put(db, small)
+        await outbox.put_each(db, small)
 
-    async def announce(self, db: Transaction, decisions: Sequence[Announcement]) -> None:
-        messages = [
-            self._outgoing(self._names.events, envelope.decided(each)) for each in decisions
-        ]
-        await outbox.put(db, [each for each in messages if _fits(each.message)])
+    def tell(self, message: Message, after: Callable[[bool], None]) -> int:
+        answered = envelope.task_answered(message)
+        if answered is None or self._courier is None or not self._courier.is_open:
+            return 0
+        sent = outgoing(self._names.results, answered)
+        if not _fits(sent.message):
+            return 0
+        self._courier.send(parcel_of(sent), after)
+        return len(sent.message)
+
+    async def _put(self, db: Transaction, messages: Sequence[Outgoing]) -> None:
+        self._fresh.add(await outbox.put(db, messages))
+
+    async def _is_caught_up(self) -> bool:
+        try:
+            return await outbox.length(self._store) == 0
+        except StoreError:
+            return False
 
     # Carrying
 
@@ -152,6 +213,7 @@ class KafkaBus:
             self._publisher = Publisher(self._config)
         except KafkaException as error:
             raise BusError(f"Kafka cannot be used with these options: {error}") from None
+        self._courier = Courier(self._publisher, self.counts, self._is_caught_up)
         try:
             await self._make_topics()
         except topics.Unreachable as error:
@@ -161,6 +223,7 @@ class KafkaBus:
             self._publisher,
             self._names,
             self.counts,
+            self._fresh,
             lease_seconds=self._lease_seconds,
             sweep_seconds=self._sweep_seconds,
             now=self._now,
@@ -175,8 +238,8 @@ class KafkaBus:
         """What is under way stays in the outbox, or is read again."""
         for task in self._tasks:
             task.cancel()
-        if self._publisher is not None:
-            await self._publisher.close()
+        if self._publisher is not None and self._courier is not None:
+            await asyncio.gather(self._publisher.close(), self._courier.close())
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._close_readers()
 
@@ -193,7 +256,15 @@ class KafkaBus:
             reader.start()
 
     def _reader(self, role: str, read: Sequence[str], anew: Collection[str]) -> TopicReader:
-        intake = Intake(self._store, self._names, self.counts, now=self._now)
+        intake = Intake(
+            self._store,
+            self._names,
+            self.counts,
+            awaited=lambda: self._awaited,
+            hands=lambda: self._hands,
+            head=lambda: self._head,
+            now=self._now,
+        )
         group = f"{self._group}-{role}"
         return TopicReader(self._config, group, read, intake.receive, self.counts, anew=anew)
 
@@ -205,7 +276,7 @@ class KafkaBus:
         beginning: a consumer does not notice, and would go on where it was in the old one."""
         while True:
             await asyncio.sleep(self._check_seconds)
-            before = self._ids
+            before = self._topics
             try:
                 await self._make_topics()
             except topics.Unreachable as error:
@@ -214,7 +285,11 @@ class KafkaBus:
                 log.error("%s", error)
             except Exception:
                 log.exception("topics cannot be looked at")
-            anew = [name for name, id in self._ids.items() if before.get(name, id) != id]
+            anew = [
+                name
+                for name, topic in self._topics.items()
+                if name in before and before[name].id != topic.id
+            ]
             if anew:
                 log.warning("read from their beginning, as they were made anew: %s", anew)
                 await self._close_readers()
@@ -223,12 +298,9 @@ class KafkaBus:
     async def _make_topics(self) -> None:
         loop = asyncio.get_running_loop()
         assert self._admin is not None
-        self._ids = await loop.run_in_executor(
+        self._topics = await loop.run_in_executor(
             None, topics.ensure, self._admin, self._names, self._shape
         )
-
-    def _outgoing(self, topic: str, message: envelope.Sent) -> Outgoing:
-        return Outgoing(topic, message.run_id, message.message_id, envelope.encode(message))
 
 
 def _fits(message: str) -> bool:

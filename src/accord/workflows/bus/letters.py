@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from accord.store.store import Transaction
 from accord.workflows.bus import outbox
-from accord.workflows.bus.envelope import Buried, encode
+from accord.workflows.bus.envelope import Buried
 from accord.workflows.bus.errors import ReplayError
-from accord.workflows.bus.outbox import Outgoing
+from accord.workflows.bus.outbox import Outgoing, outgoing
 from accord.workflows.bus.topics import LARGEST
 from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 
@@ -88,7 +88,7 @@ async def bury(db: Transaction, topic: str, letters: Sequence[Letter], at: float
                 body=body[:MOST_TOLD],
                 created_at=at,
             )
-            await outbox.put(db, [Outgoing(topic, run_id, each.id, encode(told))])
+            await outbox.put(db, [outgoing(topic, told)])
 
 
 async def replay(db: Transaction, id: str) -> None:

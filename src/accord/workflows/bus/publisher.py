@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
@@ -13,7 +14,8 @@ from msgspec import Struct
 SETTINGS: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
-    "linger.ms": 1,
+    "linger.ms": 2,  # which ends with a flush
+    "delivery.report.only.error": True,
     "compression.type": "lz4",
     "message.max.bytes": 1_500_000,
     "message.timeout.ms": 15_000,
@@ -25,6 +27,11 @@ REFUSALS: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_R
 """What a broker says of a message that it will never have as it is."""
 PATIENCE: Final = 20.0
 """Seconds after which what was not acknowledged counts as not published."""
+
+MANY: Final = 16
+MOMENT: Final = 0.006
+"""Seconds in which many messages are acknowledged: who waits for them in the library is woken for
+each partition."""
 
 
 class Parcel(Struct, frozen=True):
@@ -55,33 +62,30 @@ class Publisher:
         await loop.run_in_executor(None, self._close)
 
     def _publish(self, parcels: Sequence[Parcel]) -> dict[int, KafkaError]:
-        missing = dict.fromkeys(range(len(parcels)), KafkaError(KafkaError._TIMED_OUT))
-
-        def tell(place: int, error: KafkaError | None) -> None:
-            if error is None:
-                missing.pop(place, None)
-            else:
-                missing[place] = error
-
+        failed: dict[int, KafkaError] = {}
         producer = self._producer
         for place, parcel in enumerate(parcels):
             try:
-                self._produce(parcel, lambda error, _, place=place: tell(place, error))
+                self._produce(parcel, lambda error, _, place=place: failed.update({place: error}))
             except KafkaException as error:
-                missing[place] = error.args[0]
+                failed[place] = error.args[0]
+        if len(parcels) >= MANY:
+            time.sleep(MOMENT)
         if producer.flush(PATIENCE):
             producer.purge()
-            producer.flush(PATIENCE)
+            if producer.flush(PATIENCE):  # it is not known which
+                late = KafkaError(KafkaError._TIMED_OUT)
+                failed = {place: failed.get(place, late) for place in range(len(parcels))}
         if len(parcels) > 1:
             # What is sent together is refused together: find out whose fault it is.
-            for place in [each for each, error in missing.items() if error.code() in REFUSALS]:
-                del missing[place]
+            for place in [each for each, error in failed.items() if error.code() in REFUSALS]:
+                del failed[place]
                 alone = self._publish([parcels[place]])
-                missing.update((place, error) for error in alone.values())
-        if any(error.fatal() for error in missing.values()):
+                failed.update((place, error) for error in alone.values())
+        if any(error.fatal() for error in failed.values()):
             # Idempotence is lost for good with this one.
             self._producer = Producer(self._config)
-        return missing
+        return failed
 
     def _produce(self, parcel: Parcel, tell: Any) -> None:
         while True:

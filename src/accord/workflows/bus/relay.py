@@ -1,11 +1,12 @@
 """Publishes what is in the outbox. One at a time does it for all processes, by a lease.
 
     find unpublished rows, oldest first
-    publish them, wait for the broker
+    publish what is in them, wait for the broker
     delete them; those of results stay, marked, until they have arrived
 
-Killed between the last two it publishes some again: consumers drop what they know. What one run
-sends is published in order, as only one relay does it.
+A row that this process wrote is not read again: what is in it is still known. Killed between the
+last two it publishes some again: consumers drop what they know. What one run sends is published in
+order, as only one relay does it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -23,7 +24,8 @@ from accord.store.errors import StoreError, UnavailableError
 from accord.store.store import Row, Store
 from accord.workflows.bus import outbox
 from accord.workflows.bus.counts import BusCounts
-from accord.workflows.bus.envelope import Trail, read_trail
+from accord.workflows.bus.fresh import Fresh
+from accord.workflows.bus.outbox import Batch, Outgoing, read_batch
 from accord.workflows.bus.publisher import REFUSALS, Parcel, Publisher
 from accord.workflows.bus.sweep import sweep
 from accord.workflows.bus.topics import Names
@@ -48,6 +50,7 @@ class Relay:
         publisher: Publisher,
         names: Names,
         counts: BusCounts,
+        fresh: Fresh,
         *,
         lease_seconds: float,
         sweep_seconds: float,
@@ -57,6 +60,7 @@ class Relay:
         self._publisher = publisher
         self._names = names
         self._counts = counts
+        self._fresh = fresh
         self._sweep_seconds = sweep_seconds
         self._now = now
         self._lease = Lease(store, LEASE, seconds=lease_seconds)
@@ -91,9 +95,12 @@ class Relay:
             await asyncio.sleep(POLL_SECONDS)
             return
         self._wake.clear()
-        rows = await outbox.unpublished(self._store, self._passed_over())
-        failed = await self._relay(rows) if rows else 0
-        is_full = len(rows) >= outbox.MAX_ROWS
+        known = self._fresh.all()
+        rows = await outbox.unpublished(self._store, self._passed_over(), list(known))
+        self._fresh.forget(row["id"] for row in rows)
+        batches = [batch for row in rows if (batch := _batch(row, known)) is not None]
+        failed = await self._relay(batches) if batches else 0
+        is_full = outbox.is_full(rows)
         if is_full or failed:
             self._calm_since = time.monotonic()
         await self._sweep()
@@ -103,17 +110,26 @@ class Relay:
         elif not is_full:
             await self._rest()
 
-    async def _relay(self, rows: Sequence[Row]) -> int:
-        """Publish rows; how many of them are to be tried again soon."""
-        parcels = [self._parcel(row) for row in rows]
+    async def _relay(self, batches: Sequence[Batch]) -> int:
+        """Publish rows; how many messages of them are to be tried again soon."""
+        parcels = [
+            parcel_of(message, batch.id if message.topic == self._names.results else None)
+            for batch in batches
+            for message in batch.messages
+        ]
         failed = await self._keeping_the_lease(self._publisher.publish(parcels))
-        there = [row for place, row in enumerate(rows) if place not in failed]
-        results = [row["id"] for row in there if row["topic"] == self._names.results]
-        others = [row["id"] for row in there if row["topic"] != self._names.results]
-        await outbox.forget(self._store, others)
+        there = _there(batches, failed)
+        results = [batch.id for batch in there if self._is_kept(batch)]
+        await outbox.forget(self._store, [each.id for each in there if not self._is_kept(each)])
         await outbox.mark_published(self._store, results)
-        self._counts.published.update(row["topic"] for row in there)
-        return await self._put_back(rows, failed) if failed else 0
+        self._counts.published.update(
+            parcel.topic for place, parcel in enumerate(parcels) if place not in failed
+        )
+        return await self._put_back(batches, failed) if failed else 0
+
+    def _is_kept(self, batch: Batch) -> bool:
+        """Whether its row stays until what is in it has arrived."""
+        return len(batch.messages) == 1 and batch.messages[0].topic == self._names.results
 
     async def _keeping_the_lease(
         self, publishing: Awaitable[dict[int, KafkaError]]
@@ -126,24 +142,36 @@ class Relay:
                     await self._lease.take()
         return task.result()
 
-    async def _put_back(self, rows: Sequence[Row], failed: dict[int, KafkaError]) -> int:
+    async def _put_back(self, batches: Sequence[Batch], failed: dict[int, KafkaError]) -> int:
         self._counts.failures += len(failed)
+        total = sum(len(batch.messages) for batch in batches)
         error = next(iter(failed.values()))
-        log.warning("%d of %d messages were not published: %s", len(failed), len(rows), error.str())
-        refused = [place for place, each in failed.items() if each.code() in REFUSALS]
-        again = time.monotonic() + REFUSED_SECONDS
-        self._refused.update((rows[place]["id"], again) for place in refused)
-        if len(failed) == len(rows) > len(refused):
+        log.warning("%d of %d messages were not published: %s", len(failed), total, error.str())
+        refused = {place for place, each in failed.items() if each.code() in REFUSALS}
+        await self._pass_over(batches, failed, refused)
+        if len(failed) == total > len(refused):
             # Another process may reach the broker.
             await self._lease.release()
         return len(failed) - len(refused)
 
-    def _parcel(self, row: Row) -> Parcel:
-        message = row["message"]
-        headers = _headers(read_trail(message))
-        if row["topic"] == self._names.results:
-            headers.append((ROW, str(row["id"])))
-        return Parcel(row["topic"], row["run_id"].encode(), message.encode(), headers)
+    async def _pass_over(
+        self, batches: Sequence[Batch], failed: dict[int, KafkaError], refused: set[int]
+    ) -> None:
+        """What the broker will not have waits in a row of its own, and holds nothing up."""
+        again = time.monotonic() + REFUSED_SECONDS
+        place = 0
+        for batch in batches:
+            places = range(place, place + len(batch.messages))
+            place = places.stop
+            if refused.isdisjoint(places):
+                continue
+            left = [each for each in places if each in failed]
+            ids = [batch.id]
+            if len(places) > 1:
+                messages = [batch.messages[each - places.start] for each in left]
+                ids = await outbox.keep_only(self._store, batch.id, messages)
+            parted = zip(left, ids, strict=True)
+            self._refused.update((id, again) for each, id in parted if each in refused)
 
     def _passed_over(self) -> list[int]:
         now = time.monotonic()
@@ -182,10 +210,37 @@ class Relay:
             await self._lease.release()
 
 
-def _headers(trail: Trail) -> list[tuple[str, str | bytes | None]]:
-    named = (
-        ("message-id", trail.message_id),
-        ("correlation-id", trail.correlation_id),
-        ("traceparent", trail.traceparent),
-    )
-    return [(name, value) for name, value in named if value]
+def _batch(row: Row, known: Mapping[int, Batch]) -> Batch | None:
+    """What is in a row. None where it is not what was known of one with this id, which a database
+    that was killed may give again: then it is read the next time."""
+    batch = known.get(row["id"])
+    if batch is None:
+        return read_batch(row)
+    return batch if batch.key == row["message_id"] else None
+
+
+def parcel_of(message: Outgoing, row: int | None = None) -> Parcel:
+    """A message as it is published; whoever receives it is told of its row, if that is to go
+    then."""
+    headers: list[tuple[str, str | bytes | None]] = []
+    if message.message_id:
+        headers.append(("message-id", message.message_id))
+    if message.correlation_id:
+        headers.append(("correlation-id", message.correlation_id))
+    if message.traceparent:
+        headers.append(("traceparent", message.traceparent))
+    if row is not None:
+        headers.append((ROW, str(row)))
+    return Parcel(message.topic, message.run_id.encode(), message.message.encode(), headers)
+
+
+def _there(batches: Sequence[Batch], failed: Collection[int]) -> list[Batch]:
+    """Those batches of which the broker has everything."""
+    there: list[Batch] = []
+    place = 0
+    for batch in batches:
+        places = range(place, place + len(batch.messages))
+        place = places.stop
+        if not failed or all(each not in failed for each in places):
+            there.append(batch)
+    return there

@@ -11,8 +11,8 @@ from typing import Final, cast
 
 from accord.store.store import Row, Store, Transaction
 from accord.workflows.bus import outbox
-from accord.workflows.bus.envelope import encode, task_sent
-from accord.workflows.bus.outbox import Outgoing
+from accord.workflows.bus.envelope import task_sent
+from accord.workflows.bus.outbox import outgoing
 from accord.workflows.core.commands import decode_command
 from accord.workflows.storage.clock import NOW
 from accord.workflows.storage.tasks import Call, NewTask
@@ -48,7 +48,7 @@ async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
     async def work(db: Transaction) -> int:
         tasks = [_task(row) for row in await db.fetch(_TASKS, now, seconds, MOST)]
         tasks.sort(key=lambda task: task.at)
-        await outbox.put(db, [_again(topic, task) for task in tasks])
+        await outbox.put(db, [outgoing(topic, task_sent(task)) for task in tasks])
         results = await db.execute(_RESULTS, seconds, MOST)
         if results:
             await db.notify(outbox.WAKE)
@@ -65,7 +65,3 @@ def _task(row: Row) -> NewTask:
         traceparent=row["traceparent"],
         correlation_id=row["correlation_id"],
     )
-
-
-def _again(topic: str, task: NewTask) -> Outgoing:
-    return Outgoing(topic, task.run_id, task.id, encode(task_sent(task)))

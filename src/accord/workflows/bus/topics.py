@@ -52,12 +52,20 @@ class Shape(Struct, frozen=True, kw_only=True):
     retention_seconds: int = 7 * 86_400
 
 
+class Topic(Struct, frozen=True):
+    """A topic that is there."""
+
+    id: str
+    """Which the broker gave it."""
+    partitions: int
+
+
 class Unreachable(Exception):  # noqa: N818 - a state of the network, and not somebody's error
     """The broker does not answer."""
 
 
-def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, str]:
-    """Have all topics, and the id that the broker gave each. Blocks.
+def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, Topic]:
+    """Have all topics, by their names. Blocks.
 
     Raises TopicError for those that cannot be used, Unreachable.
     """
@@ -72,7 +80,9 @@ def ensure(admin: AdminClient, names: Names, shape: Shape) -> dict[str, str]:
         raise Unreachable("no answer") from None
     except KafkaException as error:
         raise _translated(error) from None
-    return {name: str(topic.topic_id) for name, topic in known.items()}
+    return {
+        name: Topic(str(topic.topic_id), len(topic.partitions)) for name, topic in known.items()
+    }
 
 
 def _known(admin: AdminClient, names: Iterable[str]) -> dict[str, Any]:

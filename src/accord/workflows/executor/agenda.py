@@ -47,6 +47,11 @@ class Agenda:
         if due is not None:
             self._next_due = due if self._next_due is None else min(due, self._next_due)
 
+    def is_due(self, now: float) -> bool:
+        """Whether it is time to look, woken or not."""
+        is_time = monotonic() - self._looked >= LOOK_SECONDS
+        return is_time or (self._next_due is not None and self._next_due <= now)
+
     async def read(self, shards: Iterable[int], now: float) -> dict[str, list[Received]]:
         """The runs to decide on, with what arrived for them. Raises StoreError."""
         is_time = monotonic() - self._looked >= LOOK_SECONDS

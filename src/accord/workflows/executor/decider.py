@@ -1,4 +1,4 @@
-"""Decides on runs, many at once: reads what arrived for them and what is due, decides in memory,
+"""Decides on runs, many at once: takes what arrived for them and what is due, decides in memory,
 and writes all of it in one transaction behind its fences. What cannot be written together is
 written run by run, so that one that is bad does not take others along.
 """
@@ -26,11 +26,13 @@ from accord.workflows.executor.mailbox import (
     Trouble,
     postpone,
 )
+from accord.workflows.executor.offers import Offer, Offers, record, settle
 from accord.workflows.executor.shards import Shards
 from accord.workflows.executor.states import take_states
 from accord.workflows.executor.turns import Turn, begin, play
 from accord.workflows.executor.writing import Owned, Part, compose, write_parts
 from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.shards import shard_of
 
 log = logging.getLogger("accord.workflows")
@@ -66,6 +68,8 @@ class Decider:
         self._now = now
         self._hands = hands
         self._agenda = Agenda(store, now)
+        self._offers = Offers()
+        self._is_woken = True
 
     @property
     def pause(self) -> float:
@@ -79,26 +83,67 @@ class Decider:
             self._held.drop(lambda held: held.row.shard in shards)
         self._agenda.forget()
 
+    def wake(self) -> None:
+        """Something is in the inbox."""
+        self._is_woken = True
+
+    def offer(self, messages: Sequence[Message]) -> asyncio.Future[set[str]]:
+        """Have it decide on messages that are in no inbox; the ids of those that are recorded."""
+        return self._offers.add(messages)
+
+    def refuse(self) -> None:
+        """Nothing is decided on what was offered."""
+        settle(self._offers.take())
+
     async def decide(self) -> bool:
         """Decide on some of what there is; whether there was anything. Raises StoreError."""
+        offers = self._offers.take()
+        try:
+            return await self._decide_on(offers)
+        finally:
+            settle(offers)
+
+    async def _decide_on(self, offers: Sequence[Offer]) -> bool:
         fences = dict(self._shards.fences)
         if not fences:
             return False
         now = self._now()
-        todo = await self._agenda.read(fences, now)
+        todo = await self._look(fences, now)
+        for offer in offers:
+            for message in offer.messages:
+                if shard_of(message.run_id) in fences:
+                    todo.setdefault(message.run_id, []).append(message)
         if todo:
-            await self._decide(todo, fences, now)
+            await self._decide(todo, fences, now, offers)
         return bool(todo)
 
+    async def _look(self, fences: Mapping[int, int], now: float) -> dict[str, list[Received]]:
+        if not self._is_woken and not self._agenda.is_due(now):
+            return {}
+        self._is_woken = False
+        try:
+            found = await self._agenda.read(fences, now)
+        except BaseException:
+            self._is_woken = True
+            raise
+        self._is_woken |= bool(found)  # there may be more
+        return found
+
     async def _decide(
-        self, todo: Mapping[str, list[Received]], fences: Mapping[int, int], now: float
+        self,
+        todo: Mapping[str, list[Received]],
+        fences: Mapping[int, int],
+        now: float,
+        offers: Sequence[Offer],
     ) -> None:
         taken = await take_states(self._store, self._definitions, self._held, todo)
         troubles = taken.troubles
         turns = await self._play(todo, taken.held, now, troubles)
         parts = await self._compose(turns, now, troubles)
         try:
-            await self._write_all(parts, taken.strays, fences, troubles)
+            for part in await self._write_all(parts, taken.strays, fences, troubles):
+                record(offers, part.turn.messages)
+            record(offers, taken.strays)
             if troubles:
                 await self._postpone(troubles, fences, now)
         except FencedError as error:
@@ -162,10 +207,11 @@ class Decider:
         strays: Sequence[Received],
         fences: Mapping[int, int],
         troubles: list[Trouble],
-    ) -> None:
-        """Raises FencedError, and UnavailableError: then nothing of it is known to be written."""
+    ) -> Sequence[Part]:
+        """Those that are written. Raises FencedError, and UnavailableError: then nothing of it is
+        known to be."""
         if not parts and not strays:
-            return
+            return []
         try:
             await self._write(parts, strays, fences)
         except (FencedError, UnavailableError):
@@ -177,6 +223,7 @@ class Decider:
             self._counts.ignored += len(strays)
         for part in parts:
             self._written(part)
+        return parts
 
     async def _write_each(
         self,
@@ -297,6 +344,10 @@ def _read(
     arrivals: list[Arrival] = []
     for message in messages:
         try:
+            if message.message is not None:
+                understood.append(message)
+                arrivals.append(message.message.arrival)
+                continue
             arrival = decode_event(message.arrival.encode())
             if not isinstance(arrival, _ARRIVALS):
                 raise ValueError(f"{type(arrival).__name__} is decided, and does not arrive")

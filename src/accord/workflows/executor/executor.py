@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -29,6 +29,8 @@ from accord.workflows.executor.shards import Shards
 from accord.workflows.membership import Membership
 from accord.workflows.storage import inbox
 from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.shards import shard_of
 
 log = logging.getLogger("accord.workflows")
 
@@ -41,8 +43,8 @@ _RETRY_SECONDS: Final = (0.1, 5.0)
 
 
 class Executor:
-    """Decides on runs. `membership` must have been started, and is closed after this. `hands` are
-    those of a worker in this process, where the bus is nothing but the tables."""
+    """Decides on runs; implements `Head`. `membership` must have been started, and is closed after
+    this. `hands` are those of a worker in this process."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class Executor:
 
     async def start(self) -> None:
         """Raises StoreError where the database cannot be reached."""
-        self._stops.append(await self._store.listen(inbox.WAKE, self._woken.set))
+        self._stops.append(await self._store.listen(inbox.WAKE, self._arrived))
         self._stops.append(await self._store.listen(members.WAKE, self._members_changed))
         await self._share()
         self._task = asyncio.create_task(self._run())
@@ -95,8 +97,29 @@ class Executor:
             await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        self._decider.refuse()
         with suppress(StoreError):  # others take them when the lease is over
             await self._shards.release()
+
+    # What the bus offers
+
+    def is_its_own(self, run_id: str) -> bool:
+        """Whether it decides on a run, as far as it knows."""
+        is_running = self._task is not None and not self._closing
+        return is_running and shard_of(run_id) in self._shards.fences
+
+    async def decide_on(self, messages: Sequence[Message]) -> set[str]:
+        """Decide on what came of tasks; the ids of those messages that are recorded, with the end
+        of their tasks."""
+        if self._closing or self._membership.lost.is_set():
+            return set()
+        offered = self._decider.offer(messages)
+        self._woken.set()
+        return await offered
+
+    def _arrived(self) -> None:
+        self._decider.wake()
+        self._woken.set()
 
     def _members_changed(self) -> None:
         self._is_share_due = True
@@ -129,6 +152,7 @@ class Executor:
         if due or self._is_share_due:
             await self._share()
         if self._membership.lost.is_set():  # whatever it decides would be refused
+            self._decider.refuse()
             return False
         return await self._decider.decide()
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from accord.operations.identifiers import new_id
 from accord.store.store import Engine, Reading, Transaction
 from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
+from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
 
 MOST_MESSAGES: Final = 500
@@ -59,13 +60,16 @@ _POSTPONE_TIMER: Final = "UPDATE runs SET next_timer = $2 WHERE id = $1"
 
 
 class Received(Struct, frozen=True):
-    """A message, not yet looked into."""
+    """A message, not yet looked into: in the inbox, or offered by the bus."""
 
     id: int
+    """Of its row; 0 where it has none."""
     message_id: str
     run_id: str
     arrival: str
     tries: int
+    message: Message | None = None
+    """What was offered."""
 
 
 class Trouble(Struct, frozen=True):
@@ -87,8 +91,10 @@ async def read_messages(
     """What arrived for the runs of these shards, the first first; of messages with greater ids than
     `after` only. What commits late may have a smaller one than what was seen already."""
     rows = await db.fetch(_READ[engine], as_parameter(shards), after, now)
-    names = Received.__struct_fields__
-    return [Received(*(row[name] for name in names)) for row in rows]
+    return [
+        Received(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
+        for row in rows
+    ]
 
 
 async def read_due(
@@ -101,7 +107,7 @@ async def read_due(
 
 
 async def delete_messages(db: Transaction, engine: Engine, messages: Iterable[Received]) -> None:
-    ids = [each.id for each in messages]
+    ids = [each.id for each in messages if each.id]
     if ids:
         await db.execute(_DELETE[engine], as_parameter(ids))
 
@@ -115,7 +121,7 @@ async def postpone(
         for each in given_up:
             await keep_letter(db, _dead_letter(trouble, each, now))
         await delete_messages(db, engine, given_up)
-        later = [each for each in trouble.messages if each not in given_up]
+        later = [each for each in trouble.messages if each.id and each not in given_up]
         await db.execute_many(_POSTPONE, [(each.id, now + _delay(each.tries)) for each in later])
         if not trouble.messages:
             await db.execute(_POSTPONE_TIMER, trouble.run_id, now + LONGEST_DELAY)

@@ -30,6 +30,7 @@ from accord.workflows.storage.history import Entry, append_history, encode_event
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import NewRun, create_runs
+from accord.workflows.storage.task_changes import finish_tasks
 from accord.workflows.storage.tasks import WAKE, NewTask, insert_owned, insert_tasks, task_id
 
 T = TypeVar("T")
@@ -162,11 +163,12 @@ async def write_parts(
     owned: Owned,
 ) -> None:
     """Write what was decided, and delete the messages that it was decided on, and strays, which no
-    run waits for. Raises ConstraintError where somebody else decided first."""
-    taken = chain(strays, *(part.turn.messages for part in parts))
+    run waits for; where the bus offered them, their tasks are done. Raises ConstraintError where
+    somebody else decided first."""
+    taken = list(chain(strays, *(part.turn.messages for part in parts)))
     await delete_messages(db, engine, taken)
+    await finish_tasks(db, [each.message for each in taken if each.message is not None])
     await append_history(db, _all(part.entries for part in parts))
-    await bus.announce(db, [_announcement(part, entry) for part in parts for entry in part.entries])
     await _many(db, _UPDATE, _all(part.updates for part in parts))
     await _many(db, _SNAPSHOT, _all(part.snapshots for part in parts))
     await _hand_over(db, bus, parts, owned)
@@ -179,13 +181,16 @@ async def write_parts(
 async def _hand_over(db: Transaction, bus: Bus, parts: Sequence[Part], owned: Owned) -> None:
     calls = _all(part.calls for part in parts)
     operations = _all(part.operations for part in parts)
+    given: list[NewTask] = []
     if owned.ids:
-        own = [each for each in chain(calls, operations) if each.id in owned.ids]
-        await insert_owned(db, own, owned.owner)
+        given = [each for each in calls if each.id in owned.ids]
+        own = [each for each in operations if each.id in owned.ids]
+        await insert_owned(db, given + own, owned.owner)
         calls = [each for each in calls if each.id not in owned.ids]
         operations = [each for each in operations if each.id not in owned.ids]
-    if calls:
-        await bus.dispatch(db, calls)
+    decisions = [_announcement(part, entry) for part in parts for entry in part.entries]
+    if calls or given or decisions:
+        await bus.dispatch(db, calls, decisions, given=given)
     await insert_tasks(db, operations, "ready")
     # Others change tasks too, many at once: all go by the same order.
     continues = sorted(_all(part.continues for part in parts))

@@ -1,4 +1,5 @@
-"""What is done about tasks that nobody waits for any more."""
+"""What is done about tasks that nobody waits for any more, and about those whose success is
+recorded."""
 
 from __future__ import annotations
 
@@ -6,7 +7,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from accord.store.store import Transaction
-from accord.workflows.storage.tasks import WAKE
+from accord.workflows.core.events import TaskSucceeded
+from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.tasks import WAKE, task_id
+
+BY_INDEX: Final = """
+SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)
+"""
+"""A plan that is made while a table is small would read all of it, and is kept when it has grown.
+For one transaction, of PostgreSQL."""
 
 # Where there is no such task yet this leaves a tombstone, so that it is never begun. One that asks
 # for input is ready again: whoever takes it next tells the agent.
@@ -17,6 +26,28 @@ ON CONFLICT (id) DO UPDATE SET cancelled = 1, due = 0,
     state = CASE tasks.state WHEN 'asking' THEN 'ready' ELSE tasks.state END
 WHERE tasks.state <> 'done'
 """
+
+# Rows are to be found by their ids, whatever the statistics say: the state is written so that no
+# index has it. PostgreSQL only.
+_FINISH: Final = """
+UPDATE tasks SET state = 'done', owner = NULL, attempt = done.attempt, finished_at = done.at,
+    outcome = CASE cancelled WHEN 1 THEN 'cancelled' ELSE 'success' END
+FROM unnest($1::text[], $2::double precision[], $3::integer[]) AS done (id, at, attempt)
+WHERE tasks.id = ANY($1::text[]) AND tasks.id = done.id AND tasks.state || '' <> 'done'
+"""
+
+
+async def finish_tasks(db: Transaction, messages: Iterable[Message]) -> None:
+    """Those tasks whose success is among these messages are done, if they are not already."""
+    done = {
+        task_id(each.run_id, each.arrival.task): (each.arrival.at, each.arrival.attempts)
+        for each in messages
+        if isinstance(each.arrival, TaskSucceeded)
+    }
+    if done:
+        ids = sorted(done)
+        times, attempts = zip(*(done[id] for id in ids), strict=True)
+        await db.execute(_FINISH, ids, times, attempts)
 
 
 async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:

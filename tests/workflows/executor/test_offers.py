@@ -1,0 +1,112 @@
+"""What a bus offers to the executor of its process, on PostgreSQL, as such a bus needs it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from time import time
+from typing import Any
+
+import pytest
+
+from accord.store import Store, open_store
+from accord.workflows.core.events import TaskSucceeded
+from accord.workflows.storage.inbox import Message
+from tests.store.cluster import Cluster
+from tests.workflows.executor.world import (
+    begin,
+    executing,
+    outcome,
+    save,
+    until_finished,
+    until_task,
+)
+
+TWO = {
+    "name": "two",
+    "steps": [
+        {"name": "first", "type": "agent", "agent": "a", "input": {}},
+        {"name": "second", "type": "agent", "agent": "a", "input": {}},
+    ],
+    "output": "${steps.second.output}",
+}
+
+
+@pytest.fixture
+async def store(cluster: Cluster, migrated_database: str) -> AsyncIterator[Store]:
+    made = cluster.database(template=migrated_database)
+    async with open_store(made, durable=False) as opened:
+        await save(opened, TWO)
+        yield opened
+    cluster.drop(made)
+
+
+def done(run_id: str, task: str, output: Any = None) -> Message:
+    event = TaskSucceeded(at=time(), task=task, output=output, attempts=2)
+    return Message(f"{run_id}/{task}/done", run_id, event)
+
+
+async def row(store: Store, id: str) -> tuple[Any, ...]:
+    [found] = await store.fetch("SELECT state, outcome, attempt FROM tasks WHERE id = $1", id)
+    return tuple(found)
+
+
+@pytest.mark.req("W-08")
+async def test_what_is_offered_is_decided_on_and_ends_its_task_in_one(store: Store) -> None:
+    async with executing(store) as executor:
+        runs = await begin(store, "two", count=3)
+        for run in runs:
+            await until_task(store, f"{run}/first")
+            assert executor.is_its_own(run)
+        offered = [done(run, "first") for run in runs]
+        assert await executor.decide_on(offered) == {each.id for each in offered}
+        for run in runs:
+            assert await row(store, f"{run}/first") == ("done", "success", 2)
+            assert await row(store, f"{run}/second") == ("ready", None, 1)
+        await executor.decide_on([done(run, "second", "fine") for run in runs])
+        await until_finished(store, runs)
+        assert [await outcome(store, run) for run in runs] == [("completed", "fine")] * 3
+        assert await store.fetch("SELECT 1 FROM run_inbox") == []
+
+
+@pytest.mark.req("W-08")
+async def test_what_is_offered_twice_is_recorded_once(store: Store) -> None:
+    async with executing(store) as executor:
+        [run] = await begin(store, "two")
+        await until_task(store, f"{run}/first")
+        first = done(run, "first")
+        for _ in range(2):
+            assert await executor.decide_on([first, first]) == {first.id}
+        rows = await store.fetch("SELECT events FROM run_history WHERE run_id = $1", run)
+        assert sum(each["events"].count("task_succeeded") for each in rows) == 1
+
+
+async def test_what_no_run_waits_for_is_done_with(store: Store) -> None:
+    async with executing(store) as executor:
+        nobody = done("7b0c5c3e-0000-7000-8000-000000000001", "first")
+        assert await executor.decide_on([nobody]) == {nobody.id}
+
+
+async def test_what_cannot_be_written_is_left_to_whoever_offered_it(store: Store) -> None:
+    async with executing(store) as executor:
+        good, bad = await begin(store, "two", count=2)
+        for run in (good, bad):
+            await until_task(store, f"{run}/first")
+        await store.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'never'; END $$"
+        )
+        await store.execute(
+            "CREATE TRIGGER refuse BEFORE INSERT ON run_history FOR EACH ROW"
+            f" WHEN (NEW.run_id = '{bad}') EXECUTE FUNCTION refuse()"
+        )
+        offered = [done(run, "first") for run in (good, bad)]
+        assert await executor.decide_on(offered) == {offered[0].id}
+        assert await row(store, f"{bad}/first") == ("ready", None, 1)
+
+
+async def test_who_is_closed_or_may_be_overtaken_decides_on_nothing(store: Store) -> None:
+    async with executing(store) as executor:
+        [run] = await begin(store, "two")
+        await until_task(store, f"{run}/first")
+    assert not executor.is_its_own(run)
+    assert await executor.decide_on([done(run, "first")]) == set()
