@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.hub.domain.kinds import KINDS, parse_reference
+from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.domain.lint import FORMS
 from accord.hub.domain.priorities import PRIORITIES
 from accord.hub.entities import Comment, Relationship
 from accord.hub.operations.lint import LintFinding, LintResult
@@ -36,6 +37,16 @@ PATTERNS: Final = {
     "complex": "complex",
 }
 """What people call the patterns of EARS."""
+
+
+ADVICE: Final[dict[Kind, str]] = {
+    "epic": "what it is for, and for whom",
+    "user_story": "as a … I want … so that …",
+    "acceptance_criteria": "given … when … then …",
+    "requirement": "one sentence that says what shall be",
+    "steering_document": "what holds for all that it guides",
+}
+"""By kind: what its text is best."""
 
 
 class Row(Struct, frozen=True):
@@ -113,7 +124,8 @@ async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
         "around": around,
         "kinds": KINDS,
         "priorities": PRIORITIES,
-        "lint": lint_of(lint, {"title": item.title or "", "description": item.text}),
+        "advice": ADVICE[item.kind.kind],
+        "lint": lint_of(item, lint, {"title": item.title or "", "description": item.text}),
         "links": links,
         "rows": [row_of(item, link) for link in links.items],
         "revision": history.items[0] if history.items else None,
@@ -163,11 +175,13 @@ def threads(comments: Iterable[Comment]) -> list[Thread]:
     return [thread for id, thread in made.items() if thread.comment.id == id]
 
 
-def lint_of(result: LintResult, texts: dict[str, str]) -> Lint:
-    """What the linter said about texts, by the names that it gave them."""
+def lint_of(item: Item, result: LintResult, texts: dict[str, str]) -> Lint:
+    """What the linter said about texts, by the names that it gave them. Only requirements are to
+    follow a pattern."""
+    is_requirement = FORMS.get(item.kind.kind) == "requirement"
     return Lint(
         [_hint(each, texts[each.field]) for each in result.findings],
-        _patterns([each.pattern for each in result.statements]),
+        _patterns([each.pattern for each in result.statements]) if is_requirement else "",
         result,
     )
 

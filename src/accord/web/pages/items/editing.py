@@ -153,7 +153,7 @@ async def _hints(turn: Turn, item: Item, draft: Draft) -> Any:
     found = await turn.do("lint_requirement", text=text[:50_000], form=form)
     put_aside = {each.rule for each in saved.suppressed}
     found.findings = [each for each in found.findings if each.rule not in put_aside]
-    return lint_of(found, {"text": text})
+    return lint_of(item, found, {"text": text})
 
 
 def _begun(item: Item) -> Draft:
