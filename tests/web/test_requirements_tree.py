@@ -98,6 +98,10 @@ async def test_a_filter_keeps_the_way_to_what_matches(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("/requirements")
     await page.keyboard.press("f")
+    await expect(page.get_by_label("Status", exact=True)).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_label("Status", exact=True)).to_be_hidden()
+    await page.keyboard.press("f")
     await page.get_by_label("Status", exact=True).select_option("Obsolete")
     await page.get_by_role("button", name="Show").click()
     await page.wait_for_url("**/requirements?status=Obsolete*")

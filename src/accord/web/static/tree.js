@@ -86,6 +86,16 @@ document.getElementById("unselect")?.addEventListener("click", (event) => {
   setSelecting(false);
 });
 
+// The filter: one begins to choose at once, and whoever looks elsewhere closes it.
+
+const filter = document.querySelector("details.filter");
+if (filter instanceof HTMLDetailsElement) {
+  filter.addEventListener("toggle", () => filter.open && filter.querySelector("select")?.focus());
+  document.addEventListener("click", (event) => {
+    if (event.target instanceof Node && !filter.contains(event.target)) filter.open = false;
+  });
+}
+
 // Keys
 
 /** @param {HTMLElement} row @param {number} way */
