@@ -177,7 +177,10 @@ class HubMachine(RuleBasedStateMachine):
         names: list[str] = []
         try:
             for step in steps:
-                given = {field: _filled(value, names) for field, value in step.arguments.items()}
+                given = {
+                    field: _filled(self._in_model(value), names)
+                    for field, value in step.arguments.items()
+                }
                 names.append(tried.call(step.operation, who, given))
         except Refused as refused:
             all_of_it = Command("apply_changes", arguments)
@@ -244,8 +247,13 @@ class HubMachine(RuleBasedStateMachine):
         return {field: self._named(value) for field, value in command.arguments.items()}
 
     def _named(self, value: Any) -> Any:
-        if isinstance(value, str) and value.startswith(("comment ", "link ", "label ")):
-            return self._ids.get(value, NOBODY)
+        return self._ids.get(value, NOBODY) if _is_name(value) else value
+
+    def _in_model(self, value: Any) -> Any:
+        """What is nobody to the hub is nobody to the model, also where a step before gives that
+        very name away."""
+        if _is_name(value) and value not in self._ids:
+            return f"{value.partition(' ')[0]} 0"
         return value
 
     def _learn(self, name: str, result: Any) -> None:
@@ -262,6 +270,11 @@ class HubMachine(RuleBasedStateMachine):
             assert sorted(result.also_deleted) == sorted(map(self._named, also))
         elif ("item", name) in model.rows and hasattr(result, "version"):
             assert (result.reference_id, result.version) == (name, model.item(name)["version"])
+
+
+def _is_name(value: Any) -> bool:
+    """Whether it is what the model calls something that has no reference id."""
+    return isinstance(value, str) and value.startswith(("comment ", "link ", "label "))
 
 
 def _filled(value: Any, names: list[str]) -> Any:
