@@ -37,7 +37,6 @@ class Menu(Struct, frozen=True, kw_only=True):
     current: str = ""
     typed: str = ""
     """What one may type instead; empty where only the choices are possible."""
-    suggestions: tuple[str, ...] = ()
     value: str = ""
     """What stands there to be changed."""
 

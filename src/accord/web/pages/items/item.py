@@ -31,7 +31,6 @@ class Item(Struct, frozen=True, kw_only=True):
     text: str
     creator: str
     created_at: str
-    updated_at: str
     labels: tuple[str, ...]
     status: str | None
     priority: int | None
@@ -90,7 +89,6 @@ def item_of(kind: KindOf, entity: Any) -> Item:
         text=given("description") or "",
         creator=given("creator") or given("author") or "",
         created_at=entity.created_at,
-        updated_at=entity.updated_at,
         labels=tuple(given("labels") or ()),
         status=given("status"),
         priority=given("priority"),
