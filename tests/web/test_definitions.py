@@ -112,6 +112,8 @@ async def test_without_scripts_a_button_checks_and_nothing_is_lost(
         await page.get_by_label("Input as JSON").fill('{"any": 1}')
         await page.get_by_role("button", name="Start run").click()
         await page.wait_for_url("**/runs/*")
+        await shop.until(visitor.path.rpartition("/")[2], "completed")
+        await page.reload()
         await expect(page.locator("#run-line")).to_contain_text('{"any":1}')
         visitor.faults.clear()  # browsers log what was answered 422
 
