@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext
+from playwright.async_api import Browser, BrowserContext, expect
 
 from tests.browser import is_installed, launched
 from tests.node_packages import node_packages
-from tests.web.house import House, Visitor, housed, make
+from tests.web.house import SECONDS, House, Visitor, housed, make
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +25,7 @@ def axe() -> str:
 async def browser() -> AsyncIterator[Browser]:
     if not is_installed():
         pytest.skip("needs chromium")
+    expect.set_options(timeout=SECONDS)
     async with launched() as browser:
         yield browser
 

@@ -243,7 +243,7 @@ async def test_runs_are_listed_as_they_come(visitor: Visitor, shop: Workshop, ax
     await visitor.open("/runs?workflow=hear&started_by=ulla")
     await expect(page.get_by_role("heading", name="No run fits")).to_be_visible()
     id = await shop.start("hear", by="ulla")
-    await expect(page.get_by_role("link", name=id[-8:])).to_be_visible(timeout=10_000)
+    await expect(page.get_by_role("link", name=id[-8:])).to_be_visible()
     assert await violations(page, axe) == []
     await page.get_by_label("Started by").fill("nobody-else")
     await page.get_by_role("button", name="Filter").click()
