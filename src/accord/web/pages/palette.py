@@ -47,8 +47,10 @@ async def palette(turn: Turn) -> Answer:
 
 def _order(query: str, to_do: list[Command], to_go: list[Command]) -> list[str]:
     """Which group comes first: one that was meant by its name, else items."""
+    if not query:
+        return ["actions", "places"]
     meant = {
-        name: bool(query) and any(is_meant(each, query) for each in some)
+        name: any(is_meant(each, query) for each in some)
         for name, some in (("actions", to_do), ("places", to_go))
     }
     return sorted(["places", "items", "actions"], key=lambda name: not meant.get(name, False))

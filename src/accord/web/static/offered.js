@@ -10,12 +10,13 @@
 
 /** @returns {Offer[]} */
 export function offered() {
-  const found = [...document.querySelectorAll("[data-key], .bar .acts .button")];
+  const found = [...document.querySelectorAll("main [data-key]"), ...document.querySelectorAll("[data-key], .bar .acts .button")];
   /** @type {Map<string, Offer>} */
   const offers = new Map();
   for (const control of found) {
-    if (!(control instanceof HTMLElement) || control.offsetParent === null || control.closest("dialog")) continue;
-    const label = labelOf(control);
+    if (!(control instanceof HTMLElement) || !control.checkVisibility() || control.closest("dialog")) continue;
+    const told = labelOf(control);
+    const label = told.slice(0, 1).toUpperCase() + told.slice(1);
     if (label && !offers.has(label)) offers.set(label, { label, key: keyOf(control), control });
   }
   return [...offers.values()];

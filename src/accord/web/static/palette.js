@@ -64,7 +64,10 @@ function move(step) {
   select(all[(here + step + all.length) % all.length]);
 }
 
+/** What is shown, and what is still asked for, answers something else than what is typed now. */
 function stale() {
+  asking?.abort();
+  asking = null;
   isFresh = false;
   entered = { is: false, elsewhere: false };
 }
@@ -164,7 +167,7 @@ function optionOf(offer) {
   option.append(span("name", offer.label));
   if (offer.key) {
     const key = document.createElement("kbd");
-    key.textContent = offer.key;
+    key.textContent = offer.key.toUpperCase();
     const shortcut = span("shortcut", "");
     shortcut.setAttribute("aria-hidden", "true");
     shortcut.append(key);
@@ -259,7 +262,7 @@ if (dialog && words && list) {
     if (event.target === dialog) dialog.close();
   });
   dialog.addEventListener("close", () => {
-    asking?.abort();
+    stale();
     clearTimeout(waiting);
   });
 }
