@@ -172,7 +172,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
     ),
-    ("accord.web.app", "tests/web"): (
+    ("accord.web.app", "tests"): (
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
     ),
     ("accord.a2a.client.client", "tests"): (
