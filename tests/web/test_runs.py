@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Route, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from accord.a2a.demo import DemoAgent
 from accord.a2a.server.serving import serve
@@ -55,6 +55,12 @@ async def shop(house: House) -> AsyncIterator[Workshop]:
         await house.add_person("carla", "Commenter")
         await house.add_person("ulla", "User")
         yield shop
+
+
+async def came_to(page: Page, said: str) -> None:
+    """Wait for the page that says what was done, with its scripts."""
+    await expect(page.locator(".notice")).to_contain_text(said)
+    await page.wait_for_load_state()
 
 
 async def test_a_run_changes_in_place_and_what_one_reads_stays(
@@ -131,8 +137,10 @@ async def test_steps_are_chosen_and_runs_commanded_by_keys(
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/runs/{id}")
     await page.keyboard.press("p")
+    await came_to(page, "Paused: what is under way goes on")
     await expect(page.locator("#run-state")).to_contain_text("Paused")
     await page.keyboard.press("p")
+    await came_to(page, "Resumed.")
     await expect(page.locator("#run-state")).to_contain_text("Waiting")
     await page.keyboard.press("j")
     await expect(page.locator("#run-timeline a")).to_be_focused()
@@ -145,10 +153,12 @@ async def test_steps_are_chosen_and_runs_commanded_by_keys(
     await page.keyboard.type("Not like this")
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
+    await came_to(page, "Rejected.")
     await expect(page.locator("#run-state")).to_contain_text("Failed")
     await expect(page.locator("#run-step")).to_contain_text("rejected")
     await expect(page.locator("#run-events")).to_contain_text("rejected by admin: Not like this")
     await page.keyboard.press("r")
+    await came_to(page, "Goes on from where it ended.")
     await expect(page.locator("#run-state")).to_contain_text("Waiting")
     await page.get_by_text("Cancel", exact=True).click()
     await page.get_by_label("Why (optional)").fill("enough")
