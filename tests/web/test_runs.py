@@ -133,7 +133,7 @@ async def test_steps_are_chosen_and_runs_commanded_by_keys(
     id = await shop.start("gate")
     await shop.until(id, "waiting")
     await visitor.open("/runs?workflow=gate&state=waiting")
-    await page.keyboard.press("j")
+    await page.keyboard.press("j")  # the newest is the first
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/runs/{id}")
     await page.keyboard.press("p")
@@ -187,7 +187,8 @@ async def test_everything_works_without_scripts(
         await visitor.open("/approvals")
         await house.do("approve_run", run=late)
         await shop.until(late, "completed")
-        await page.get_by_role("button", name="Reject ok of gate").click()
+        row = page.locator("li", has_text=f"run {late[-8:]}")
+        await row.get_by_role("button", name="Reject ok of gate").click()
         await expect(page.get_by_text("Nothing was done: the run is completed")).to_be_visible()
 
 
@@ -271,6 +272,7 @@ async def test_who_may_not_command_a_run_sees_it_only(
             await expect(visitor.page.locator("#run-step")).to_contain_text("You are not asked.")
             await expect(visitor.page.locator("#run-acts .button")).to_have_count(0)
     await house.do("cancel_run", run=id)
+    await shop.until(id, "cancelled")
 
 
 async def test_decisions_and_what_was_given_up_wait_in_lists(
@@ -283,8 +285,9 @@ async def test_decisions_and_what_was_given_up_wait_in_lists(
     await shop.until(lost, "failed")
     await visitor.open("/approvals")
     assert await violations(page, axe) == []
-    await page.get_by_label("Comment on ok of gate").fill("seen in the list")
-    await page.get_by_role("button", name="Approve ok of gate").click()
+    row = page.locator("li", has_text=f"run {gate[-8:]}")
+    await row.get_by_label("Comment on ok of gate").fill("seen in the list")
+    await row.get_by_role("button", name="Approve ok of gate").click()
     await expect(page.get_by_text("Approved.")).to_be_visible()
     assert (await shop.until(gate, "completed")).output == "seen in the list"
     await visitor.open("/dead-letters")
@@ -294,7 +297,7 @@ async def test_decisions_and_what_was_given_up_wait_in_lists(
     await letter.get_by_role("link", name="not_found").click()
     await expect(page.get_by_role("heading", name="not_found")).to_be_visible()
     await page.get_by_role("button", name="Replay").click()
-    await page.wait_for_url(f"**/runs/{lost}")
+    await page.wait_for_url(f"**/runs/{lost}?follow=1")
     await expect(page.locator("#run-events")).to_contain_text("retried from load by admin")
 
 
@@ -312,3 +315,4 @@ async def test_everything_fits_a_narrow_dark_window(
     shop.agents["threat-model"].go.set()
     await shop.until(id, "waiting")
     await house.do("cancel_run", run=id)
+    await shop.until(id, "cancelled")

@@ -68,6 +68,7 @@ function follow(page) {
   let after = Number(page.dataset.after ?? 0);
   let chosen = page.dataset.chosen ?? "";
   let isOver = !page.dataset.events;
+  let patience = page.hasAttribute("data-patient") ? 20 : 0; // it was asked to go on, and is about to
   let isAsking = false;
   let isWanted = false;
   let delay = FIRST;
@@ -87,7 +88,7 @@ function follow(page) {
       if (!answer.ok) return;
       const made = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const fresh of made.querySelectorAll("[data-piece]")) put(/** @type {HTMLElement} */ (fresh));
-      if (made.querySelector("[data-final]")) isOver = true;
+      if (made.querySelector("[data-final]") && !patience) isOver = true;
     } catch {
       // the stream breaks as well, and says so
     } finally {
@@ -104,6 +105,11 @@ function follow(page) {
     };
     stream.onerror = async () => {
       stream.close();
+      if (patience) {
+        patience -= 1;
+        setTimeout(listen, 500);
+        return;
+      }
       await renew();
       if (isOver) return tell("");
       tell(`Not connected. Trying again in ${delay / 1000} s.`);
@@ -113,6 +119,7 @@ function follow(page) {
     for (const type of EVENTS) {
       stream.addEventListener(type, (event) => {
         after = Math.max(after, Number(/** @type {MessageEvent} */ (event).lastEventId));
+        patience = 0;
         clearTimeout(gathering);
         gathering = setTimeout(renew, GATHER);
         if (type === "run_finished") stream.close();

@@ -56,5 +56,5 @@ async def replay(turn: Turn) -> Answer:
     except ConflictError as error:
         return turn.go(SECTION, f"Nothing was done: {error.message}.")
     if letter.run_id:
-        return turn.go(f"/runs/{quote(letter.run_id)}", "It is tried again.")
+        return turn.go(f"/runs/{quote(letter.run_id)}?follow=1", "It is tried again.")
     return turn.go(SECTION, "It is tried again.")

@@ -66,6 +66,8 @@ async def _ask(turn: Turn, operation: str, said: str, **arguments: Any) -> Answe
     back = f"/runs/{quote(id)}" if turn.form["back"] != "approvals" else "/approvals"
     try:
         await turn.do(operation, run=id, **arguments)
+        if operation == "retry_run":  # it is over until somebody takes that up
+            back = f"{back}?follow=1"
     except ConflictError as error:  # it went on meanwhile: how it is now says more than a refusal
         return turn.go(back, f"Nothing was done: {error.message}.")
     return turn.go(back, said)
