@@ -21,6 +21,7 @@ from tests.kafka import kafka as kafka
 SLOW = (
     "tests/workflows/chaos",
     "tests/workflows/bus",
+    "tests/web",
     "tests/workflows",
     "tests/mcp/conformance",
     "tests/explorer",

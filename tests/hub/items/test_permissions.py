@@ -62,6 +62,8 @@ CASES: list[tuple[str, dict[str, Any], str, Scope]] = [
     ("apply_changes", {"steps": [STEP]}, "AU", "write"),
     ("propose_changes", {"steps": [STEP], "reason": "x"}, "AU", "propose"),
     ("get_proposal", {"id": NOBODY}, "AUC", "read"),
+    ("list_decided_proposals", {}, "AUC", "read"),
+    ("check_proposal", {"id": NOBODY}, "AU", "write"),
     ("accept_proposal", {"id": NOBODY}, "AU", "write"),
     ("reject_proposal", {"id": NOBODY, "reason": "x"}, "AU", "write"),
 ]  # fmt: skip

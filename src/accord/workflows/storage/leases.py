@@ -28,6 +28,7 @@ class Lease:
         self._owner = str(uuid4())
         self._take = _TAKE.format(now=NOW[store.engine])
         self._until = 0.0
+        self._may_be_held = False
 
     @property
     def renew_seconds(self) -> float:
@@ -44,13 +45,16 @@ class Lease:
         begun = time.monotonic()
         if begun + 2 * self.renew_seconds < self._until:
             return True
+        self._may_be_held = True  # also if nobody waits for the answer any more
         got = await self._store.write(self._take, self._name, self._owner, self._seconds)
+        self._may_be_held = bool(got)
         # Counted from before the database was asked: what it says is older than its answer.
         self._until = begun + self._seconds if got else 0.0
         return bool(got)
 
     async def release(self) -> None:
         """Let another have it at once. Raises StoreError."""
-        held, self._until = self._until, 0.0
+        self._until = 0.0
+        held, self._may_be_held = self._may_be_held, False
         if held:
             await self._store.write(_RELEASE, self._name, self._owner)
