@@ -9,11 +9,13 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Browser, async_playwright
 
-PROGRAM = "chromium"
+PROGRAMS = ("chromium-headless-shell", "chromium")
+"""The same browser without what nobody sees takes a third less of the machine."""
 
 
-def is_installed() -> bool:
-    return shutil.which(PROGRAM) is not None
+def program() -> str | None:
+    """The browser that is installed."""
+    return next((found for each in PROGRAMS if (found := shutil.which(each))), None)
 
 
 @asynccontextmanager
@@ -22,9 +24,7 @@ async def launched() -> AsyncIterator[Browser]:
     # Root has no sandbox to put a browser into.
     flags = ["--no-sandbox"] if os.getuid() == 0 else []
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=shutil.which(PROGRAM), args=flags
-        )
+        browser = await playwright.chromium.launch(executable_path=program(), args=flags)
         try:
             yield browser
         finally:

@@ -6,16 +6,15 @@ python -m tools.explorer_pictures [FOLDER]
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
 from accord import serve
+from tests.browser import launched, program
 from tests.explorer.library import DOCUMENT, library
 from tests.explorer.visit import Visit, pages_for, visiting
 
@@ -47,20 +46,16 @@ PICTURES: Final[dict[str, tuple[str, Callable[[Visit], Awaitable[None]]]]] = {
 
 
 async def main(folder: Path) -> None:
-    program = shutil.which("chromium")
-    if program is None:
+    if program() is None:
         sys.exit("chromium is not installed; tools/install-programs installs it")
     heard: list[Any] = []
     pages = pages_for(DOCUMENT)
     async with (
         serve(library(heard), "http://127.0.0.1:0/rpc", pages=pages) as server,
-        async_playwright() as playwright,
+        launched() as browser,
     ):
-        flags = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = await playwright.chromium.launch(executable_path=program, args=flags)
         for name, (scheme, scene) in PICTURES.items():
             await take(browser, server.url, folder / name, scheme, scene)
-        await browser.close()
 
 
 async def take(

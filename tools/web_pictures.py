@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from playwright.async_api import Browser
 
 from accord.operations.arguments import convert
-from tests.browser import is_installed, launched
+from tests.browser import launched, program
 from tests.web.house import PASSWORD, House, Visitor, housed, make, visiting
 from tests.web.workshop import Workshop
 from tools import trace_scenes
@@ -262,7 +262,7 @@ another one did."""
 
 
 async def main(names: Sequence[str]) -> None:
-    if not is_installed():
+    if program() is None:
         sys.exit("chromium is not installed; tools/install-programs installs it")
     unknown = [name for name in names if name not in PICTURES]
     if unknown:

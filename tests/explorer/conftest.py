@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from accord import serve
+from tests.browser import launched, program
 from tests.explorer.library import DOCUMENT, library
 from tests.explorer.visit import Visit, pages_for, visiting_with
 from tests.node_packages import node_packages
@@ -26,15 +25,10 @@ def packages() -> Path:
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    program = shutil.which("chromium")
-    if program is None:
+    if program() is None:
         pytest.skip("needs chromium")
-    # Root has no sandbox to put a browser into.
-    flags = ["--no-sandbox"] if os.getuid() == 0 else []
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=flags)
+    async with launched() as browser:
         yield browser
-        await browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, expect
 
-from tests.browser import is_installed, launched
+from tests.browser import launched, program
 from tests.node_packages import node_packages
 from tests.web.house import SECONDS, House, Visitor, housed, make
 
@@ -23,7 +23,7 @@ def axe() -> str:
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    if not is_installed():
+    if program() is None:
         pytest.skip("needs chromium")
     expect.set_options(timeout=SECONDS)
     async with launched() as browser:
