@@ -106,7 +106,7 @@ def _rows(engines: dict[str, Engine]) -> list[Row]:
     theirs = engines[DBOS]
     found = [
         _compared(name, engines[name], theirs, costs.ratio(DBOS, name), TIMES if bound else None)
-        for name, bound in ((POSTGRES, True), (KAFKA, False), (SQLITE, False))
+        for name, bound in ((POSTGRES, True), (KAFKA, True), (SQLITE, False))
     ]
     found += [_rate(name, engines[name], theirs) for name in (POSTGRES, KAFKA, SQLITE)]
     parts: dict[str, Callable[[Round], float]] = {
