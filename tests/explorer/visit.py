@@ -8,10 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from playwright.async_api import Browser, ConsoleMessage, Error, Locator, Page, Request, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from accord.openrpc.explorer import explorer_pages
 from accord.transports.pages import Page as Shown, Pages
+from tests.browser import Watched
 
 SECONDS = 10_000.0
 """How many milliseconds something may take to appear."""
@@ -27,37 +28,13 @@ def pages_for(document: Any) -> Pages:
     return {**explorer_pages(), "openrpc.json": lambda: json_page(body)}
 
 
-class Visit:
-    """One page, and everything that went wrong on it."""
+class Visit(Watched):
+    """A page with the explorer."""
 
     def __init__(self, page: Page, url: str) -> None:
-        self.page = page
+        super().__init__(page, "/".join(url.split("/")[:3]), patience=SECONDS)
         self.url = url
         """Where the endpoint is."""
-        self.faults: list[str] = []
-        """Console errors, exceptions, breaches of the policy, requests to somewhere else."""
-        page.set_default_timeout(SECONDS)
-        page.on("pageerror", self._break)
-        page.on("console", self._hear)
-        page.on("request", self._see)
-
-    def leave(self) -> None:
-        """Stop listening: the page may be visited again."""
-        self.page.remove_listener("pageerror", self._break)
-        self.page.remove_listener("console", self._hear)
-        self.page.remove_listener("request", self._see)
-
-    def _break(self, error: Error) -> None:
-        self.faults.append(f"exception: {error}")
-
-    def _hear(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            self.faults.append(f"console: {message.text}")
-
-    def _see(self, request: Request) -> None:
-        origin = "/".join(self.url.split("/")[:3])
-        if not request.url.startswith((f"{origin}/", "data:", "about:")):
-            self.faults.append(f"request: {request.url}")
 
     async def open(self, method: str = "", query: str = "") -> None:
         """Load the page, at a method of it."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request
+from playwright.async_api import Browser, BrowserContext, Page
 
 from accord.app.local import open_local
 from accord.app.settings import Settings
@@ -20,6 +20,7 @@ from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.operations.rights import Role
 from accord.store import Store
+from tests.browser import Watched
 
 SECONDS = 15_000.0
 """How many milliseconds something may take to appear."""
@@ -69,24 +70,12 @@ class House:
         )
 
 
-class Visitor:
-    """Somebody with a page open, and everything that went wrong on it."""
+class Visitor(Watched):
+    """Somebody with a page open."""
 
     def __init__(self, house: House, page: Page) -> None:
+        super().__init__(page, house.url, patience=SECONDS)
         self.house = house
-        self.page = page
-        self.faults: list[str] = []
-        """Console errors, exceptions, breaches of the policy, requests to somewhere else."""
-        page.set_default_timeout(SECONDS)
-        page.on("pageerror", self._break)
-        page.on("console", self._hear)
-        page.on("request", self._see)
-
-    def leave(self) -> None:
-        """Stop listening: the page may be visited again."""
-        self.page.remove_listener("pageerror", self._break)
-        self.page.remove_listener("console", self._hear)
-        self.page.remove_listener("request", self._see)
 
     async def open(self, path: str) -> None:
         await self.page.goto(f"{self.house.url}{path}")
@@ -96,17 +85,6 @@ class Visitor:
         """Where the page is, with its query."""
         parts = urlsplit(self.page.url)
         return parts.path + (f"?{parts.query}" if parts.query else "")
-
-    def _break(self, error: Error) -> None:
-        self.faults.append(f"exception: {error}")
-
-    def _hear(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            self.faults.append(f"console: {message.text}")
-
-    def _see(self, request: Request) -> None:
-        if not request.url.startswith((f"{self.house.url}/", "data:", "about:", "blob:")):
-            self.faults.append(f"request: {request.url}")
 
 
 async def caller_of(store: Store, username: str) -> Caller:
