@@ -141,22 +141,9 @@ async def list_proposals(
     cursor: Cursor | None = None,
 ) -> Page[ProposalSummary]:
     """List proposals, oldest first."""
-    of: list[Any] = [] if state is None else [state]
-    by = "1 = 1" if state is None else "p.state = $1"
-    counted = await work.db.fetch(f"SELECT COUNT(*) AS total FROM proposals p WHERE {by}", *of)
-    asked = pages.asked("proposals", state)
-    if cursor is not None:
-        by += f" AND (p.created_at, p.id) > (${len(of) + 1}, ${len(of) + 2})"
-        of += pages.place_of(cursor, asked, str, str)
-    found = await work.db.fetch(
-        f"{proposals.SELECT} WHERE {by} ORDER BY p.created_at, p.id LIMIT {limit + 1}", *of
-    )
-    return pages.page(
-        [ProposalSummary(**_summary(proposals.proposal_row(row))) for row in found],
-        limit,
-        counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, last.created_at, last.id),
-    )
+    order = _Order("proposals", "p.created_at", ">", "ASC")
+    condition = "1 = 1" if state is None else "p.state = $1"
+    return await _listed(work.db, order, condition, state, limit, cursor)
 
 
 @operations.read(rest=Rest("GET", "/decided-proposals"), tag="proposals", tool=False, snapshot=True)
@@ -168,23 +155,9 @@ async def list_decided_proposals(
     cursor: Cursor | None = None,
 ) -> Page[ProposalSummary]:
     """List proposals that were accepted or rejected, those decided last first."""
-    of: list[Any] = [] if state is None else [state]
-    by = "p.state <> 'open'" if state is None else "p.state = $1"
-    counted = await work.db.fetch(f"SELECT COUNT(*) AS total FROM proposals p WHERE {by}", *of)
-    asked = pages.asked("decided proposals", state)
-    if cursor is not None:
-        by += f" AND (p.decided_at, p.id) < (${len(of) + 1}, ${len(of) + 2})"
-        of += pages.place_of(cursor, asked, str, str)
-    found = await work.db.fetch(
-        f"{proposals.SELECT} WHERE {by} ORDER BY p.decided_at DESC, p.id DESC LIMIT {limit + 1}",
-        *of,
-    )
-    return pages.page(
-        [ProposalSummary(**_summary(proposals.proposal_row(row))) for row in found],
-        limit,
-        counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, str(last.decided_at), last.id),
-    )
+    order = _Order("decided proposals", "p.decided_at", "<", "DESC")
+    condition = "p.state <> 'open'" if state is None else "p.state = $1"
+    return await _listed(work.db, order, condition, state, limit, cursor)
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/check"), tag="proposals", tool=False, cost=20)
@@ -214,6 +187,41 @@ async def reject_proposal(work: Work, *, id: ProposalId, reason: Reason) -> Prop
     """Reject a proposal."""
     row = await _undecided(work.db, id)
     return ProposalSummary(**_summary(await _decide(work, row, "rejected", reason)))
+
+
+class _Order(Struct, frozen=True):
+    """By which time a list is sorted, and which way."""
+
+    name: str
+    column: str
+    behind: str
+    direction: str
+
+    def place(self, last: ProposalSummary) -> tuple[str, str]:
+        time = last.created_at if self.column == "p.created_at" else str(last.decided_at)
+        return time, last.id
+
+
+async def _listed(
+    db: Database, order: _Order, by: str, state: str | None, limit: int, cursor: str | None
+) -> Page[ProposalSummary]:
+    of: list[Any] = [] if state is None else [state]
+    counted = await db.fetch(f"SELECT COUNT(*) AS total FROM proposals p WHERE {by}", *of)
+    asked = pages.asked(order.name, state)
+    if cursor is not None:
+        places = f"(${len(of) + 1}, ${len(of) + 2})"
+        by += f" AND ({order.column}, p.id) {order.behind} {places}"
+        of += pages.place_of(cursor, asked, str, str)
+    sorted_by = f"{order.column} {order.direction}, p.id {order.direction}"
+    found = await db.fetch(
+        f"{proposals.SELECT} WHERE {by} ORDER BY {sorted_by} LIMIT {limit + 1}", *of
+    )
+    return pages.page(
+        [ProposalSummary(**_summary(proposals.proposal_row(row))) for row in found],
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, *order.place(last)),
+    )
 
 
 async def _previewed(work: Work, steps: Sequence[Step]) -> list[Proposed]:

@@ -73,7 +73,7 @@ async def runs(turn: Turn) -> Answer:
     return turn.piece("home/_runs.html", **await _runs(turn))
 
 
-@pages.post("/home/steps/hide")
+@pages.post("/first-steps/hide")
 async def hide_steps(turn: Turn) -> Answer:
     return Redirect("/", cookie_line(HIDDEN, "hidden", seconds=YEAR))
 
