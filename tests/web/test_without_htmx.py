@@ -31,9 +31,7 @@ async def served_plain(house: House, folder: Path) -> AsyncIterator[str]:
     local = house.system.local
     assets = Assets(folder)
     assert HTMX not in assets
-    pages = WebPages(
-        local.runner, local.accounts, PAGES, title="Accord", version="1", assets=assets
-    )
+    pages = WebPages(local.runner, local.accounts, PAGES, assets=assets)
     site = Site({"": pages})
     listener = await listen_web("http://127.0.0.1:0/", site, Options())
     try:

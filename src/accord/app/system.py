@@ -204,8 +204,6 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
                 runner,
                 accounts,
                 PAGES,
-                title=TITLE,
-                version=__version__,
                 public_url=url,
                 trusted_proxies=settings.trusted_proxies,
             ),

@@ -75,8 +75,6 @@ class WebPages:
         accounts: Accounts,
         pages: Sequence[Pages],
         *,
-        title: str,
-        version: str,
         public_url: str = "",
         trusted_proxies: Sequence[str] = (),
         assets: Assets | None = None,
@@ -89,8 +87,6 @@ class WebPages:
             templates=Templates(assets),
             frames=Frames(),
             keeping=Keeping(),
-            title=title,
-            version=version,
             public_url=public_url,
         )
         runner.listen(lambda outcome, caller, name: self._forget())
@@ -122,7 +118,9 @@ class WebPages:
         route = None if found is None else found.by_verb.get(verb)
         if found is not None and route is None:
             verbs = ", ".join(sorted(found.by_verb))
-            return text_reply(405, f"this page takes {verbs}", f"allow: {verbs}\r\n".encode())
+            return text_reply(
+                405, f"this page takes {verbs}", f"allow: {verbs}\r\n".encode() + LINES
+            )
         if found is None and verb != "GET":
             return text_reply(404, "there is nothing here", LINES)
         names = path_names(route.path) if route is not None else ()

@@ -19,8 +19,6 @@ class Services(Struct, frozen=True):
     templates: Templates
     frames: Frames
     keeping: Keeping
-    title: str
-    version: str
     public_url: str
     """Where people reach the system, for what they paste into their programs; empty where that is
     what they asked for."""
