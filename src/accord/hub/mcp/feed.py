@@ -1,9 +1,9 @@
 """Hears of changes, wherever they are made, and tells those who subscribed.
 
 Every write wakes all processes (`announce`). Each reads from the tables what it has not told yet,
-as long as anybody listens to it; nothing else need be remembered. Times are of several clocks, so
-that what is younger than a moment is looked at again. Whose token was revoked, or who was
-deactivated, hears nothing more.
+as long as anybody listens to it, and otherwise only how far the changes have come: they are
+numbered in the order in which they were committed, whatever the clocks of the machines say. Whose
+token was revoked, or who was deactivated, hears nothing more.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -34,24 +33,22 @@ from accord.store.store import Reading, Store
 
 log = logging.getLogger("accord.hub")
 
-SKEW: Final = timedelta(seconds=2)
-"""By how much clocks may differ."""
 PAGE: Final = 500
 MAX_TOLD: Final = 10_000
-"""More revisions at once are not told one by one."""
-MAX_UNTOLD: Final = 1_000
-"""How many changes that nobody listened to are remembered before old ones are forgotten."""
+"""How many revisions are told at once; then those that came after them."""
+MAX_UNHEARD: Final = 1_000
 MAX_SPELLINGS: Final = 10_000
 MAX_IDS: Final = 500
 """Most ids in one statement."""
 
 SINCE: Final = """
-SELECT c.time, r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.action,
+SELECT c.sequence, r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.action,
        r.before, r.after
 FROM changes c JOIN revisions r ON r.change_id = c.id
-WHERE c.time >= $1 AND (c.time, c.id, r.place) > ($1, $2, $3)
-ORDER BY c.time, c.id, r.place LIMIT $4
+WHERE c.sequence >= $1 AND (c.sequence, r.place) > ($1, $2)
+ORDER BY c.sequence, r.place LIMIT $3
 """
+LAST: Final = "SELECT COALESCE(MAX(sequence), 0) AS sequence FROM changes"
 PLACES: Final = """
 SELECT i.id, i.kind, i.reference_id, i.parent_id, p.id AS p_id, p.kind AS p_kind,
        p.reference_id AS p_reference_id, p.parent_id AS p_parent_id, g.id AS g_id, g.kind AS g_kind,
@@ -59,6 +56,11 @@ SELECT i.id, i.kind, i.reference_id, i.parent_id, p.id AS p_id, p.kind AS p_kind
 FROM items i LEFT JOIN items p ON p.id = i.parent_id LEFT JOIN items g ON g.id = p.parent_id
 WHERE i.id IN ({ids})
 """
+
+Mark: TypeAlias = tuple[int, int]
+"""How far something was read: the number of a change, and a place among its revisions."""
+AFTER_ALL: Final = 2**31 - 1
+"""A place behind all revisions of a change."""
 
 
 class Feed:
@@ -69,9 +71,9 @@ class Feed:
         self._server = server
         self._store = store
         self._moved = moved
-        self._since = _now()
-        self._told: dict[str, str] = {}
-        """The times of changes that were told and will be seen again, by their ids."""
+        self._since: Mark = (0, AFTER_ALL)
+        self._unheard: set[str] = set()
+        """Changes of this process that were made while nobody listened, and not looked at yet."""
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._spelled: dict[str, set[str]] = {}
@@ -79,8 +81,8 @@ class Feed:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Hears of changes while it is open."""
-        self._since = _now()
         stop = await self._store.listen(CHANNEL, self._wake)
+        self._since = await self._store.read(_last)
         try:
             yield
         finally:
@@ -92,10 +94,8 @@ class Feed:
     def wrote(self, change_id: str) -> None:
         """This process made a change; whoever listens later was there after it."""
         self._moved()
-        if not len(self._server.listeners):
-            if len(self._told) >= MAX_UNTOLD:
-                self._forget(_now())
-            self._told[change_id] = _now()
+        if not len(self._server.listeners) and len(self._unheard) < MAX_UNHEARD:
+            self._unheard.add(change_id)
 
     def watch(self, uri: str) -> None:
         """Somebody wants to hear of a URI, in whatever spelling."""
@@ -105,9 +105,7 @@ class Feed:
 
     def _wake(self) -> None:
         self._moved()
-        if not len(self._server.listeners):
-            self._since = _now()
-        elif self._task is None:
+        if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._look())
         else:
             self._again = True
@@ -117,7 +115,7 @@ class Feed:
             while True:
                 self._again = False
                 try:
-                    await self._tell_all()
+                    await self._catch_up()
                 except Exception:
                     log.exception("changes could not be told")
                 if not self._again:
@@ -125,10 +123,21 @@ class Feed:
         finally:
             self._task = None
 
-    async def _tell_all(self) -> None:
-        began, since, known = _now(), _before(self._since), dict(self._told)
-        listeners = self._server.listeners
-        revisions, places, times = await self._store.read(lambda db: _untold(db, since, known))
+    async def _catch_up(self) -> None:
+        looked_at = frozenset(self._unheard)
+        if not len(self._server.listeners):
+            last = await self._store.read(_last)
+            if not len(self._server.listeners):
+                self._since = last
+                self._unheard -= looked_at
+                return
+            # Whoever came meanwhile may have been there before the last change.
+        await self._tell(looked_at)
+        self._unheard -= looked_at
+
+    async def _tell(self, known: frozenset[str]) -> None:
+        since, listeners = self._since, self._server.listeners
+        revisions, places, read = await self._store.read(lambda db: _untold(db, since, known))
         # Read after the changes: whoever was barred before one of them is not told of it.
         callers = [known_caller(principal) for principal in listeners.principals]
         silent = await self._store.read(lambda db: barred(db, callers))
@@ -144,34 +153,30 @@ class Feed:
                 changes[RESOURCES_CHANGED] = None
         for change in changes:
             listeners.tell_here(change)
-        self._since = began
-        self._told.update(times)
-        self._forget(began)
+        self._since = read
+        self._again = self._again or len(revisions) > MAX_TOLD
 
-    def _forget(self, now: str) -> None:
-        """Let go of changes that are too old to be seen again."""
-        oldest = _before(now)
-        self._told = {id: time for id, time in self._told.items() if time > oldest}
+
+async def _last(db: Reading) -> Mark:
+    """How far the changes have come."""
+    [row] = await db.fetch(LAST)
+    return row["sequence"], AFTER_ALL
 
 
 async def _untold(
-    db: Reading, since: str, known: dict[str, str]
-) -> tuple[list[Revision], dict[str, Place], dict[str, str]]:
-    """What is younger than `since` and not of a known change, where it stands, and the times of
-    its changes."""
-    place: tuple[str, str, int] = (since, "", -1)
-    times: dict[str, str] = {}
+    db: Reading, since: Mark, known: frozenset[str]
+) -> tuple[list[Revision], dict[str, Place], Mark]:
+    """What came after `since` and is not of a known change, where it stands, and how far that was
+    read."""
     found: list[Revision] = []
     while True:
-        rows = await db.fetch(SINCE, *place, PAGE)
-        for row in rows:
-            if row["change_id"] not in known:
-                times[row["change_id"]] = row["time"]
-                found.append(_revision(row))
+        rows = await db.fetch(SINCE, *since, PAGE)
+        found += [_revision(row) for row in rows if row["change_id"] not in known]
+        if rows:
+            since = rows[-1]["sequence"], rows[-1]["place"]
         if len(rows) < PAGE or len(found) > MAX_TOLD:
             break
-        place = (rows[-1]["time"], rows[-1]["change_id"], rows[-1]["place"])
-    return found, await _places(db, {id for each in found for id in each.items}), times
+    return found, await _places(db, {id for each in found for id in each.items}), since
 
 
 async def _places(db: Reading, ids: Iterable[str]) -> dict[str, Place]:
@@ -202,16 +207,3 @@ def _revision(row: Any) -> Revision:
         before=msgspec.json.decode(row["before"]) if row["before"] else {},
         after=msgspec.json.decode(row["after"]) if row["after"] else {},
     )
-
-
-def _now() -> str:
-    return _text(datetime.now(UTC))
-
-
-def _before(time: str) -> str:
-    """A moment before a time, as it is stored."""
-    return _text(datetime.fromisoformat(time) - SKEW)
-
-
-def _text(time: datetime) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
