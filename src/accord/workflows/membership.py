@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 from uuid import uuid4
 
+from accord.store.clock import NOW
 from accord.store.errors import StoreError
 from accord.store.store import Store
-from accord.workflows.storage.clock import NOW
 
 log = logging.getLogger("accord.workflows")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from accord.operations.accounts.attempts import (
     FORGET_SECONDS,
     FREE_OF_ADDRESS,
-    MAX_KEYS,
     Attempts,
     Pace,
 )
@@ -59,12 +58,3 @@ def test_failures_are_forgotten() -> None:
     for _ in range(6):
         attempts.begin("ada", "A", 0.0)
     assert attempts.begin("ada", "A", FORGET_SECONDS + 1.0) == Pace()
-
-
-def test_only_so_many_names_and_addresses_are_remembered() -> None:
-    attempts = Attempts()
-    for _ in range(5):
-        attempts.begin("ada", "A", 0.0)
-    for number in range(MAX_KEYS):
-        attempts.begin(f"name {number}", f"address {number}", 0.0)
-    assert attempts.begin("ada", "A", 0.0) == Pace()

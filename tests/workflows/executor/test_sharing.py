@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from accord.store import Store, open_store
+from accord.store.clock import NOW
 from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.core.events import SignalReceived
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
-from accord.workflows.storage.clock import NOW
 from accord.workflows.storage.shards import SHARDS
 from tests.workflows.executor.world import (
     Bridge,

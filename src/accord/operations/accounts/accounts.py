@@ -13,13 +13,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from accord.operations.accounts import first_run, login_sessions, tokens, users
-from accord.operations.accounts.attempts import Attempts
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.accounts.entities import FirstRun, SignedIn, User
 from accord.operations.accounts.last_used import LastUsed
 from accord.operations.accounts.names import name_key
 from accord.operations.accounts.passwords import Passwords, random_password
 from accord.operations.accounts.server_key import ServerKey
+from accord.operations.accounts.sign_ins import SignIns
 from accord.operations.accounts.token_text import kind_of, make_token
 from accord.operations.audit.record import Record, Trail
 from accord.operations.caller import SYSTEM, Caller, Face, Via
@@ -77,7 +77,7 @@ class Accounts:
         self._limiter = limiter
         self._now = now
         self._new_id = new_id
-        self._attempts = Attempts()
+        self._sign_ins = SignIns(store, key.derive("sign-in attempts"))
         self._slowed = 0
         self._tokens_used = LastUsed(store, tokens.USED, lane=LANE, now=now)
         self._sessions_seen = LastUsed(store, login_sessions.SEEN, lane=LANE, now=now)
@@ -195,8 +195,8 @@ class Accounts:
             "correlation_id": correlation_id,
         }
         name = name_key(username)[:64]
-        await self._pace(name, address, came)
         try:
+            await self._pace(name, address, came)
             row = await self._store.read(lambda db: users.find_row(db, username))
             if not await self._is_right(row, password):
                 # A name that is nobody's is not put on record: it may be a password, mistyped.
@@ -205,9 +205,9 @@ class Accounts:
                 raise SignInError
             assert row is not None
             signed_in = await self._begin(row, password, came, previous)
+            await self._sign_ins.succeeded(name, address)
         except StoreUnavailableError as error:
             raise UnavailableError("the database is not available at the moment") from error
-        self._attempts.succeeded(name, address)
         return signed_in
 
     async def sign_out(self, credentials: Credentials, caller: Caller) -> None:
@@ -231,8 +231,7 @@ class Accounts:
         return login_sessions.csrf_token(credentials.token, self._csrf_key)
 
     async def _pace(self, name: str, address: str, came: dict[str, Any]) -> None:
-        loop = asyncio.get_running_loop()
-        pace = self._attempts.begin(name, address, loop.time())
+        pace = await self._sign_ins.begin(name, address)
         if pace.wait > 0:
             self._failed("sign_in", "rate_limited", None, came)
             raise RateLimitedError(pace.wait)

@@ -8,7 +8,6 @@ out by failing in their name delays them by a second or two and no more.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -20,9 +19,9 @@ FREE_OF_ADDRESS: Final = 20
 MAX_WAIT: Final = 60.0
 MAX_DELAY: Final = 2.0
 FORGET_SECONDS: Final = 900.0
-MAX_KEYS: Final = 10_000
 
-_Key: TypeAlias = tuple[str, str, str]
+Key: TypeAlias = tuple[str, str, str]
+"""What failures are counted for: a name, an address, or one from the other."""
 
 
 class Pace(Struct, frozen=True):
@@ -34,21 +33,28 @@ class Pace(Struct, frozen=True):
     """Answered only after so many seconds."""
 
 
-class _Failures(Struct):
+class Failures(Struct, frozen=True):
+    """How many there were, and when the last one was."""
+
     count: int
     last: float
 
 
-class Attempts:
-    """Wrong passwords, of the last quarter of an hour."""
+def keys_of(name: str, address: str) -> tuple[Key, Key, Key]:
+    """What an attempt is counted for."""
+    return ("both", name, address), ("name", name, ""), ("address", "", address)
 
-    def __init__(self) -> None:
-        self._failures: OrderedDict[_Key, _Failures] = OrderedDict()
+
+class Attempts:
+    """Wrong passwords, of the last quarter of an hour; `failures` are those known so far."""
+
+    def __init__(self, failures: dict[Key, Failures] | None = None) -> None:
+        self.failures = {} if failures is None else failures
 
     def begin(self, name: str, address: str, now: float) -> Pace:
         """What an attempt has to put up with. One that may go on counts as failed until it
         succeeds, so that many at once are counted as well."""
-        pair, of_name, of_address = self._keys(name, address)
+        pair, of_name, of_address = keys_of(name, address)
         wait = max(self._wait(pair, FREE, now), self._wait(of_address, FREE_OF_ADDRESS, now))
         if wait > 0:
             return Pace(wait=wait)
@@ -59,32 +65,26 @@ class Attempts:
 
     def succeeded(self, name: str, address: str) -> None:
         """The password was right: that name from that address starts anew."""
-        pair, of_name, of_address = self._keys(name, address)
-        self._failures.pop(pair, None)
+        pair, of_name, of_address = keys_of(name, address)
+        self.failures.pop(pair, None)
         for key in (of_name, of_address):
-            failures = self._failures.get(key)
+            failures = self.failures.get(key)
             if failures is not None:
-                failures.count -= 1
+                self.failures[key] = Failures(failures.count - 1, failures.last)
 
-    def _keys(self, name: str, address: str) -> tuple[_Key, _Key, _Key]:
-        return ("both", name, address), ("name", name, ""), ("address", "", address)
-
-    def _count(self, key: _Key, now: float) -> int:
-        failures = self._failures.get(key)
+    def _count(self, key: Key, now: float) -> int:
+        failures = self.failures.get(key)
         if failures is None or now - failures.last > FORGET_SECONDS:
             return 0
         return failures.count
 
-    def _wait(self, key: _Key, free: int, now: float) -> float:
+    def _wait(self, key: Key, free: int, now: float) -> float:
         count = self._count(key, now)
         if count < free:
             return 0.0
         pause = min(2.0 ** min(count - free, 10), MAX_WAIT)
-        return self._failures[key].last + pause - now
+        return self.failures[key].last + pause - now
 
-    def _add(self, key: _Key, now: float) -> None:
+    def _add(self, key: Key, now: float) -> None:
         count = self._count(key, now)
-        self._failures[key] = _Failures(count + 1, now)
-        self._failures.move_to_end(key)
-        if len(self._failures) > MAX_KEYS:
-            self._failures.popitem(last=False)
+        self.failures[key] = Failures(count + 1, now)

@@ -13,9 +13,9 @@ from uuid import uuid4
 
 from msgspec import Raw, Struct, json
 
+from accord.store.clock import NOW
 from accord.store.store import Row, Store, Transaction
 from accord.workflows.bus.envelope import Sent, encode, read_trail
-from accord.workflows.storage.clock import NOW
 
 WAKE: Final = "outbox"
 """The channel on which relays hear that there is something to publish."""

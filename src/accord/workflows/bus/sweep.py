@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from accord.store.clock import NOW
 from accord.store.store import Row, Store, Transaction
 from accord.workflows.bus import outbox
 from accord.workflows.bus.envelope import task_sent
 from accord.workflows.bus.outbox import outgoing
 from accord.workflows.core.commands import decode_command
-from accord.workflows.storage.clock import NOW
 from accord.workflows.storage.tasks import Call, NewTask
 
 LANE: Final = "kafka-sweep"

@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.store.clock import NOW
 from accord.store.store import Engine, Reading, Store, Transaction
 from accord.workflows.executor.errors import FencedError
 from accord.workflows.membership import WAKE, Membership
-from accord.workflows.storage.clock import NOW
 from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
 from accord.workflows.storage.shards import SHARDS
 

@@ -6,8 +6,8 @@ import time
 from typing import Final
 from uuid import uuid4
 
+from accord.store.clock import NOW
 from accord.store.store import Store
-from accord.workflows.storage.clock import NOW
 
 _TAKE: Final = """
 INSERT INTO leases (name, owner, until) VALUES ($1, $2, {now} + $3)
