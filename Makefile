@@ -26,7 +26,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -137,6 +137,9 @@ lock: ## Resolve requirements.lock again.
 
 build: setup assets ## Build the wheel and the source distribution.
 	$(BIN)/python -m build --no-isolation
+
+stranger: build ## Follow a stranger's first minutes, from the wheel in an empty folder to a finished workflow.
+	$(PYTHON) tools/stranger.py $$(ls -t dist/accord-*.whl | head -n 1)
 
 clean: ## Remove everything that was made here.
 	rm -rf .venv .venvs .cache build dist .results .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -24,6 +24,7 @@ SLOW = (
     "tests/web",
     "tests/workflows",
     "tests/mcp/conformance",
+    "tests/stranger",
     "tests/explorer",
     "tests/hub/system",
     "tests/hub/races",
