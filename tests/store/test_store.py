@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -321,6 +322,19 @@ async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
     for number in range(1, 20):
         await store.transact(count, lane="counting")
         assert await counted(store) == number
+
+
+async def test_a_store_counts_what_it_writes_and_who_waits(store: Store) -> None:
+    before = copy(store.counts)
+    await asyncio.gather(*(store.transact(count, lane="counting") for _ in range(5)))
+    counts = store.counts
+    assert counts.transactions - before.transactions == 5
+    assert 1 <= counts.commits - before.commits <= 5  # those that wait are committed together
+    assert counts.waited > before.waited
+    assert (counts.conflicts, counts.failed_commits) == (0, 0)
+    load = store.load
+    assert load.waiting == 0
+    assert load.busy + load.idle <= load.most
 
 
 # Opening

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources.abc import Traversable
+from time import monotonic
 from types import TracebackType
 from typing import Any, Final, TypeVar
 from zlib import crc32
@@ -20,6 +21,7 @@ from zlib import crc32
 import asyncpg
 
 from accord.store import migrations
+from accord.store.counts import Load, StoreCounts
 from accord.store.errors import UnavailableError
 from accord.store.postgres_lane import Lane
 from accord.store.postgres_transaction import (
@@ -71,6 +73,7 @@ class PostgresStore:
     engine: Engine = "postgresql"
 
     def __init__(self, url: str, *, durable: bool) -> None:
+        self.counts = StoreCounts()
         self._url = url
         self._settings = {
             "application_name": "accord",
@@ -83,6 +86,15 @@ class PostgresStore:
         self._reconnecting: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._lanes: dict[str, Lane] = {}
+
+    @property
+    def load(self) -> Load:
+        waiting = sum(lane.waiting for lane in self._lanes.values())
+        pool = self._pool
+        if pool is None:
+            return Load(waiting)
+        idle = pool.get_idle_size()
+        return Load(waiting, pool.get_size() - idle, idle, CONNECTIONS)
 
     async def connect(self) -> None:
         with translated():
@@ -134,7 +146,7 @@ class PostgresStore:
         pool = self._open
         found = self._lanes.get(lane)
         if found is None:
-            found = self._lanes[lane] = Lane(lane, pool)
+            found = self._lanes[lane] = Lane(lane, pool, self.counts)
         return await found.submit(work)
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
@@ -150,6 +162,7 @@ class PostgresStore:
             await pool.release(connection)
 
     async def _transact(self, work: Work[T]) -> T:
+        asked = monotonic()
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with translated():
@@ -157,11 +170,15 @@ class PostgresStore:
                         self._open.acquire() as connection,
                         connection.transaction(isolation="serializable"),
                     ):
+                        if attempt == 1:
+                            self.counts.begun((asked,), monotonic())
                         transaction = PostgresTransaction(connection)
                         result = await work(transaction)
                         await transaction.finish()
-                        return result
+                    self.counts.commits += 1
+                    return result
             except ConflictError:
+                self.counts.conflicts += 1
                 if attempt == ATTEMPTS:
                     raise
                 await asyncio.sleep(0.001 * attempt)

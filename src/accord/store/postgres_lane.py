@@ -21,11 +21,13 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from contextvars import Context
+from time import monotonic
 from typing import Any, Final, TypeVar
 from zlib import crc32
 
 import asyncpg
 
+from accord.store.counts import StoreCounts
 from accord.store.errors import StoreError, UnavailableError
 from accord.store.postgres_transaction import (
     ConflictError,
@@ -69,10 +71,11 @@ COMMIT: Final = "COMMIT"
 class _Job:
     """A transaction that waits to be run, and whoever waits for it."""
 
-    __slots__ = ("channels", "error", "future", "result", "work")
+    __slots__ = ("asked", "channels", "error", "future", "result", "work")
 
     def __init__(self, work: Work[Any]) -> None:
         self.work = work
+        self.asked = monotonic()
         self.channels: dict[str, None] = {}
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.result: Any = None
@@ -104,11 +107,16 @@ class _Transaction(PostgresTransaction):
 class Lane:
     """One lane of one store."""
 
-    def __init__(self, name: str, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(self, name: str, pool: asyncpg.Pool[asyncpg.Record], counts: StoreCounts) -> None:
+        self._counts = counts
         self._pool = pool
         self._begin = BEGIN.format(lock=crc32(name.encode()))
         self._waiting: deque[_Job] = deque()
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     async def submit(self, work: Work[T]) -> T:
         if len(self._waiting) >= MAX_WAITING:
@@ -155,13 +163,16 @@ class Lane:
         try:
             with translated():
                 connection = await self._begun()
+                self._counts.begun((job.asked for job in batch), monotonic())
                 try:
                     await self._run_all(connection, batch)
                 except BaseException:
                     await self._discard(connection)
                     raise
                 await self._pool.release(connection)
+            self._counts.commits += 1
         except Exception as error:
+            self._counts.failed_commits += 1
             for job in batch:
                 job.error = job.error or error
 
@@ -203,6 +214,7 @@ class Lane:
                 job.channels = transaction.channels
                 return
             except ConflictError as error:
+                self._counts.conflicts += 1
                 if attempt == ATTEMPTS:
                     job.error = error
                     return

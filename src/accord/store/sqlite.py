@@ -18,10 +18,12 @@ from contextlib import suppress
 from functools import partial
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from accord.store import migrations
+from accord.store.counts import Load, StoreCounts
 from accord.store.errors import StoreError, UnavailableError
 from accord.store.sqlite_connection import (
     SqliteTransaction,
@@ -55,6 +57,7 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, durable: bool) -> None:
         path = path.absolute()
+        self.counts = StoreCounts()
         try:
             # What is kept is nobody else's business; SQLite gives its other files the same mode.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -63,10 +66,16 @@ class SqliteStore:
             raise UnavailableError(f"cannot open {path}: {error.strerror}") from None
         # SQLite does not wait for another that makes the same new file a WAL one.
         with self._wake.alone():
-            self._writer = _Writer(partial(connect, path, durable=durable), self._wake.notify)
+            self._writer = _Writer(
+                partial(connect, path, durable=durable), self._wake.notify, self.counts
+            )
         self._reader = Reader(path)
         self._stops: dict[Callable[[], None], None] = {}
         self._closed = False
+
+    @property
+    def load(self) -> Load:
+        return Load(self._writer.waiting)
 
     async def __aenter__(self) -> SqliteStore:
         return self
@@ -147,11 +156,12 @@ class SqliteStore:
 class _Job:
     """A transaction that waits to be run, and whoever waits for it."""
 
-    __slots__ = ("error", "future", "loop", "result", "work")
+    __slots__ = ("asked", "error", "future", "loop", "result", "work")
 
     def __init__(self, work: Work[Any], loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
         self.loop = loop
+        self.asked = monotonic()
         self.future: asyncio.Future[Any] = loop.create_future()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -170,15 +180,23 @@ class _Writer:
     """The thread that writes."""
 
     def __init__(
-        self, connect: Callable[[], sqlite3.Connection], notify: Callable[[str], None]
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        notify: Callable[[str], None],
+        counts: StoreCounts,
     ) -> None:
         with translated():
             self._connection = connect()
         self._notify = notify
+        self._counts = counts
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="accord-store-writer", daemon=True)
         self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        return self._jobs.qsize()
 
     async def submit(self, work: Work[T]) -> T:
         if self._closed:
@@ -228,15 +246,18 @@ class _Writer:
         try:
             with translated():
                 self._connection.execute("BEGIN IMMEDIATE")
+                self._counts.begun((job.asked for job in batch), monotonic())
                 for job in batch:
                     self._run_job(job, channels)
                 self._connection.execute("COMMIT")
         except StoreError as error:
+            self._counts.failed_commits += 1
             for job in batch:
                 job.error = error
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             return
+        self._counts.commits += 1
         for channel in channels:
             self._notify(channel)
 

@@ -22,6 +22,8 @@ from importlib.resources.abc import Traversable
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
+from accord.store.counts import Load, StoreCounts
+
 T = TypeVar("T")
 
 Engine: TypeAlias = Literal["sqlite", "postgresql"]
@@ -77,6 +79,11 @@ class Store(Protocol):
     """A database that is open. Used on one event loop."""
 
     engine: Engine
+    counts: StoreCounts
+
+    @property
+    def load(self) -> Load:
+        """How busy it is."""
 
     async def __aenter__(self) -> Store: ...
 

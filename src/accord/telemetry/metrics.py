@@ -24,6 +24,7 @@ from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.observer import MakeContext, Outcome
 from accord.telemetry.exposition import MEDIA_TYPE, Exposition
+from accord.telemetry.histogram import Histogram
 from accord.transports.pages import Page
 
 SECONDS: Final = (
@@ -62,7 +63,7 @@ class Metrics:
         self._by_thread: dict[int, dict[str, _Method]] = {}
         """By thread, as each counts for itself: a lock would cost as much as all the rest."""
         self._codes: set[int] = set()
-        self._batches = _Histogram(BATCH_SIZES)
+        self._batches = Histogram(BATCH_SIZES)
         self._refused: Counter[str] = Counter()
 
     # What an observer is told
@@ -182,30 +183,6 @@ class Metrics:
         )
 
 
-class _Histogram:
-    """How many values were at most each bound."""
-
-    __slots__ = ("bounds", "counts", "sum")
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.sum: float = 0
-
-    def add(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.sum += value
-
-    def include(self, other: _Histogram) -> None:
-        self.counts = [
-            mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)
-        ]
-        self.sum += other.sum
-
-    def write(self, out: Exposition, name: str, labels: tuple[tuple[str, str], ...]) -> None:
-        out.histogram(name, labels, self.bounds, self.counts, self.sum)
-
-
 class _Method:
     """What is counted of one method."""
 
@@ -217,7 +194,7 @@ class _Method:
         self.requests = 0
         self.notifications = 0
         self.errors: Counter[str] = Counter()
-        self.seconds = _Histogram(bounds)
+        self.seconds = Histogram(bounds)
 
     def include(self, other: _Method) -> None:
         # Ends are read before beginnings, or there could be more of them.
