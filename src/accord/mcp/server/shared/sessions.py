@@ -8,7 +8,6 @@ keeps what it has under way for a session until the session is over.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable
 from contextlib import suppress
 from itertools import count
@@ -329,7 +328,7 @@ class SharedSessions:
             owner_of(session.owner),
             session_state.encode(state),
             _is_ready(state),
-            time.time(),
+            self._worker.now(),
         )
         known.version, known.state = 1, state
 
@@ -361,7 +360,7 @@ class SharedSessions:
         [row] = await self._store.fetch(among.count, *owner)
         if row["n"] < most:
             return True
-        now = time.time()
+        now = self._worker.now()
         uses = self._uses(now)
 
         async def work(transaction: Transaction) -> str | None:
@@ -382,7 +381,7 @@ class SharedSessions:
 
     async def _sweep(self) -> None:
         """Write down which sessions were used, then end those that were not."""
-        limits, now = self._limits, time.time()
+        limits, now = self._limits, self._worker.now()
         shortest = min(limits.idle_seconds, limits.handshake_seconds)
         if now - self._swept < min(SWEEP_SECONDS, shortest / 3):
             return

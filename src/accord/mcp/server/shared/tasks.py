@@ -107,7 +107,8 @@ class SharedTasks:
         """Forget tasks whose time is over and whose worker did not live to do so."""
         self._beats += 1
         if not self._beats % SWEEP_BEATS:
-            await self._store.execute("DELETE FROM mcp_tasks WHERE expires < $1", time.time())
+            now = self._worker.now()
+            await self._store.execute("DELETE FROM mcp_tasks WHERE expires < $1", now)
 
 
 def _lost() -> Callable[[TaskRecord], TaskRecord | None]:

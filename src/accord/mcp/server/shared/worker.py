@@ -2,7 +2,8 @@
 
 Each has a number that no other ever has, and a mailbox in the store. Whoever puts something into
 it wakes its owner. Every worker shows that it is alive by a beat every now and then; one that has
-not been seen for long is gone, and the others are told so by whoever notices first.
+not been seen for long is gone, and the others are told so by whoever notices first. Times are those
+of the store: machines need not agree on them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final, TypeVar
 from accord.mcp.server.shared import mail
 from accord.mcp.server.shared.mail import Gone, Mail
 from accord.store import Store, StoreError, Transaction
+from accord.store.clock import NOW
 
 log = logging.getLogger("accord.mcp.shared")
 
@@ -31,6 +33,11 @@ DEAD_SECONDS: Final = 5.0
 _INSERT_MAIL: Final = (
     "INSERT INTO mcp_mail (worker, body) SELECT id, $2 FROM mcp_workers WHERE id = $1"
 )
+_REGISTER: Final = "INSERT INTO mcp_workers (seen) VALUES ({now}) RETURNING id"
+_SHOW_LIFE: Final = """
+INSERT INTO mcp_workers (id, seen) VALUES ($1, {now})
+ON CONFLICT (id) DO UPDATE SET seen = excluded.seen RETURNING seen
+"""
 
 
 def channel_of(worker: int) -> str:
@@ -46,6 +53,8 @@ class Worker:
         self.others: set[int] = set()
         """The numbers of those that are alive, as of the last beat."""
         self.on_beat: list[Callable[[], Awaitable[None]]] = []
+        self._slow = 0.0
+        """By how many seconds the clock of this machine is behind that of the store."""
         self._hear: dict[type, list[Callable[[Any], Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = False
@@ -59,7 +68,8 @@ class Worker:
 
     async def join(self) -> None:
         """Become one of the workers."""
-        [row] = await self.store.transact(_register)
+        register = _REGISTER.format(now=NOW[self.store.engine])
+        [row] = await self.store.transact(lambda transaction: transaction.fetch(register))
         self.number = row["id"]
         self._stop = await self.store.listen(channel_of(self.number), self._wake)
         await self._beat()
@@ -76,6 +86,10 @@ class Worker:
             self._stop()
         if self.number:
             await self.store.transact(lambda transaction: self._bury(transaction, self.number))
+
+    def now(self) -> float:
+        """The time as the store has it, in seconds since 1970."""
+        return time.time() + self._slow
 
     # Mail
 
@@ -155,12 +169,10 @@ class Worker:
 
     async def _show_life(self, transaction: Transaction) -> list[int]:
         """Show that this worker is alive, and bury those that are not: their numbers."""
-        now = time.time()
-        await transaction.execute(
-            "INSERT INTO mcp_workers (id, seen) VALUES ($1, $2) "
-            "ON CONFLICT (id) DO UPDATE SET seen = excluded.seen",
-            self.number, now,
-        )  # fmt: skip
+        show_life = _SHOW_LIFE.format(now=NOW[self.store.engine])
+        [row] = await transaction.fetch(show_life, self.number)
+        now: float = row["seen"]
+        self._slow = now - time.time()
         rows = await transaction.fetch(
             "SELECT id FROM mcp_workers WHERE seen < $1", now - DEAD_SECONDS
         )
@@ -176,12 +188,6 @@ class Worker:
             "UPDATE mcp_sessions SET listener = NULL WHERE listener = $1", number
         )
         await self.post_all(transaction, Gone(number))
-
-
-async def _register(transaction: Transaction) -> Any:
-    return await transaction.fetch(
-        "INSERT INTO mcp_workers (seen) VALUES ($1) RETURNING id", time.time()
-    )
 
 
 async def _logged(chore: Coroutine[Any, Any, Any]) -> None:
