@@ -127,6 +127,33 @@ async def test_processes_share_buckets_in_the_database(migrated_url: str, clock:
         assert sum(isinstance(result, Allowance) for result in results) == 20
 
 
+async def test_for_whoever_calls_often_a_process_takes_some_calls_ahead(
+    migrated_url: str, clock: Clock
+) -> None:
+    async with open_store(migrated_url) as one, open_store(migrated_url) as other:
+        here, there = (StoreLimiter(store, 1, 100, clock=clock) for store in (one, other))
+        left = [(await here.take(("a",), 1)).remaining for _ in range(7)]
+        assert left == [99, 98, 97, 96, 95, 94, 93]
+        assert (await there.take(("a",), 1)).remaining == 92
+        assert (await here.take(("a",), 1)).remaining == 91, "it asked: nothing is left of the five"
+        assert (await there.take(("a",), 1)).remaining == 85, "here there are five again"
+        clock.now += 1
+        assert (await here.take(("a",), 1)).remaining == 80, "and so they were there, and lost"
+
+
+async def test_processes_take_the_time_from_the_database(migrated_url: str) -> None:
+    async with open_store(migrated_url) as one, open_store(migrated_url) as other:
+        limiters = [StoreLimiter(store, 0.001, 40) for store in (one, other)]
+        results = await asyncio.gather(
+            *(each.take(("a",), 1) for _ in range(40) for each in limiters),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(result, Allowance) for result in results) == 40
+        with pytest.raises(RateLimitedError) as refused:
+            await limiters[0].take(("a",), 1)
+        assert 900 < refused.value.retry_after <= 1000
+
+
 async def test_full_buckets_are_swept_from_the_database(migrated_url: str, clock: Clock) -> None:
     async with open_store(migrated_url) as store:
         limiter = StoreLimiter(store, 1, 20, clock=clock)

@@ -1,77 +1,153 @@
 """Buckets in the database, shared by all processes that use it.
 
-One statement takes from one bucket, or does not, and needs no lock of ours. The time is that of
-the machine that asks. With SQLite there is one server, and its memory does the same without
-waiting for the disk.
+One statement takes from one bucket, or does not, and needs no lock of ours. On PostgreSQL the time
+is that of the database, so that machines need not agree on it. For whoever calls often, a process
+takes some calls ahead, a small part of the bucket: what they call next is counted without the
+database. What is not used within a second is lost to them, so that nobody ever gets more than there
+is.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 from accord.operations.outcome import Allowance
 from accord.operations.rates.bucket import ROUNDING, checked
-from accord.store.store import Store
+from accord.store.clock import NOW
+from accord.store.store import Row, Store
 
 SWEEP_SECONDS: Final = 60.0
 SWEPT: Final = 1000
 """How many full buckets are removed at once."""
+AHEAD: Final = 20
+"""One part in so many of a bucket is taken ahead."""
+AHEAD_SECONDS: Final = 1.0
+"""Who calls again within this is taken to call often, and may use what was taken ahead."""
+MAX_KEYS: Final = 10_000
 
+# The time stands in `excluded`, so that all parts of the statement agree on it.
 TAKE: Final = """
-INSERT INTO rate_buckets AS b (key, full_at)
-VALUES ($1, CAST($2 AS double precision) + CAST($3 AS double precision))
+INSERT INTO rate_buckets AS b (key, full_at) VALUES ($1, {now} + $2)
 ON CONFLICT (key) DO UPDATE
-SET full_at = CASE WHEN b.full_at > $2 THEN b.full_at ELSE $2 END + $3
-WHERE CASE WHEN b.full_at > $2 THEN b.full_at ELSE $2 END + $3 <= $2 + $4
-RETURNING full_at
+SET full_at = CASE WHEN b.full_at > excluded.full_at - $2 THEN b.full_at + $2
+                   ELSE excluded.full_at END
+WHERE b.full_at + $2 <= excluded.full_at - $2 + $3
+RETURNING full_at - {now} AS missing
 """
-GIVE_BACK: Final = "UPDATE rate_buckets SET full_at = full_at - $2 WHERE key = $1"
-LOOK: Final = "SELECT full_at FROM rate_buckets WHERE key = $1"
+LOOK: Final = "SELECT full_at - {now} AS missing FROM rate_buckets WHERE key = $1"
 SWEEP: Final = """
 DELETE FROM rate_buckets
-WHERE key IN (SELECT key FROM rate_buckets WHERE full_at < $1 ORDER BY full_at LIMIT $2)
+WHERE key IN (SELECT key FROM rate_buckets WHERE full_at < {now} ORDER BY full_at LIMIT $1)
 """
+
+
+class _Known:
+    """What this process knows of one bucket."""
+
+    __slots__ = ("ahead", "at", "lock", "missing")
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.at = float("-inf")
+        """When the database was asked."""
+        self.missing = 0.0
+        """How many seconds it took then to fill the bucket."""
+        self.ahead = 0
+        """What was taken ahead and is not used yet."""
 
 
 class StoreLimiter:
     """Implements `Limiter`. Raises ValueError for a rate or a burst of nothing."""
 
     def __init__(
-        self, store: Store, rate: float, burst: int, *, clock: Callable[[], float] = time.time
+        self, store: Store, rate: float, burst: int, *, clock: Callable[[], float] | None = None
     ) -> None:
+        """`clock` is used instead of the database's."""
         self._store = store
         self._bucket = checked(rate, burst)
-        self._clock = clock
-        self._swept_at = 0.0
+        self._most_ahead = burst // AHEAD
+        self._clock = clock or (None if store.engine == "postgresql" else time.time)
+        self._elapsed = clock or time.monotonic
+        self._statements = {
+            statement: statement.format(now=self._now_of(arguments))
+            for statement, arguments in ((TAKE, 3), (LOOK, 1), (SWEEP, 1))
+        }
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._swept_at = float("-inf")
 
     async def take(self, keys: tuple[str, ...], cost: int) -> Allowance:
         """Take `cost` from the bucket of each of `keys`; what is left in the emptiest. Raises
         RateLimitedError, and takes nothing, where one has less; StoreError."""
-        now = self._clock()
-        await self._sweep(now)
+        await self._sweep()
         if cost > self._bucket.burst:
-            raise self._bucket.refusal(now, cost, now)
-        emptiest = now
+            raise self._bucket.refusal(0.0, cost, 0.0)
+        emptiest = 0.0
         for place, key in enumerate(keys):
-            full_at = await self._take_one(key, cost, now)
-            if full_at is None:
+            missing = await self._take_one(key, cost)
+            if missing is None:
                 for taken in keys[:place]:
-                    await self._store.write(GIVE_BACK, taken, cost / self._bucket.rate)
-                rows = await self._store.fetch(LOOK, key)
-                raise self._bucket.refusal(rows[0]["full_at"] if rows else now, cost, now)
-            emptiest = max(emptiest, full_at)
-        return self._bucket.allowance(emptiest, now)
+                    self._of(taken).ahead += cost
+                rows = await self._ask(LOOK, key)
+                raise self._bucket.refusal(rows[0]["missing"] if rows else 0.0, cost, 0.0)
+            emptiest = max(emptiest, missing)
+        return self._bucket.allowance(emptiest, 0.0)
 
-    async def _take_one(self, key: str, cost: int, now: float) -> float | None:
-        """When the bucket will be full again; None where it has less than that."""
-        needed, allowed = cost / self._bucket.rate, self._bucket.window + ROUNDING
-        rows = await self._store.write(TAKE, key, now, needed, allowed)
-        return rows[0]["full_at"] if rows else None
+    async def _take_one(self, key: str, cost: int) -> float | None:
+        """How many seconds it takes to fill the bucket; None where it has less than that."""
+        known = self._of(key)
+        async with known.lock:
+            now = self._elapsed()
+            calls_often = now - known.at < AHEAD_SECONDS
+            if not calls_often:
+                known.ahead = 0
+            if known.ahead < cost:
+                needed = cost - known.ahead
+                more = self._most_ahead if calls_often else 0
+                taken = await self._take(known, key, min(needed + more, self._bucket.burst))
+                if not taken and more:
+                    taken = await self._take(known, key, needed)
+                if not taken:
+                    return None
+                now = known.at
+            known.ahead -= cost
+            return known.missing - (now - known.at) - known.ahead / self._bucket.rate
 
-    async def _sweep(self, now: float) -> None:
+    async def _take(self, known: _Known, key: str, calls: int) -> bool:
+        seconds, allowed = calls / self._bucket.rate, self._bucket.window + ROUNDING
+        rows = await self._ask(TAKE, key, seconds, allowed)
+        if rows:
+            known.at, known.missing = self._elapsed(), rows[0]["missing"]
+            known.ahead += calls
+        return bool(rows)
+
+    async def _sweep(self) -> None:
         """Remove buckets that are full, a few now and then."""
+        now = self._elapsed()
         if now - self._swept_at > SWEEP_SECONDS:
             self._swept_at = now
-            await self._store.write(SWEEP, now, SWEPT)
+            await self._ask(SWEEP, SWEPT)
+
+    async def _ask(self, statement: str, *arguments: str | float) -> list[Row]:
+        if self._clock is not None:
+            arguments = (*arguments, self._clock())
+        return await self._store.write(self._statements[statement], *arguments)
+
+    def _now_of(self, arguments: int) -> str:
+        """SQL for the time, in a statement with so many arguments."""
+        if self._clock is None:
+            return NOW[self._store.engine]
+        return f"CAST(${arguments + 1} AS double precision)"
+
+    def _of(self, key: str) -> _Known:
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _Known()
+            if len(self._known) > MAX_KEYS:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(key)
+        return known
