@@ -1,4 +1,4 @@
-"""`accord agent check`, `accord agent demo` and `accord agents migration`, as users have them."""
+"""`accord agent check`, `accord agent demo` and `accord agent migration`, as users have them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def _register(url: str, *agents: tuple[str, str]) -> None:
 
 @pytest.mark.req("W-14")
 def test_agents_that_have_not_moved_are_listed(migrated_url: str) -> None:
-    command = ("agents", "migration", "--database", migrated_url)
+    command = ("agent", "migration", "--database", migrated_url)
     asyncio.run(_register(migrated_url, ("new", "a2a-1.0"), ("any", "auto")))
     moved = accord(*command)
     assert (moved.code, moved.out) == (
@@ -158,8 +158,10 @@ def test_agents_that_have_not_moved_are_listed(migrated_url: str) -> None:
 
 
 def test_an_installation_that_is_not_there_has_no_agents(tmp_path: Path) -> None:
-    told = accord("agents", "migration", "--data", str(tmp_path))
-    assert (told.code, told.err) == (
-        2,
-        f"error: there is no database in {tmp_path}; see accord agents migration --help\n",
-    )
+    for word in ("agent", "agents"):  # as it was spelled before
+        told = accord(word, "migration", "--data", str(tmp_path))
+        assert (told.code, told.err) == (
+            2,
+            f"error: there is no installation in {tmp_path}; "
+            "accord serve makes one, or say with --data where it is\n",
+        )

@@ -26,7 +26,7 @@ def test_migrations_are_pending_until_they_are_run(
 ) -> None:
     folder = str(tmp_path / "new")
     assert main(["db", "status", "--data", folder]) == 2
-    assert "there is no database in" in capsys.readouterr().err
+    assert "there is no installation in" in capsys.readouterr().err
     assert main(["db", "migrate", "--data", folder]) == 0
     applied = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["operations", "0001_operations", "applied"] in applied

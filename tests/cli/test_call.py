@@ -89,11 +89,10 @@ def test_with_json_a_failed_connection_is_json_too() -> None:
     assert (shown.code, shown.err) == (3, "")
     error = msgspec.json.decode(shown.out)["error"]
     assert error["code"] == -32008
-    assert error["data"] == {
-        "reason": "transport_error",
-        "recoverable": True,
-        "advice": "Check that the server runs and that the address is right, then try again.",
-    }
+    assert error["data"] == {"reason": "transport_error", "recoverable": True}
+    assert error["advice"] == (
+        "Check that the server runs and that the address is right, then try again."
+    )
 
 
 def test_a_lost_connection_is_exit_code_3() -> None:

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from accord import __version__
+from accord.cli.commands import COMMANDS, SECTIONS
 from accord.cli.exits import MEANINGS
-from accord.cli.parser import COMMANDS, in_group
 from tests.cli.command import PATIENCE, Completed, accord
 
 
@@ -21,7 +21,8 @@ def test_help_says_what_it_is_for_with_examples_commands_and_exit_codes() -> Non
     shown = accord("--help")
     assert (shown.code, shown.err) == (0, "")
     for expected in (
-        "Accord speaks JSON-RPC 2.0",
+        "Accord is how people, programs and AI agents agree on things",
+        *(f"\n{heading}:\n  {next(iter(section))} " for heading, section in SECTIONS.items()),
         "accord call tcp://127.0.0.1:7000 add 1 2",
         "  completion        print a completion script",
         *(f"  {code:<4} {meaning}\n" for code, meaning in MEANINGS.items()),
@@ -65,11 +66,18 @@ def test_help_loads_nothing_slow() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["frob"], f"there is no command 'frob', only {', '.join(COMMANDS)}; see accord --help"),
+        (["frobnicate"], "there is no command 'frobnicate'; accord --help lists them all"),
         (
             ["openrpc", "frob"],
-            f"there is no command 'openrpc frob', only {', '.join(in_group('openrpc'))}; see accord --help",
+            "there is no command 'openrpc frob'; "
+            "there are: accord openrpc lint, openrpc document, openrpc client",
         ),
+        (["sevre"], "there is no command 'sevre'; did you mean accord serve?"),
+        (["start"], "there is no command 'start'; did you mean accord serve?"),
+        (["users", "list"], "there is no command 'users'; did you mean accord user list?"),
+        (["create", "user"], "there is no command 'create'; did you mean accord user create?"),
+        (["migrate"], "there is no command 'migrate'; did you mean accord db migrate?"),
+        (["serve", "--prot", "8001"], "unrecognized arguments: --prot 8001; did you mean --port?"),
         (["--frob"], "unrecognized arguments: --frob; see accord --help"),
         (["call"], "a URL is missing, such as tcp://127.0.0.1:7000; see accord call --help"),
         (["call", "tcp://127.0.0.1:1"], "a METHOD is missing; see accord call --help"),

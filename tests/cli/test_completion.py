@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.cli.parser import COMMANDS
+from accord.cli.commands import COMMANDS
 from tests.cli.command import PATIENCE, accord
 
 

@@ -95,7 +95,9 @@ def test_wrong_usage_is_explained(
 def test_without_a_person_nothing_can_belong_to_anybody(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["hub", "demo", "--data", str(tmp_path / "new")]) == 2
+    data = str(tmp_path / "new")
+    assert main(["db", "migrate", "--data", data]) == 0
+    assert main(["hub", "demo", "--data", data]) == 2
     assert "accord user create NAME --role administrator" in capsys.readouterr().err
 
 
@@ -122,7 +124,7 @@ def test_an_operation_is_run_by_name(data: str, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["create_epik"], 2, "there is no operation 'create_epik': did you mean create_epic"),
+        (["create_epik"], 2, "there is no operation 'create_epik'; did you mean create_epic"),
         (["zzz"], 2, "there is no operation 'zzz'; accord hub do lists them all"),
         (["create_epic"], 1, "title: is required"),
         (["create_epic", "title=x", "colour=red"], 1, "colour: there is no such field"),

@@ -10,80 +10,74 @@ import os
 import sys
 from collections.abc import Sequence
 
-from accord.cli.exits import BUG, OUTPUT_CLOSED, WRONG_USAGE, UsageError, exit_code
-from accord.cli.parser import (
-    COMMANDS,
-    GROUPS,
-    Parser,
-    command_parser,
-    find_command,
-    group_parser,
-    in_group,
-    top_parser,
-)
+from accord.cli.commands import GROUPS, in_group, meant_by, split_command
+from accord.cli.exits import OUTPUT_CLOSED, WRONG_USAGE, UsageError, exit_code
+from accord.cli.parser import Parser, command_parser, group_parser, top_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `accord` with these arguments (those of the process unless given); the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    command = find_command(arguments)
+    command, others = split_command(arguments)
     try:
-        code = _run_top(arguments) if command is None else _run_command(command, arguments)
+        code = _run_top(arguments) if command is None else _run_command(command, others)
         sys.stdout.flush()
         return code
     except Exception as error:
         if "--debug" in arguments:
             raise
-        return _explain(error, command)
+        return _explain(error, command, arguments)
     except KeyboardInterrupt as error:
         return exit_code(error)
 
 
 def _run_top(arguments: list[str]) -> int:
-    if arguments and arguments[0] in GROUPS:
-        return _run_group(*arguments)
-    parser = top_parser()
+    words = [word for word in arguments[:2] if not word.startswith("-")]
+    if words and words[0] in GROUPS:
+        return _refuse(group_parser(words[0]), arguments[1:], words, in_group(words[0]))
+    return _refuse(top_parser(), arguments, words, [])
+
+
+def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[str]) -> int:
+    """Say what there is to those who named no command. Raises `UsageError` for a wrong one."""
+    is_group = bool(known)
+    if len(words) > is_group:
+        raise _unknown(words, known)
     parsed = parser.parse_args(arguments)
-    if parsed.version:
+    if not is_group and parsed.version:
         from accord import __version__
 
         print(f"accord {__version__}")
         return 0
-    return _refuse(parser, parsed.command, list(COMMANDS))
+    print(parser.format_help(), file=sys.stderr)
+    return WRONG_USAGE
 
 
-def _run_group(group: str, *arguments: str) -> int:
-    parser = group_parser(group)
-    command = parser.parse_args(arguments).command
-    return _refuse(parser, command and f"{group} {command}", in_group(group))
-
-
-def _refuse(parser: Parser, command: str | None, known: list[str]) -> int:
-    """Say what there is to those who named no command. Raises `UsageError` for a wrong one."""
-    if command is None:
-        print(parser.format_help(), file=sys.stderr)
-        return WRONG_USAGE
-    raise UsageError(f"there is no command {command!r}, only {', '.join(known)}")
+def _unknown(words: list[str], known: list[str]) -> UsageError:
+    """Why these words are no command, and what may have been meant."""
+    typed = " ".join(words) if known else words[0]
+    meant = meant_by(words)
+    if meant:
+        advice = f"did you mean accord {' or accord '.join(meant)}?"
+    elif known:
+        advice = f"there are: accord {', '.join(known)}"
+    else:
+        advice = "accord --help lists them all"
+    return UsageError(f"there is no command {typed!r}", advice=advice)
 
 
 def _run_command(command: str, arguments: list[str]) -> int:
     parser, run = command_parser(command)
-    return run(parser.parse_intermixed_args(arguments[len(command.split()) :]))
+    return run(parser.parse_intermixed_args(arguments))
 
 
-def _explain(error: Exception, command: str | None) -> int:
-    """Say in one line what went wrong and what to do next."""
-    from accord.cli.output import complain
-
-    code = exit_code(error)
-    if code == OUTPUT_CLOSED:
+def _explain(error: Exception, command: str | None, arguments: list[str]) -> int:
+    """Say what went wrong and what to do next; the exit code."""
+    if exit_code(error) == OUTPUT_CLOSED:
         # What is still buffered would fail again when the interpreter flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    elif code == WRONG_USAGE:
-        what = f"accord {command}" if command else "accord"
-        complain(f"{error}; see {what} --help")
-    elif code == BUG:
-        complain(f"{type(error).__name__}: {error}; run it with --debug to see where")
-    else:
-        complain(error)
-    return code
+        return OUTPUT_CLOSED
+    from accord.cli.complaints import explain
+
+    before_values = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return explain(error, command, as_json="--json" in before_values)

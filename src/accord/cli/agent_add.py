@@ -9,7 +9,7 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.flags import seconds
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line, printable
+from accord.cli.output import print_json, print_line, printable
 from accord.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def configure(parser: Parser) -> None:
     add("--header", metavar="NAME", help="the header of the key (default: X-API-Key)")
     add("--timeout", metavar="SECONDS", type=seconds, help="of one request (default: 30)")
     add("--description", metavar="TEXT", default="", help="what it does")
+    add("--json", action="store_true", help="for programs")
     add_local_flags(parser, "allow_agents", "allow_private_agents")
 
 
@@ -62,6 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def use(local: Local) -> int:
         outcome = await local.run("create_agent", **given)
+        if arguments.json:
+            print_json(outcome.result)
+            return exits.OK
         print_line(f"{outcome.result.name} is at {printable(outcome.result.url)}")
         for hint in outcome.hints:
             print_line(f"note: {printable(hint.message)}")

@@ -15,7 +15,7 @@ import msgspec
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.flags import add_web_flags, header, seconds
-from accord.cli.output import paint, print_line, printable
+from accord.cli.output import paint, print_json, print_line, printable
 from accord.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a URL is missing, such as http://127.0.0.1:9000/")
     report = asyncio.run(check(arguments.url, _asking(arguments)))
     if arguments.json:
-        print_line(msgspec.json.format(msgspec.json.encode(_told(report))))
+        print_json(_told(report))
     else:
         _print(report)
     worse = report.count("warn") if arguments.strict else 0

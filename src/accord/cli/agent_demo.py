@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from accord.cli import exits
 from accord.cli.flags import count
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def configure(parser: Parser) -> None:
     add("--name", metavar="NAME", default="demo", help="what it calls itself (default: demo)")
     add("--token", metavar="TOKEN", default="", help="let in only who has this bearer token")
     add("--wire", choices=("a2a-0.3", "a2a-1.0"), help="speak only this format")
+    add("--json", action="store_true", help="announce it as a line of JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,6 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     host = f"[{arguments.host}]" if ":" in arguments.host else arguments.host
 
     def announce(serving: Serving) -> None:
+        if arguments.json:
+            card = f"{serving.url}.well-known/agent-card.json"
+            print_json({"event": "ready", "url": serving.url, "card": card})
+            return
         print_line(f"Agent {arguments.name} listening on {serving.url} (press Ctrl-C to stop)")
         print_line(f"Its card is at {serving.url}.well-known/agent-card.json")
         added = f"accord agent add {arguments.name} {serving.url} --allow-agents {arguments.host}"

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from accord.cli import exits
 from accord.cli.local import add_local_flags, all_pages, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
 
@@ -36,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
         agents = await all_pages(local, "list_agents")
         if arguments.json:
-            print_line(msgspec.json.format(msgspec.json.encode(agents)))
+            print_json(agents)
             return exits.OK
         print_table(
             ("name", "url", "wire", "active", "health"),

@@ -13,10 +13,11 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.installation import audit_key, existing
 from accord.cli.local import add_local_flags
-from accord.cli.output import complain, print_error_line
+from accord.cli.output import print_error_line, print_json
 from accord.cli.parser import Parser
 from accord.operations.audit.chain import Head
 from accord.operations.audit.export import FORMATS, Format, Write, export
+from accord.operations.errors import ConflictError
 from accord.store import open_store
 
 USAGE: Final = "accord audit export [--format jsonl|csv] [--output FILE] [options]"
@@ -36,10 +37,17 @@ examples:
 def configure(parser: Parser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="jsonl", help="(default: jsonl)")
     parser.add_argument("--output", metavar="FILE", type=Path, help="write to this new file")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="tell what was written, for programs; nothing but the records without --output",
+    )
     add_local_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.json and arguments.output is None and arguments.format != "jsonl":
+        raise UsageError("--json needs --output FILE, or --format jsonl")
     settings = existing(arguments)
     key = audit_key(settings)
     if arguments.output is None:
@@ -50,9 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
         with _new_file(arguments.output) as file:
             head = asyncio.run(_export(settings.database_url, key, file.write, arguments.format))
     if head is None:
-        complain("the trail has no genuine head: see accord audit verify")
-        return exits.ANSWERED_WITH_ERROR
-    print_error_line(f"head {head}")
+        raise ConflictError("the trail has no genuine head: see accord audit verify")
+    if not arguments.json:
+        print_error_line(f"head {head}")
+    elif arguments.output is not None:
+        print_json({"format": arguments.format, "file": str(arguments.output), "head": str(head)})
     return exits.OK
 
 

@@ -9,14 +9,13 @@ import sys
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from accord.app.settings import Settings
 from accord.cli import exits
 from accord.cli.installation import audit_key, existing
 from accord.cli.local import add_local_flags
-from accord.cli.output import paint, print_line, printable
+from accord.cli.output import paint, print_json, print_line, printable
 from accord.cli.parser import Parser
+from accord.cli.progress import Progress, add_quiet_flag, progress_of
 from accord.operations.audit.chain import Chain, Head
 from accord.operations.audit.head_file import NAME, read_head_file
 from accord.operations.audit.verify import Report, verify
@@ -51,27 +50,31 @@ def configure(parser: Parser) -> None:
         help="a head that was kept elsewhere; can be repeated",
     )
     parser.add_argument("--json", action="store_true", help="for programs")
+    add_quiet_flag(parser)
     add_local_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     settings = existing(arguments)
-    report = asyncio.run(_verify(settings, audit_key(settings), arguments.head))
+    key = audit_key(settings)
+    with progress_of(arguments, "verifying", "records") as progress:
+        report = asyncio.run(_verify(settings, key, arguments.head, progress))
     if arguments.json:
-        print_line(msgspec.json.encode(report))
+        print_json(report)
     else:
-        _print(report)
+        print_report(report)
     return exits.OK if report.is_intact else exits.ANSWERED_WITH_ERROR
 
 
-async def _verify(settings: Settings, key: bytes, heads: list[Head]) -> Report:
+async def _verify(settings: Settings, key: bytes, heads: list[Head], progress: Progress) -> Report:
     # The file is read first: the trail only goes on from there.
     kept = read_head_file(Path(settings.data) / NAME, Chain(key))
     async with open_store(settings.database_url) as store:
-        return await verify(store, key, anchors=[*heads, *([kept] if kept else [])])
+        anchors = [*heads, *([kept] if kept else [])]
+        return await verify(store, key, anchors=anchors, progress=progress)
 
 
-def _print(report: Report) -> None:
+def print_report(report: Report) -> None:
     for finding in report.findings:
         label = paint(finding.fault, "error", sys.stdout)
         print_line(f"{label} {printable(finding.where)}: {printable(finding.detail)}")

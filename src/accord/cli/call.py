@@ -11,7 +11,6 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import msgspec
 from msgspec import UNSET, Raw
 
 from accord.cli import exits, schemes
@@ -25,6 +24,7 @@ from accord.cli.output import (
     paint,
     pretty,
     print_error_line,
+    print_json,
     print_line,
     printable,
 )
@@ -112,13 +112,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     level = logging.DEBUG if arguments.debug else logging.CRITICAL
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
-    try:
-        return asyncio.run(_Call(arguments).run())
-    except RpcError as error:
-        if not arguments.json or arguments.debug:
-            raise
-        print_line(msgspec.json.encode({"error": error_object(error)}))
-        return exits.exit_code(error)
+    return asyncio.run(_Call(arguments).run())
 
 
 class _Call:
@@ -197,7 +191,7 @@ class _Call:
 
     def _print_outcomes(self, outcomes: list[tuple[Item, Raw | RpcError]]) -> None:
         if self._json and outcomes:
-            print_line(msgspec.json.encode([_answer(*outcome) for outcome in outcomes]))
+            print_json([_answer(*outcome) for outcome in outcomes])
         elif not self._json:
             for item, outcome in outcomes:
                 print_line(f"{printable(item.method)}: {_shown(outcome)}")

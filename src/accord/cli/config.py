@@ -9,7 +9,7 @@ import msgspec
 
 from accord.app.settings import Setting
 from accord.cli import exits
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.setting_flags import add_setting_flags, settings_from
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = settings_from(arguments).each()
     if arguments.json:
         rows = [{**msgspec.to_builtins(each), "variable": each.variable} for each in found]
-        print_line(msgspec.json.format(msgspec.json.encode(rows)).decode())
+        print_json(rows)
         return exits.OK
     for each in found:
         print_line(f"{each.name} = {_written(each.value)}   # {_from(each)}")

@@ -6,14 +6,13 @@ import argparse
 import asyncio
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from accord.app.parts import PARTS
 from accord.cli import exits
 from accord.cli.installation import existing
 from accord.cli.local import add_local_flags
-from accord.cli.output import print_line
+from accord.cli.output import print_json
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
 from accord.store import Store, open_store
@@ -48,7 +47,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     found = asyncio.run(_open_and_look(existing(arguments).database_url))
     if arguments.json:
-        print_line(msgspec.json.encode(found))
+        print_json(found)
     else:
         print_migrations(found)
     return exits.OK if all(each.applied for each in found) else exits.ANSWERED_WITH_ERROR

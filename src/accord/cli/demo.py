@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from accord import __version__
 from accord.cli import exits, schemes
 from accord.cli.certificates import server_tls
@@ -68,6 +70,7 @@ def configure(parser: Parser) -> None:
         default=1,
         help="processes that share the port (TCP-based URLs; default: 1)",
     )
+    add("--json", action="store_true", help="announce it as a line of JSON")
     add_limit_flags(parser)
 
 
@@ -76,12 +79,16 @@ def run(arguments: argparse.Namespace) -> int:
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     scheme = schemes.read_scheme(arguments.url)
     options = _options(arguments, scheme)
-    if arguments.workers > 1:
-        serve_one = partial(_Demo().run, reuse_port=True, **options)
-        return run_workers(arguments.url, arguments.workers, serve_one, _announce)
     # Over stdio stdout belongs to messages.
     say = print_error_line if scheme == "stdio" else print_line
-    _Demo().run(arguments.url, lambda server: say(_listening(server.url)), **options)
+
+    def announce(url: str) -> None:
+        say(_ready(url) if arguments.json else _listening(url))
+
+    if arguments.workers > 1:
+        serve_one = partial(_Demo().run, reuse_port=True, **options)
+        return run_workers(arguments.url, arguments.workers, serve_one, announce)
+    _Demo().run(arguments.url, lambda server: announce(server.url), **options)
     return exits.OK
 
 
@@ -129,8 +136,8 @@ def _listening(url: str) -> str:
     return f"{line}\nExplore its methods at {url.rstrip('/')}/explore"
 
 
-def _announce(url: str) -> None:
-    print_line(_listening(url))
+def _ready(url: str) -> str:
+    return msgspec.json.encode({"event": "ready", "url": url}).decode()
 
 
 def _options(arguments: argparse.Namespace, scheme: str) -> dict[str, Any]:

@@ -32,16 +32,26 @@ MEANINGS: Final = {
 class UsageError(Exception):
     """The command line, or a file it names, cannot be understood."""
 
+    def __init__(self, message: str, *, advice: str | None = None) -> None:
+        super().__init__(message)
+        self.advice = advice
+        """What to do next; None names the help of the command, "" is for messages that say it."""
+
 
 def exit_code(error: BaseException) -> int:
     """The exit code that tells a script what kind of failure `error` is."""
-    if isinstance(error, UsageError):
+    if isinstance(error, UsageError) or is_about_a_file(error):
         return WRONG_USAGE
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         return OUTPUT_CLOSED
     return _exit_code_of_call(error)
+
+
+def is_about_a_file(error: BaseException) -> bool:
+    """Whether a file or folder cannot be used, which is not a fault of accord."""
+    return isinstance(error, OSError) and error.filename is not None
 
 
 def _exit_code_of_call(error: BaseException) -> int:

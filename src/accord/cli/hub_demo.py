@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from accord.cli import exits
 from accord.cli.hub_caller import add_as_flag, caller_named
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ comments, prompts, labels and a baseline, and six people who cannot sign in. It 
 server runs, and is refused where the project is there already.
 
 examples:
-  accord hub demo --data demo && accord serve --data demo
+  accord hub demo
+  accord hub demo --data /var/lib/accord --as maria
 """
 
 
 def configure(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
     add_as_flag(parser)
     add_local_flags(parser)
 
@@ -39,6 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
         operation = demo_operation()
         caller = await caller_named(local, arguments.person)
         outcome = await local.runner.run(operation, lambda: convert(operation, {}), caller)
+        if arguments.json:
+            print_json(outcome.result)
+            return exits.OK
         print_line(f"{outcome.result.created:,} things are in the hub now; begin with EP-001")
         return exits.OK
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -13,9 +13,10 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.hub_caller import add_as_flag, caller_named
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import pretty, print_line
+from accord.cli.output import pretty, print_json, print_line
 from accord.cli.params import read_params
 from accord.cli.parser import Parser
+from accord.cli.setting_flags import settings_from
 
 if TYPE_CHECKING:
     from accord.app.local import Local
@@ -53,15 +54,19 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from accord.app.composition import all_operations
+    from accord.app.plugins import load_plugins
 
-    registry = all_operations()
+    plugins = load_plugins(settings_from(arguments).settings.plugins)
+    registry = all_operations(plugins.formats, plugins.operations)
     if arguments.operation is None:
-        for operation in registry:
-            print_line(f"{_signature(operation)}\n    {_first_sentence(operation)}")
+        _list(registry, as_json=arguments.json)
         return exits.OK
     found = _found(registry, arguments.operation)
     if arguments.about:
-        _tell(found)
+        if arguments.json:
+            print_json(_described(found))
+        else:
+            _tell(found)
         return exits.OK
     return run_local(arguments, lambda local: _do(local, found.name, arguments))
 
@@ -87,8 +92,31 @@ def _found(registry: Registry, name: str) -> Operation:
     from difflib import get_close_matches
 
     close = get_close_matches(name, [each.name for each in registry])
-    hint = f": did you mean {' or '.join(close)}?" if close else "; accord hub do lists them all"
-    raise UsageError(f"there is no operation {name!r}{hint}")
+    advice = f"did you mean {' or '.join(close)}?" if close else "accord hub do lists them all"
+    raise UsageError(f"there is no operation {name!r}", advice=advice)
+
+
+def _list(registry: Registry, *, as_json: bool) -> None:
+    if as_json:
+        print_json([_described(operation) for operation in registry])
+        return
+    for operation in registry:
+        print_line(f"{_signature(operation)}\n    {_first_sentence(operation)}")
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    from accord.schema.types import accepts
+
+    return {
+        "name": operation.name,
+        "description": operation.description,
+        "right": operation.right,
+        "rest": [f"{rest.verb} /api/v1{rest.path}" for rest in operation.rest],
+        "parameters": [
+            {"name": each.name, "required": each.required, "schema": accepts(each.annotation).value}
+            for each in operation.parameters
+        ],
+    }
 
 
 def _signature(operation: Operation) -> str:
@@ -101,12 +129,11 @@ def _first_sentence(operation: Operation) -> str:
 
 
 def _tell(operation: Operation) -> None:
-    from accord.schema.types import accepts
-
-    print_line(f"{_signature(operation)}\n\n{operation.description}\n")
-    print_line(f"needs the right {operation.right}")
-    for rest in operation.rest:
-        print_line(f"{rest.verb} /api/v1{rest.path}")
-    for each in operation.parameters:
-        schema = msgspec.json.encode(accepts(each.annotation).value).decode()
-        print_line(f"  {each.name}{'' if each.required else ' (optional)'}: {schema}")
+    told = _described(operation)
+    print_line(f"{_signature(operation)}\n\n{told['description']}\n")
+    print_line(f"needs the right {told['right']}")
+    for route in told["rest"]:
+        print_line(route)
+    for each in told["parameters"]:
+        schema = msgspec.json.encode(each["schema"]).decode()
+        print_line(f"  {each['name']}{'' if each['required'] else ' (optional)'}: {schema}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +14,9 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.hub_caller import add_as_flag, caller_named
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_error_line, print_line, printable
+from accord.cli.output import print_error_line, print_json, print_line, printable
 from accord.cli.parser import Parser
+from accord.cli.progress import Progress, add_quiet_flag, progress_of
 
 if TYPE_CHECKING:
     from accord.app.local import Local
@@ -33,17 +35,17 @@ examples:
   accord hub import - --format markdown < notes.md
 """
 
-FORMATS: Final = ("json", "csv", "markdown", "reqif")
-STEP: Final = 500
-"""After how many rows the progress is told."""
+OUR_FORMATS: Final = ("json", "csv", "markdown", "reqif")
 
 
 def configure(parser: Parser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", nargs="?", help="the file; - is stdin")
-    add("--format", choices=FORMATS, help="its format, if its name does not tell")
+    add("--format", choices=formats(), help="its format, if its name does not tell")
     add("--dry-run", action="store_true", help="only say what would happen")
     add("--partial", action="store_true", help="import the rows that can be, leave out others")
+    add("--json", action="store_true", help="for programs")
+    add_quiet_flag(parser)
     add_as_flag(parser)
     add_local_flags(parser)
 
@@ -51,7 +53,6 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.file is None:
         raise UsageError("a FILE is missing")
-    format = arguments.format or _told(arguments.file)
     content = _content(arguments.file)
 
     async def use(local: Local) -> int:
@@ -59,42 +60,54 @@ def run(arguments: argparse.Namespace) -> int:
         from accord.operations.errors import ServiceError
 
         found = local.runner.registry["import_items"]
-        operation = replace(found, function=_import)
         given = {
-            "format": format,
+            "format": arguments.format or _told(local, arguments.file),
             "content": content,
             "partial": arguments.partial,
             "dry_run": arguments.dry_run,
         }
         caller = await caller_named(local, arguments.person)
         try:
-            outcome = await local.runner.run(operation, lambda: convert(found, given), caller)
+            with progress_of(arguments, "importing", "rows") as progress:
+                operation = replace(found, function=_importing(progress))
+                outcome = await local.runner.run(operation, lambda: convert(found, given), caller)
         except ServiceError as error:
-            _tell(error.data.get("rows", []))
+            if not arguments.json:
+                _tell(error.data.get("rows", []))
             raise
         report = outcome.result.result if arguments.dry_run else outcome.result
-        _tell(report.rows)
-        print_line(_summary(report, dry_run=arguments.dry_run))
+        if arguments.json:
+            print_json(report)
+        else:
+            _tell(report.rows)
+            print_line(_summary(report, dry_run=arguments.dry_run))
         return exits.ANSWERED_WITH_ERROR if report.failed else exits.OK
 
     return run_local(arguments, use)
 
 
-async def _import(work: Any, **arguments: Any) -> Report:
-    from accord.hub.exchange.importing import import_text
+def _importing(progress: Progress) -> Callable[..., Awaitable[Report]]:
+    """The function of the operation, which tells how far it is."""
 
-    return await import_text(work, **arguments, progress=_progress)
+    async def function(work: Any, **arguments: Any) -> Report:
+        from accord.hub.exchange.importing import import_text
+
+        return await import_text(work, **arguments, progress=progress)
+
+    return function
 
 
-def _progress(done: int, total: int) -> None:
-    if total > STEP and (done % STEP == 0 or done == total):
-        print_error_line(f"{done:,} of {total:,} rows")
+def formats() -> list[str]:
+    """Our own, and those that plugins add."""
+    from accord.entry_points import names_in
+
+    return [*OUR_FORMATS, *names_in("accord.importers")]
 
 
-def _told(file: str) -> str:
-    from accord.hub.exchange.formats import format_of
+def _told(local: Local, file: str) -> str:
+    from accord.hub.exchange.formats import Formats
 
-    format = format_of(file)
+    format = local.runner.service(Formats).of_file(file)
     if format is None:
         raise UsageError(f"the name {file!r} tells no format: give --format")
     return format

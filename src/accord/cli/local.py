@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from accord.cli.exits import UsageError
+from accord.cli.installation import check_there
 from accord.cli.parser import Parser
 from accord.cli.setting_flags import add_setting_flags, settings_from
 
@@ -32,8 +33,14 @@ async def all_pages(local: Local, operation: str, **arguments: Any) -> list[Any]
             return found
 
 
-def run_local(arguments: argparse.Namespace, use: Callable[[Local], Awaitable[int]]) -> int:
-    """Open the installation, and what `use` gives. Raises what can go wrong with either."""
+def run_local(
+    arguments: argparse.Namespace, use: Callable[[Local], Awaitable[int]], *, new: bool = False
+) -> int:
+    """Open the installation, and what `use` gives. Raises what can go wrong with either.
+
+    Where there is none, one is made if `new` says so, else that is wrong usage: who mistypes a
+    folder wants no second installation.
+    """
     from accord.app.local import open_local
     from accord.operations.accounts.server_key import ServerKeyError
     from accord.operations.logs.setup import configure_logging
@@ -45,6 +52,8 @@ def run_local(arguments: argparse.Namespace, use: Callable[[Local], Awaitable[in
         open_store(settings.database_url)  # opens nothing yet
     except ValueError as error:
         raise UsageError(f"the database {error}") from None
+    if not new:
+        check_there(settings)
 
     async def main() -> int:
         async with open_local(settings) as local:
@@ -53,4 +62,4 @@ def run_local(arguments: argparse.Namespace, use: Callable[[Local], Awaitable[in
     try:
         return asyncio.run(main())
     except ServerKeyError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error), advice="") from None

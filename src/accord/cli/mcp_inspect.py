@@ -12,7 +12,7 @@ import msgspec
 from accord.cli import exits
 from accord.cli.mcp_catalogue import KINDS, catalogue, shown
 from accord.cli.mcp_target import TARGETS, add_target, talk
-from accord.cli.output import paint, print_line, printable
+from accord.cli.output import paint, print_json, print_line, printable
 from accord.cli.parser import Parser
 from accord.mcp.client.client import Client
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(client: Client) -> int:
         found = await catalogue(client, list(KINDS.values()))
         if arguments.json:
-            print_line(msgspec.json.encode({**_about(client), **found}))
+            print_json({**_about(client), **found})
             return exits.OK
         for line in (*_introduced(client), *shown(found)):
             print_line(line)

@@ -6,7 +6,8 @@ import argparse
 import re
 import sys
 from contextlib import redirect_stdout
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from accord.cli import exits, schemes
@@ -15,7 +16,7 @@ from accord.cli.flags import header
 from accord.cli.mcp_file import ServerFile, load_server
 from accord.cli.mcp_settings_file import SettingsFile
 from accord.cli.mcp_target import ACCORD
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.mcp.hosts import HOSTS, Installed, Local, Remote
 
@@ -71,6 +72,7 @@ def configure(parser: Parser) -> None:
     add("--token", help="have this bearer token sent to the URL")
     add("--replace", action="store_true", help="replace another server of the same name")
     add("--dry-run", action="store_true", help="show what would be written, and write nothing")
+    add("--json", action="store_true", help="for programs")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -84,19 +86,33 @@ def run(arguments: argparse.Namespace) -> int:
     entry = host.entry(server)
     file = SettingsFile(path)
     if arguments.dry_run:
+        if arguments.json:
+            return _print_json("nothing", name, path, entry)
         print_line(f"{path} would have:")
         print_line(file.written(host.table, name, entry))
         return exits.OK
     if file.entry(host.table, name) == entry:
+        if arguments.json:
+            return _print_json("nothing", name, path, entry)
         print_line(f"{path} has {name} already, exactly so")
         return exits.OK
     _check_free(file, host.table, name, replace=arguments.replace)
     backup = file.put(host.table, name, entry)
+    if arguments.json:
+        return _print_json("written", name, path, entry, backup)
     print_line(f"{path} has now:")
     print_line(file.written(host.table, name, entry))
     if backup is not None:
         print_line(f"The file as it was: {backup}")
     print_line(host.afterwards)
+    return exits.OK
+
+
+def _print_json(
+    done: str, name: str, path: Path, entry: dict[str, Any], backup: Path | None = None
+) -> int:
+    file, copy = str(path), None if backup is None else str(backup)
+    print_json({"done": done, "name": name, "file": file, "entry": entry, "backup": copy})
     return exits.OK
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Final
 
-import msgspec
-
 from accord.cli import exits
 from accord.cli.mcp_catalogue import KINDS, catalogue, shown
 from accord.cli.mcp_target import TARGETS, add_target, talk
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.mcp.client.client import Client
 
@@ -45,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(client: Client) -> int:
         found = await catalogue(client, kinds)
         if arguments.json:
-            print_line(msgspec.json.encode(found))
+            print_json(found)
         elif not any(found.values()):
             print_line(f"no {' or '.join(kind.name for kind in kinds)}")
         for line in () if arguments.json else shown(found):

@@ -12,7 +12,7 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.mcp_contents import shown_content
 from accord.cli.mcp_target import TARGETS, add_target, talk
-from accord.cli.output import paint, print_line
+from accord.cli.output import paint, print_json, print_line
 from accord.cli.params import structured
 from accord.cli.parser import Parser
 from accord.mcp.client.client import Client
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(client: Client) -> int:
         result = await client.get_prompt(arguments.prompt, given)
         if arguments.json:
-            print_line(msgspec.json.encode(result))
+            print_json(result)
             return exits.OK
         for message in result.messages:
             role = paint(f"{message.role}:", "key", sys.stdout)

@@ -6,14 +6,13 @@ import argparse
 import sys
 from typing import Final
 
-import msgspec
 from msgspec import UNSET
 
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.mcp_contents import decoded, shown_resource
 from accord.cli.mcp_target import TARGETS, add_target, talk
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.mcp.client.client import Client
 from accord.mcp.protocol.content import ResourceContents
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(client: Client) -> int:
         result = await client.read_resource(arguments.uri)
         if arguments.json:
-            print_line(msgspec.json.encode(result))
+            print_json(result)
         for contents in () if arguments.json else result.contents:
             _write(contents)
         return exits.OK

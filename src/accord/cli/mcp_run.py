@@ -16,7 +16,7 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.flags import count
 from accord.cli.mcp_file import ServerFile, load_server, messages_only
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.workers import OnListen, run_workers
 from accord.mcp.server.server import Server
@@ -71,6 +71,7 @@ def configure(parser: Parser) -> None:
         action="store_true",
         help="refuse versions of the protocol that are not known, instead of offering another",
     )
+    add("--json", action="store_true", help="announce it as a line of JSON, with --http")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,11 +97,13 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--workers must be at least 1")
     if arguments.http is None and (arguments.workers > 1 or arguments.store is not None):
         raise UsageError("--workers and --store are for --http")
+    if arguments.http is None and arguments.json:
+        raise UsageError("--json is for --http: over stdio, stdout has nothing but messages")
 
 
 def _serve(server: Server, url: str, store: str | None, arguments: argparse.Namespace) -> int:
     options = {"debug": arguments.debug, "shared": store}
-    announce = partial(_announce, server)
+    announce = partial(_announce, server, as_json=arguments.json)
     if arguments.workers == 1:
         server.run(url, on_listen=lambda serving: announce(serving.url), **options)
         return exits.OK
@@ -146,7 +149,10 @@ def _server(file: ServerFile, arguments: argparse.Namespace) -> Server:
     return server
 
 
-def _announce(server: Server, url: str) -> None:
+def _announce(server: Server, url: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"event": "ready", "name": server.info.name, "url": url})
+        return
     print_line(f"{server.info.name} listening on {url} (press Ctrl-C to stop)")
 
 

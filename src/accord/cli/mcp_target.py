@@ -14,14 +14,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from accord.cli import exits, schemes
+from accord.cli import schemes
 from accord.cli.certificates import client_tls
 from accord.cli.exits import UsageError
 from accord.cli.flags import add_web_flags, duration, header
 from accord.cli.mcp_file import ServerFile
-from accord.cli.output import error_object, paint, print_error_line, print_line, printable
+from accord.cli.output import paint, print_error_line, printable
 from accord.cli.parser import Parser
-from accord.jsonrpc.errors import RpcError
 from accord.mcp.client.client import Client
 from accord.mcp.protocol.params import LogParams, ProgressParams
 from accord.mcp.protocol.versions import VERSIONS
@@ -67,13 +66,7 @@ def talk(arguments: argparse.Namespace, use: Callable[[Client], Awaitable[int]])
         async with client:
             return await use(client)
 
-    try:
-        return asyncio.run(main())
-    except RpcError as error:
-        if not arguments.json or arguments.debug:
-            raise
-        print_line(msgspec.json.encode({"error": error_object(error)}))
-        return exits.exit_code(error)
+    return asyncio.run(main())
 
 
 def _client(arguments: argparse.Namespace) -> Client:

@@ -11,6 +11,7 @@ from typing import Final
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.openrpc_source import SOURCES, add_source, read_source
+from accord.cli.output import print_json
 from accord.cli.parser import Parser
 from accord.openrpc.clients import DocumentError, read_api, write_python, write_typescript
 from accord.transports.urls import shown
@@ -51,6 +52,7 @@ def configure(parser: Parser) -> None:
         action="store_true",
         help="all methods in one place: users_get instead of users.get",
     )
+    add("--json", action="store_true", help="the client, or where it was written, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,10 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sync and language != "python":
         raise UsageError(f"--sync has no meaning for {language} (it is for python)")
     source = _source(language, arguments)
-    if arguments.output is None:
-        sys.stdout.buffer.write(source.encode())
+    if arguments.output is not None:
+        file = _file(arguments.output, language)
+        _write(source, file)
+        if arguments.json:
+            print_json({"language": language, "file": str(file)})
+    elif arguments.json:
+        print_json({"language": language, "source": source})
     else:
-        _write(source, _file(arguments.output, language))
+        sys.stdout.buffer.write(source.encode())
     return exits.OK
 
 

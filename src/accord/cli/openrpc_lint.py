@@ -6,11 +6,9 @@ import argparse
 import sys
 from typing import Final
 
-import msgspec
-
 from accord.cli import exits
 from accord.cli.openrpc_source import SOURCES, add_source, read_source
-from accord.cli.output import paint, print_line, printable
+from accord.cli.output import paint, print_json, print_line, printable
 from accord.cli.parser import Parser
 from accord.openrpc.linter import RULES, Finding, lint
 
@@ -44,7 +42,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     found = lint(read_source(arguments))
     if arguments.json:
-        print_line(msgspec.json.encode(found))
+        print_json(found)
     else:
         for finding in found:
             print_line(_shown(finding))

@@ -66,6 +66,11 @@ def print_line(text: str | bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def print_json(value: Any) -> None:
+    """One JSON value on a line of stdout, for programs."""
+    print_line(msgspec.json.encode(value))
+
+
 def print_error_line(text: str) -> None:
     """One line on stderr."""
     sys.stderr.buffer.write(text.encode(errors="backslashreplace") + b"\n")

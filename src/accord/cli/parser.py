@@ -6,75 +6,32 @@ Only the tree of the command that runs is built, so that none pays for another's
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Final, NoReturn
 
+from accord.cli.commands import COMMANDS, SECTIONS, in_group
 from accord.cli.exits import MEANINGS, UsageError
 
-COMMANDS: Final = {
-    "call": "call a method, anywhere",
-    "serve": "run the whole system",
-    "demo": "serve a few methods to try things out with",
-    "openrpc lint": "find what is wrong with an OpenRPC document",
-    "openrpc document": "print the OpenRPC document of a program",
-    "openrpc client": "write a typed client from an OpenRPC document",
-    "mcp run": "serve the MCP server that a Python file holds",
-    "mcp list": "list what an MCP server offers",
-    "mcp call": "call a tool of an MCP server",
-    "mcp read": "read a resource of an MCP server",
-    "mcp prompt": "get a prompt of an MCP server",
-    "mcp inspect": "show who an MCP server is and what it can do",
-    "mcp install": "tell a client, such as an editor, of an MCP server",
-    "config": "show every setting, and where it was given",
-    "db migrate": "bring a database up to this release",
-    "db status": "show which migrations a database has",
-    "audit verify": "find what was changed in the audit trail",
-    "audit export": "write all of the audit trail",
-    "user create": "add a person to an installation",
-    "user list": "list the people of an installation",
-    "user update": "change a person's role, email or password, or deactivate them",
-    "token create": "make a token for a person, and print it",
-    "token list": "list the tokens of a person",
-    "token revoke": "have a token refused from now on",
-    "hub do": "run any operation of the hub",
-    "hub demo": "load a sample project into the hub",
-    "hub export": "write what is in the hub to a file",
-    "hub import": "bring a file into the hub",
-    "hub reindex": "write the search index of the hub anew",
-    "executor": "execute runs of workflows, as a process of its own",
-    "bridge": "call agents for workflows, as a process of its own",
-    "workflow validate": "find what is wrong with a workflow's definition",
-    "workflow save": "save a workflow's definition",
-    "workflow list": "list workflows, or their runs",
-    "workflow run": "start a run of a workflow",
-    "workflow watch": "show what happens in a run",
-    "workflow cancel": "cancel a run",
-    "workflow retry": "let a run go on that failed",
-    "agent add": "register an agent for workflows",
-    "agent list": "list the agents that are registered",
-    "agent check": "find what is wrong with an agent",
-    "agent demo": "serve an agent to try things out with",
-    "agents migration": "list the agents that still use the older plain format",
-    "workflow archive": "move runs that ended long ago to files, or remove them",
-    "completion": "print a completion script for your shell",
-}
-"""Each command is a module of `accord.cli` with `configure(parser)` and `run(arguments)`; one of
-two words, as `openrpc lint`, is the module `openrpc_lint`."""
-
-GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " in name))
-"""The first words of commands that have two."""
-
 _DESCRIPTION = """\
-Accord speaks JSON-RPC 2.0 over stdio, TCP, TLS, Unix sockets, WebSocket and HTTP.
-This command calls methods, and serves some to try it out.
+Accord is how people, programs and AI agents agree on things: a hub for requirements and workflows
+of agents, served by one command. It is also a library: JSON-RPC 2.0, OpenRPC and MCP for Python.
 
-examples:
+for product teams: requirements in a browser, and in your assistant
+  accord serve                                       then open http://127.0.0.1:8000
+  accord hub import requirements.csv --dry-run       bring what you have
+for operators: workflows of agents
+  accord agent add reviewer https://agents.example.com/review
+  accord workflow save review.yaml
+  accord workflow run review --input '{"text": "The ferry shall be fast."}' --wait
+for engineers: methods in Python, called from anywhere
   accord demo tcp://127.0.0.1:7000                   serve, in one terminal
   accord call tcp://127.0.0.1:7000 add 1 2           call, in another
-  accord call http://127.0.0.1:8000/rpc add a=1 b=2  params by name
-  accord call 'stdio:accord demo stdio:' echo hi     start a program and call it
+  accord mcp list server.py                          what an MCP server offers
 """
+
+UNKNOWN: Final = "unrecognized arguments: "
+"""How argparse begins a complaint about flags that it does not know."""
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -93,24 +50,28 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help="show this help and exit")
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message)
+        raise UsageError(message, advice=self._meant(message))
 
+    def _meant(self, message: str) -> str | None:
+        """The flag that somebody may have meant who is told this."""
+        from difflib import get_close_matches
 
-def find_command(arguments: Sequence[str]) -> str | None:
-    """The command that the arguments begin with; None if they begin with none."""
-    return next(
-        (name for name in COMMANDS if [*arguments[: name.count(" ") + 1]] == name.split()), None
-    )
+        if not message.startswith(UNKNOWN):
+            return None
+        flag = message.removeprefix(UNKNOWN).split()[0].partition("=")[0]
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        close = get_close_matches(flag, known, n=1)
+        return f"did you mean {close[0]}?" if close else None
 
 
 def top_parser() -> Parser:
     """The parser of `accord` itself; it is asked only when no command is named."""
-    commands = _listed(COMMANDS)
+    commands = "\n\n".join(f"{title}:\n{_listed(section)}" for title, section in SECTIONS.items())
     parser = Parser(
         "accord",
         usage="accord [-h] [--version] COMMAND …",
         description=_DESCRIPTION,
-        epilog=f"commands (accord COMMAND --help tells more):\n{commands}\n\n{_exit_codes()}",
+        epilog=f"{commands}\n\naccord COMMAND --help tells more of each.\n\n{_exit_codes()}",
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
@@ -126,11 +87,6 @@ def group_parser(group: str) -> Parser:
     )
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     return parser
-
-
-def in_group(group: str) -> list[str]:
-    """The commands that begin with the word `group`."""
-    return [name for name in COMMANDS if name.startswith(f"{group} ")]
 
 
 def command_parser(name: str) -> tuple[Parser, Run]:

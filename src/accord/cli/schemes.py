@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlsplit
 
 from accord.cli.exits import UsageError
+from accord.entry_points import names_in
 from accord.transports.urls import shown
 
 STREAMS: Final = frozenset({"stdio", "tcp", "tls", "unix"})
@@ -15,6 +17,7 @@ WEB: Final = frozenset({"ws", "wss", "http", "https"})
 SECURE: Final = frozenset({"tls", "wss", "https"})
 TCP_BASED: Final = frozenset({"tcp", "tls"}) | WEB
 ALL: Final = STREAMS | WEB
+_PLACE: Final = re.compile(r"[\w.-]+:\d{1,5}(/[\w./-]*)?")
 
 
 def read_scheme(url: str | None) -> str:
@@ -25,10 +28,20 @@ def read_scheme(url: str | None) -> str:
         scheme = urlsplit(url).scheme
     except ValueError:  # whose message may repeat a password
         raise UsageError(f"{shown(url)!r} is no URL") from None
-    if scheme not in ALL:
+    if scheme not in ALL and scheme not in names_in("accord.transports"):
         known = ", ".join(sorted(ALL))
-        raise UsageError(f"{shown(url)!r} does not begin with a scheme that accord knows ({known})")
+        raise UsageError(
+            f"{shown(url)!r} does not begin with a scheme that accord knows ({known})",
+            advice=_with_scheme(url),
+        )
     return scheme
+
+
+def _with_scheme(url: str) -> str | None:
+    """What to write in place of a mere HOST:PORT."""
+    if not _PLACE.fullmatch(url):
+        return None
+    return f"begin it with one, as in tcp://{url} or http://{url}"
 
 
 def check_flag(flag: str, *, given: bool, scheme: str, fits: frozenset[str]) -> None:

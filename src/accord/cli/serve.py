@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
-import sys
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from accord import __version__
 from accord.app.settings import Settings
-from accord.app.system import MCP, REST, StartError, open_system, prepare
+from accord.app.system import StartError, open_system, prepare
 from accord.cli import exits
+from accord.cli.announcement import Announcement
 from accord.cli.exits import UsageError
-from accord.cli.output import print_line
 from accord.cli.parser import Parser
 from accord.cli.setting_flags import add_setting_flags, settings_from
 from accord.cli.workers import OnListen, run_workers
-from accord.operations.accounts.entities import FirstRun
+from accord.jsonrpc.errors import ConnectError
 from accord.operations.accounts.server_key import ServerKeyError
 from accord.operations.logs.setup import configure_logging
 from accord.store import StoreError
@@ -46,10 +44,17 @@ examples:
   ACCORD_SECRET_KEY=… accord serve --database postgresql://accord@db/accord --workers 2
 """
 
-FIRST_RUN_FILE: Final = "first-run.txt"
+LOOK: Final = "accord doctor looks at all of it"
+OTHER_PORT: Final = (
+    "Choose another port by --port (0 picks a free one), or stop what uses this one; accord doctor "
+    "tells whether it is an Accord."
+)
 
 
 def configure(parser: Parser) -> None:
+    parser.add_argument(
+        "--json", action="store_true", help="announce it as a line of JSON, for programs"
+    )
     add_setting_flags(parser)
 
 
@@ -59,68 +64,35 @@ def run(arguments: argparse.Namespace) -> int:
         settings = replace(settings, log_level="debug")
     configure_logging(settings.log_level, settings.log_format)
     if settings.workers > 1 and not settings.is_shared:
-        raise UsageError("several workers need PostgreSQL: --database postgresql://…")
+        raise UsageError("several workers need PostgreSQL: --database postgresql://…", advice="")
     try:
         first = asyncio.run(prepare(settings))
-        if settings.workers == 1:
-            begin = partial(open_system, settings)
-            run_until_stopped(begin, lambda system: _announce(settings, first, system.url))
-            return exits.OK
+        with Announcement(settings, first, as_json=arguments.json) as announce:
+            return _serve(settings, announce)
+    except (StartError, StoreError, ServerKeyError) as error:
+        raise UsageError(str(error), advice=LOOK) from None
+    except ConnectError as error:
+        raise ConnectError(error.message, advice=OTHER_PORT) from None
+
+
+def _serve(settings: Settings, announce: Announcement) -> int:
+    if settings.workers == 1:
+        begin = partial(open_system, settings)
+        run_until_stopped(begin, lambda system: announce(system.url))
+        return exits.OK
+    with TemporaryDirectory(prefix="accord-workers-") as folder:
         return run_workers(
             f"http://{settings.host}:{settings.port}",
             settings.workers,
-            partial(_serve_one, settings),
-            partial(_announce, settings, first),
+            partial(_serve_one, settings, Path(folder)),
+            announce,
         )
-    except (StartError, StoreError, ServerKeyError) as error:
-        raise UsageError(str(error)) from None
 
 
-def _serve_one(settings: Settings, url: str, on_listen: OnListen) -> None:
+def _serve_one(settings: Settings, fellows: Path, url: str, on_listen: OnListen) -> None:
     port = urlsplit(url).port
     assert port is not None
-    begin = partial(open_system, replace(settings, port=port), reuse_port=True)
+    begin = partial(
+        open_system, replace(settings, port=port), reuse_port=True, fellows=fellows
+    )
     run_until_stopped(begin, on_listen)
-
-
-def _announce(settings: Settings, first: FirstRun | None, url: str) -> None:
-    """Say that it is ready, and give the first credentials to whoever started it, once."""
-    url = settings.public_url.rstrip("/") or url.rstrip("/")
-    lines = [] if first is None else _first_lines(first, url)
-    if lines and not sys.stdout.isatty():
-        path = Path(settings.data) / FIRST_RUN_FILE
-        _keep(path, lines)
-        lines = [f"The administrator's password and a first token are in {path}"]
-    print_line(f"Accord {__version__} is ready at {url} (press Ctrl-C to stop)")
-    for line in lines:
-        print_line(line)
-    print_line(f"Open {url}/ and sign in")
-
-
-def _keep(path: Path, lines: list[str]) -> None:
-    """Write a file that nobody else can read."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write("\n".join(lines) + "\n")
-
-
-def _first_lines(first: FirstRun, url: str) -> list[str]:
-    return [
-        "",
-        "This is the first start. Keep these: nobody can ask for them again.",
-        "",
-        f"  administrator  {first.username}",
-        f"  password       {first.password}",
-        f"  token          {first.token}",
-        "",
-        "Connect an assistant, such as Claude Code:",
-        "",
-        f"  claude mcp add --transport http accord {url}{MCP} "
-        f'--header "Authorization: Bearer {first.token}"',
-        "",
-        "or call it yourself:",
-        "",
-        f"  curl {url}{REST}/epics -H 'Authorization: Bearer {first.token}'",
-        "",
-    ]

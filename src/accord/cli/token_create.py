@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.operations.rights import SCOPES
 
@@ -42,6 +42,7 @@ def configure(parser: Parser) -> None:
         help=f"what it may do, one of {', '.join(SCOPES)}; can be repeated",
     )
     add("--expires", metavar="DAYS", type=_days, help="after how long, such as 30d (default: 90d)")
+    add("--json", action="store_true", help="for programs")
     add_local_flags(parser)
 
 
@@ -55,7 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
         given["expires_in"] = arguments.expires
 
     async def use(local: Local) -> int:
-        print_line((await local.run("create_token", **given)).result.token)
+        made = (await local.run("create_token", **given)).result
+        if arguments.json:
+            print_json(made)
+        else:
+            print_line(made.token)
         return exits.OK
 
     return run_local(arguments, use)

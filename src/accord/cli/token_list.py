@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.local import add_local_flags, all_pages, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
 
@@ -41,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
         tokens = await all_pages(local, "list_tokens", user=arguments.user)
         if arguments.json:
-            print_line(msgspec.json.format(msgspec.json.encode(tokens)))
+            print_json(tokens)
         else:
             print_table(
                 ("name", "token", "scopes", "until", "last used", "revoked"),

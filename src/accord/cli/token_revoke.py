@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ example:
 def configure(parser: Parser) -> None:
     parser.add_argument("label", metavar="LABEL", nargs="?", help="the token's name, or its id")
     parser.add_argument("--user", metavar="NAME", help="whose token it is")
+    parser.add_argument("--json", action="store_true", help="for programs")
     add_local_flags(parser)
 
 
@@ -37,7 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
         revoked = await local.run("revoke_token", id=arguments.label, user=arguments.user)
         token = revoked.result
-        print_line(f"{token.user}'s token {token.name} is revoked")
+        if arguments.json:
+            print_json(token)
+        else:
+            print_line(f"{token.user}'s token {token.name} is revoked")
         return exits.OK
 
     return run_local(arguments, use)

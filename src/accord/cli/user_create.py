@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def configure(parser: Parser) -> None:
     add("--role", choices=ROLES, help="what they may do")
     add("--email", metavar="ADDRESS", default="", help="how they are reached")
     add("--password-stdin", action="store_true", help="read their password from stdin")
+    add("--json", action="store_true", help="for programs")
     add_local_flags(parser)
 
 
@@ -52,10 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def use(local: Local) -> int:
         user = (await local.run("create_user", **given)).result
-        print_line(f"{user.username} is now {user.role} ({user.id})")
+        if arguments.json:
+            print_json(user)
+        else:
+            print_line(f"{user.username} is now {user.role} ({user.id})")
         return exits.OK
 
-    return run_local(arguments, use)
+    return run_local(arguments, use, new=True)
 
 
 def read_password() -> str:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.user_create import ROLES, read_password
 
 if TYPE_CHECKING:
     from accord.app.local import Local
+    from accord.operations.accounts.entities import User
 
 USAGE: Final = "accord user update NAME [--role ROLE] [--email ADDRESS] [options]"
 
@@ -37,6 +38,7 @@ def configure(parser: Parser) -> None:
     active = parser.add_mutually_exclusive_group()
     active.add_argument("--activate", action="store_true", help="let them in again")
     active.add_argument("--deactivate", action="store_true", help="let them in no longer")
+    add("--json", action="store_true", help="for programs")
     add_local_flags(parser)
 
 
@@ -51,14 +53,24 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
         if password is not None:
             await local.run("set_password", id=arguments.name, password=password)
-            print_line(f"{arguments.name} has another password")
         if changes:
-            user = (await local.run("update_user", id=arguments.name, **changes)).result
-            active = "" if user.active else ", not active"
-            print_line(f"{user.username} is now {user.role}{active}")
+            await local.run("update_user", id=arguments.name, **changes)
+        user = (await local.run("get_user", id=arguments.name)).result
+        if arguments.json:
+            print_json(user)
+        else:
+            _tell(user, password=password is not None, changes=bool(changes))
         return exits.OK
 
     return run_local(arguments, use)
+
+
+def _tell(user: User, *, password: bool, changes: bool) -> None:
+    if password:
+        print_line(f"{user.username} has another password")
+    if changes:
+        active = "" if user.active else ", not active"
+        print_line(f"{user.username} is now {user.role}{active}")
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:

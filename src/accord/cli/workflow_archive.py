@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.local import run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
+from accord.cli.progress import add_quiet_flag, progress_of
 from accord.cli.setting_flags import add_setting_flags, settings_from
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ examples:
 
 
 def configure(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_quiet_flag(parser)
     add_setting_flags(parser, ("data", "database", "keep_runs_days", "old_runs"))
 
 
@@ -41,11 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     async def archive(local: Local) -> int:
         try:
-            count = await old_runs(settings, local.store).sweep()
+            with progress_of(arguments, "archiving", "runs") as progress:
+                count = await old_runs(settings, local.store).sweep(progress)
         except OSError as error:
             raise UsageError(f"cannot write to {error.filename}: {error.strerror}") from None
         done = "archived" if settings.old_runs == "archive" else "removed"
-        print_line(f"{count} runs {done}")
+        if arguments.json:
+            print_json({"runs": count, "done": done})
+        else:
+            print_line(f"{count:,} runs {done}")
         return exits.OK
 
     return run_local(arguments, archive)

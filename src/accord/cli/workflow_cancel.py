@@ -9,7 +9,7 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.hub_caller import add_as_flag, caller_named
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.run_progress import call
 
@@ -29,6 +29,7 @@ example:
 def configure(parser: Parser) -> None:
     parser.add_argument("run", metavar="RUN", nargs="?", help="the id of a run")
     parser.add_argument("--reason", metavar="TEXT", default="", help="why")
+    parser.add_argument("--json", action="store_true", help="for programs")
     add_as_flag(parser)
     add_local_flags(parser)
 
@@ -40,7 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
         caller = await caller_named(local, arguments.person)
         await call(local, caller, "cancel_run", run=arguments.run, reason=arguments.reason)
-        print_line(f"{arguments.run} is to be cancelled")
+        if arguments.json:
+            print_json(await call(local, caller, "get_run", id=arguments.run))
+        else:
+            print_line(f"{arguments.run} is to be cancelled")
         return exits.OK
 
     return run_local(arguments, use)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from accord.cli import exits
 from accord.cli.local import add_local_flags, all_pages, run_local
-from accord.cli.output import print_line
+from accord.cli.output import print_json
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
 
@@ -45,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _list(local: Local, arguments: argparse.Namespace) -> int:
     found = await (_runs(local, arguments) if arguments.runs else _workflows(local))
     if arguments.json:
-        print_line(msgspec.json.format(msgspec.json.encode(found)))
+        print_json(found)
     elif arguments.runs:
         print_table(("run", "workflow", "state", "by", "since"), list(map(_run_row, found)))
     else:

@@ -13,7 +13,7 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.hub_caller import add_as_flag, caller_named
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_error_line, print_line
+from accord.cli.output import print_error_line, print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.run_progress import CODES, call, print_end
 
@@ -71,7 +71,7 @@ async def _start(local: Local, given: dict[str, Any], arguments: argparse.Namesp
     await local.watch.wait(started["id"], None)
     ended = await call(local, caller, "get_run", id=started["id"])
     if arguments.json:
-        print_line(msgspec.json.encode(ended))
+        print_json(ended)
     else:
         print_end(ended)
     return CODES[ended.state]

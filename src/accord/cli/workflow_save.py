@@ -9,7 +9,7 @@ from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.hub_caller import add_as_flag, caller_named
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import print_line, printable
+from accord.cli.output import print_json, print_line, printable
 from accord.cli.parser import Parser
 from accord.cli.run_progress import call
 from accord.cli.workflow_validate import read_definition_file
@@ -30,6 +30,7 @@ example:
 
 def configure(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="a definition; - is stdin")
+    parser.add_argument("--json", action="store_true", help="for programs")
     add_as_flag(parser)
     add_local_flags(parser)
 
@@ -49,11 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             saved = await call(local, caller, "create_workflow", definition=text)
         except DefinitionRefusedError as error:
+            if arguments.json:
+                raise
             for each in error.data["problems"]:
                 hint = f" ({each['hint']})" if each["hint"] else ""
                 print_line(printable(f"{each['path']}: {each['message']}{hint}"))
             return exits.ANSWERED_WITH_ERROR
-        print_line(f"{saved.id} is saved")
+        if arguments.json:
+            print_json(saved)
+        else:
+            print_line(f"{saved.id} is saved")
         return exits.OK
 
     return run_local(arguments, use)

@@ -6,20 +6,17 @@ import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit
-
-import msgspec
 
 from accord.cli import exits
 from accord.cli.exits import UsageError
+from accord.cli.installation import is_there
 from accord.cli.local import add_local_flags, run_local
-from accord.cli.output import paint, print_line, printable
+from accord.cli.output import paint, print_json, print_line, printable
 from accord.cli.parser import Parser
 from accord.cli.setting_flags import settings_from
 
 if TYPE_CHECKING:
     from accord.app.local import Local
-    from accord.app.settings import Settings
     from accord.workflows.core.errors import Problem
     from accord.workflows.core.rules import Known
 
@@ -46,8 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a FILE is needed")
     text = read_definition_file(arguments.file)
     settings = settings_from(arguments).settings
-    if not _is_there(settings):
-        return _tell(text, _known_without(), arguments, "agents and workflows were not looked for")
+    if not is_there(settings):
+        return _tell(
+            text,
+            _known_without(settings.plugins),
+            arguments,
+            "agents and workflows were not looked for",
+        )
 
     async def use(local: Local) -> int:
         return _tell(text, await _known(local), arguments)
@@ -68,7 +70,7 @@ def read_definition_file(name: str) -> bytes:
 def _tell(text: bytes, known: Known, arguments: argparse.Namespace, note: str = "") -> int:
     problems = _problems(text, known)
     if arguments.json:
-        print_line(msgspec.json.encode({"valid": not problems, "problems": problems}))
+        print_json({"valid": not problems, "problems": problems})
     for each in () if arguments.json else problems:
         print_line(f"{paint(printable(each.path), 'key', sys.stdout)}: {_sentence(each)}")
     if not arguments.json:
@@ -104,18 +106,19 @@ async def _known(local: Local) -> Known:
     from accord.workflows.operations.saving import known_things
 
     return await local.store.read(
-        lambda db: known_things(db, local.runner.registry, local.events.kinds)
+        lambda db: known_things(db, local.runner.registry, local.events.kinds, local.plugins.steps)
     )
 
 
-def _known_without() -> Known:
+def _known_without(allowed: list[str]) -> Known:
     from accord.app.composition import EVENT_KINDS, all_operations
+    from accord.app.plugins import load_plugins
     from accord.workflows.core.rules import Known
     from accord.workflows.operations.saving import callable_operations
 
-    return Known(operations=callable_operations(all_operations()), kinds=EVENT_KINDS)
-
-
-def _is_there(settings: Settings) -> bool:
-    url = settings.database_url
-    return not url.startswith("sqlite:") or Path(unquote(urlsplit(url).path)).is_file()
+    plugins = load_plugins(allowed)
+    return Known(
+        operations=callable_operations(all_operations(further=plugins.operations)),
+        kinds=EVENT_KINDS,
+        steps=plugins.steps.taken,
+    )

@@ -92,14 +92,16 @@ class Retention:
                 log.exception("old runs could not be removed")
             await asyncio.sleep(EVERY)
 
-    async def sweep(self) -> int:
-        """Remove what is old now, unless another does it; how many runs that were. Raises
-        StoreError, and OSError where the file cannot be written."""
+    async def sweep(self, progress: Callable[[int], None] | None = None) -> int:
+        """Remove what is old now, unless another does it; how many runs that were. `progress` is
+        told so meanwhile. Raises StoreError, and OSError where the file cannot be written."""
         before, removed = self._now() - self._keep, 0
         try:
             while await self._lease.take():
                 some = await self._sweep_some(before)
                 removed += some
+                if progress is not None:
+                    progress(removed)
                 if some < AT_ONCE:
                     break
         finally:

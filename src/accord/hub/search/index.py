@@ -6,7 +6,7 @@ others: the order of entries is the order in which they were changed last.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -122,12 +122,18 @@ async def index(work: Work, change: Change) -> None:
     await _write(work.db, work.engine, written, known, with_links=not are_new)
 
 
-async def rebuild(db: Transaction, engine: Engine) -> int:
-    """Write the whole index anew; how many entries it has."""
+async def rebuild(
+    db: Transaction, engine: Engine, *, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Write the whole index anew; how many entries it has. `progress` is told how many of how many
+    are written."""
     for statement in CLEAR:
         await db.execute(statement)
     ids = [row["id"] for row in await db.fetch(ALL)]
-    await _write(db, engine, ids, {}, with_links=True)
+    for number, chunk in enumerate(_chunks(ids)):
+        await _write(db, engine, chunk, {}, with_links=True)
+        if progress is not None:
+            progress(number * CHUNK + len(chunk), len(ids))
     return len(ids)
 
 

@@ -8,7 +8,7 @@ database was turned back to what it was once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias
 
@@ -58,6 +58,8 @@ SELECT (SELECT count(*) FROM audit_seals) AS seals, (SELECT count(*) FROM audit_
 
 _BEFORE_ALL: Final = -(2**63)
 
+Progress: TypeAlias = Callable[[int, int | None], None]
+
 Fault: TypeAlias = Literal[
     "edited",  # a record or a seal is not as it was written
     "removed",  # a record or a seal is gone
@@ -93,24 +95,37 @@ class Report(Struct, frozen=True, kw_only=True):
         return not self.findings
 
 
-async def verify(store: Store, key: bytes, *, anchors: Iterable[Head] = ()) -> Report:
-    """Look at all of the trail. `anchors` are heads that were kept elsewhere. Raises StoreError
-    where the database cannot be read."""
-    return await store.read(lambda db: look(db, Chain(key), anchors), snapshot=True)
+async def verify(
+    store: Store, key: bytes, *, anchors: Iterable[Head] = (), progress: Progress | None = None
+) -> Report:
+    """Look at all of the trail. `anchors` are heads that were kept elsewhere; `progress` is told
+    how many seals were looked at, and how many there should be. Raises StoreError where the
+    database cannot be read."""
+    return await store.read(lambda db: look(db, Chain(key), anchors, progress), snapshot=True)
 
 
-async def look(db: Reading, chain: Chain, anchors: Iterable[Head]) -> Report:
+async def look(
+    db: Reading, chain: Chain, anchors: Iterable[Head], progress: Progress | None = None
+) -> Report:
     """The same inside of a read, which must be one snapshot."""
     oldest = (datetime.now(UTC) - SEAL_WITHIN).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return await _Look(db, chain, anchors, oldest).report()
+    return await _Look(db, chain, anchors, oldest, progress).report()
 
 
 class _Look:
     """One look at the trail."""
 
-    def __init__(self, db: Reading, chain: Chain, anchors: Iterable[Head], oldest: str) -> None:
+    def __init__(
+        self,
+        db: Reading,
+        chain: Chain,
+        anchors: Iterable[Head],
+        oldest: str,
+        progress: Progress | None,
+    ) -> None:
         self._db = db
         self._chain = chain
+        self._progress = progress
         self._anchors: dict[int, set[str]] = {}
         for anchor in anchors:
             self._anchors.setdefault(anchor.sequence, set()).add(anchor.hash)
@@ -123,7 +138,7 @@ class _Look:
         rows = await self._db.fetch(READ_HEAD)
         head = self._chain.head(rows[0]["value"]) if rows else None
         try:
-            await self._look_at_seals()
+            await self._look_at_seals(None if head is None else head.sequence)
             self._look_at_head(head, is_there=bool(rows))
             await self._look_at_unsealed()
             await self._look_for_hidden()
@@ -133,12 +148,14 @@ class _Look:
             sealed=self._sealed, pending=self._pending, head=head, findings=tuple(self._findings)
         )
 
-    async def _look_at_seals(self) -> None:
+    async def _look_at_seals(self, last: int | None) -> None:
         after: Any = _BEFORE_ALL
         while len(self._findings) < MAX_FINDINGS:
             rows = await self._db.fetch(SEALS, after, PAGE)
             for row in rows:
                 self._look_at_seal(row)
+            if self._progress is not None:
+                self._progress(self._seals, last)
             if len(rows) < PAGE:
                 return
             after = rows[-1]["sequence"]

@@ -1,4 +1,4 @@
-"""`accord agents migration`: which registered agents have not moved to JSON-RPC."""
+"""`accord agent migration`: which registered agents have not moved to JSON-RPC."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import argparse
 import asyncio
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from accord.cli import exits
 from accord.cli.installation import existing
 from accord.cli.local import add_local_flags
-from accord.cli.output import print_line
+from accord.cli.output import print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
 from accord.store import open_store
 
-USAGE: Final = "accord agents migration [--json] [options]"
+USAGE: Final = "accord agent migration [--json] [options]"
 
 DESCRIPTION: Final = """\
 List the registered agents that are still called in the older plain format. The exit code is 1 while
 there are any: the gate before that format is turned off. Nothing is changed.
 
 examples:
-  accord agents migration --data /var/lib/accord
-  accord agents migration --database postgresql://accord@db/accord --json
+  accord agent migration --data /var/lib/accord
+  accord agent migration --database postgresql://accord@db/accord --json
 """
 
 AGENTS: Final = "SELECT name, url, wire, active FROM agents ORDER BY name"
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     agents = asyncio.run(_look(existing(arguments).database_url))
     left = [each for each in agents if each.wire == "plain"]
     if arguments.json:
-        print_line(msgspec.json.encode({"agents": len(agents), "plain": left}))
+        print_json({"agents": len(agents), "plain": left})
     else:
         _print(len(agents), left)
     return exits.ANSWERED_WITH_ERROR if left else exits.OK
