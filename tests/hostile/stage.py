@@ -21,7 +21,7 @@ URLS: Final = {
     "http": "http://127.0.0.1:0/rpc",
 }
 MIB: Final = 1024 * 1024
-LONGEST_WAIT: Final = 5.0
+LONGEST_WAIT: Final = 30.0
 """Seconds that the well-behaved client waits for an answer at most; usually it takes a few
 milliseconds, but the machine may be busy."""
 
