@@ -50,6 +50,8 @@ class Options(Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] | None = None
     """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
     without one and those whose origin is the server's own host; `("*",)` lets in all."""
+    answer_headers: Mapping[str, str] = {}
+    """HTTP servers: header fields of every response that does not have them itself."""
     admit: Admit | None = None
     """WebSocket servers: asked about every handshake that is valid."""
     pages: Pages = {}

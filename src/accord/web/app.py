@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,7 +43,7 @@ from accord.web.keeping import Keeping
 from accord.web.routing import Pages, Route
 from accord.web.services import Services
 from accord.web.templating import Templates
-from accord.web.turn import Turn
+from accord.web.turn import Turn, cookies_in
 
 log = logging.getLogger("accord.web")
 
@@ -51,7 +51,6 @@ SIGN_IN: Final = "/sign-in"
 CSRF_FIELD: Final = "csrf"
 MAX_IN_FLIGHT: Final = 500
 """Most pages that are made at once; more are answered 503."""
-MAX_COOKIE: Final = 4_096
 
 
 class Head(Struct, frozen=True):
@@ -220,7 +219,7 @@ def _turn(services: Services, head: Head, visit: Visit) -> Turn:
         values=head.values,
         query=Words(),
         form=Words(),
-        cookies=_cookies(head.asking.fields.get("cookie", "")),
+        cookies=cookies_in(head.asking.fields.get("cookie", ""), secure=visit.secure),
     )
 
 
@@ -233,11 +232,6 @@ def _to_sign_in(turn: Turn, head: Head) -> Answer:
 def origin_of(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
-
-
-def _cookies(header: str) -> dict[str, str]:
-    pairs = (each.strip().partition("=") for each in header[:MAX_COOKIE].split(";"))
-    return {name: unquote(value) for name, _, value in pairs if name.startswith("accord_")}
 
 
 def _written(answer: Answer) -> tuple[int, bytes, bytes]:

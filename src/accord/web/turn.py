@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from msgspec import UNSET, Struct
 
@@ -21,6 +21,11 @@ from accord.web.services import Services
 NOTICE: Final = "accord_notice"
 THEME: Final = "accord_theme"
 HOST: Final = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
+OURS: Final = "accord_"
+"""How cookies of the pages are called."""
+HOST_ONLY: Final = "__Host-"
+"""Over https: no other host, and nobody without https, can set a cookie of such a name."""
+MAX_COOKIES: Final = 4_096
 MAX_NOTICE: Final = 300
 """Most characters of what a page says about what was done before it."""
 
@@ -97,12 +102,18 @@ class Turn(Struct, kw_only=True):
 
     def go(self, path: str, notice: str = "") -> Redirect | Html:
         """Send the browser on to another page, which says `notice`."""
-        headers = cookie_line(NOTICE, notice[:MAX_NOTICE], seconds=60) if notice else b""
+        headers = self.cookie(NOTICE, notice[:MAX_NOTICE], seconds=60) if notice else b""
         if not is_ours(path):
             path = "/"
         if self.is_partial:  # a script would follow by itself, and put a page into a piece
             return Html("", headers=headers + f"hx-redirect: {path}\r\n".encode("ascii"))
         return Redirect(path, headers)
+
+    def cookie(self, name: str, value: str, *, seconds: int) -> bytes:
+        """The header line that sets a cookie which holds no secret."""
+        name, end = (f"{HOST_ONLY}{name}", "; Secure") if self.visit.secure else (name, "")
+        told = f"{name}={quote(value)}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{end}"
+        return f"set-cookie: {told}\r\n".encode("ascii")
 
     def _html(
         self, template: str, context: dict[str, Any], status: int, headers: bytes = b""
@@ -117,11 +128,16 @@ class Turn(Struct, kw_only=True):
             "status": status,
         }
         if self.cookies.get(NOTICE) and "notice" in context:
-            headers += cookie_line(NOTICE, "", seconds=0)
+            headers += self.cookie(NOTICE, "", seconds=0)
         return Html(self.services.templates.fill(template, context), status, headers)
 
 
-def cookie_line(name: str, value: str, *, seconds: int) -> bytes:
-    """Sets a cookie that holds no secret."""
-    told = f"{name}={quote(value)}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}"
-    return f"set-cookie: {told}\r\n".encode("ascii")
+def cookies_in(header: str, *, secure: bool) -> dict[str, str]:
+    """Those of ours that a request has. Over https only what nobody else can set is believed."""
+    known = (f"{HOST_ONLY}{OURS}",) if secure else (f"{HOST_ONLY}{OURS}", OURS)
+    pairs = (each.strip().partition("=") for each in header[:MAX_COOKIES].split(";"))
+    return {
+        name.removeprefix(HOST_ONLY): unquote(value)
+        for name, _, value in pairs
+        if name.startswith(known)
+    }

@@ -7,8 +7,15 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
+from accord.operations.accounts.common_passwords import is_common
 from accord.operations.errors import InvalidError
 from accord.operations.work import is_uuid
+
+MIN_PASSWORD: Final = 10
+GUESSED: Final = ("accord", "requirements", "requirement", "administrator", "admin", "password")
+"""Words that whoever guesses a password of this system begins with."""
+MIN_ELSE: Final = 5
+"""How many letters or digits a password has beside such words."""
 
 Name: TypeAlias = Annotated[
     str,
@@ -19,7 +26,7 @@ Name: TypeAlias = Annotated[
     ),
 ]
 Email: TypeAlias = Annotated[str, Meta(max_length=254)]
-Password: TypeAlias = Annotated[str, Meta(min_length=10, max_length=256)]
+Password: TypeAlias = Annotated[str, Meta(min_length=MIN_PASSWORD, max_length=256)]
 Person: TypeAlias = Annotated[
     str, Meta(min_length=1, max_length=64, description="A username or the id of a user.")
 ]
@@ -63,8 +70,20 @@ def check_password(password: str, username: str, field: str) -> None:
     """Raises InvalidError for one that is guessed first; it is not repeated."""
     if len(set(password)) < 4:
         raise InvalidError(field, "must have at least 4 different characters")
+    if is_common(password):
+        raise InvalidError(field, "is among those that are guessed first: many have chosen it")
     if username and name_key(username) in password.lower() and len(password) < 2 * len(username):
         raise InvalidError(field, "must not be made of the username")
+    if _is_guessed(password, username):
+        raise InvalidError(field, "must not be made of words such as accord, admin or the username")
+
+
+def _is_guessed(password: str, username: str) -> bool:
+    """Whether it has little beside words that are guessed first, such as a year."""
+    folded = rest = password.casefold()
+    for word in filter(None, (*GUESSED, name_key(username))):
+        rest = rest.replace(word, " ")
+    return rest != folded and sum(map(str.isalnum, rest)) < MIN_ELSE
 
 
 def check_label(name: str) -> None:

@@ -218,7 +218,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         if self._reader.finished or self._site.closing:
             self._last = Wait.LAST_WORDS
             reply = reply.adding(CLOSE)
-        response = encode_reply(reply, self._site.starts.date)
+        starts = self._site.starts
+        response = encode_reply(reply, starts.date, starts.always)
         self._out.append(response)
         self._out_bytes += len(response)
 
@@ -267,7 +268,8 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._say_goodbye(_BUSY)
 
     def _say_goodbye(self, reply: Reply) -> None:
-        self._out.append(encode_reply(reply.adding(CLOSE), self._site.starts.date))
+        starts = self._site.starts
+        self._out.append(encode_reply(reply.adding(CLOSE), starts.date, starts.always))
         self._flush()
         self._end(Wait.LAST_WORDS)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -50,6 +52,7 @@ MAX_KNOWN_LENGTHS: Final = 1_000
 """How many different lengths of answers are remembered within a second."""
 _NOT_OF_PAGES: Final = frozenset(("connection", "content-length", "date", "transfer-encoding"))
 """Header fields that are not a page's to set."""
+NOTHING: Final[Mapping[bytes, bytes]] = MappingProxyType({})
 _JSON: Final = b"content-type: application/json\r\n"
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\n"
 
@@ -113,9 +116,9 @@ def pairs_in(lines: bytes) -> Pairs:
     return [(name, value) for name, _, value in parts]
 
 
-def encode_reply(reply: Reply, date: str) -> bytes:
-    """The bytes of `reply`."""
-    head = start(reply.status, date) + reply.headers
+def encode_reply(reply: Reply, date: str, always: Mapping[bytes, bytes] = NOTHING) -> bytes:
+    """The bytes of `reply`; it has the fields of `always` that it does not have itself."""
+    head = start(reply.status, date) + reply.headers + lacking(reply.headers, always)
     if reply.status in NO_CONTENT:
         return head + b"\r\n"
     body = b"" if reply.head_only else reply.body
@@ -131,14 +134,34 @@ def start(status: int, date: str) -> bytes:
     return f"HTTP/1.1 {status} {PHRASES.get(status, '')}\r\ndate: {date}\r\n".encode()
 
 
+def always_lines(fields: Mapping[str, str]) -> dict[bytes, bytes]:
+    """Fields that every response has, as lines by their names. Raises ValueError for those that
+    cannot be sent."""
+    check_headers(fields, reserved=_NOT_OF_PAGES)
+    return {
+        name.lower().encode("ascii"): f"{name.lower()}: {value}\r\n".encode("latin-1")
+        for name, value in fields.items()
+    }
+
+
+def lacking(headers: bytes, always: Mapping[bytes, bytes]) -> bytes:
+    """The lines of `always` whose fields are not among `headers`."""
+    if not always:
+        return b""
+    lines = b"\r\n" + headers
+    return b"".join(line for name, line in always.items() if b"\r\n%b: " % name not in lines)
+
+
 class Starts:
     """How responses begin during one second."""
 
-    def __init__(self, date: str) -> None:
+    def __init__(self, date: str, always: Mapping[bytes, bytes] = NOTHING) -> None:
         self.date = date
-        self.answer = start(200, date) + _JSON
-        self.refused = start(400, date) + _JSON
-        self.nothing = start(204, date)
+        self.always = always
+        told = _JSON + lacking(_JSON, always)
+        self.answer = start(200, date) + told
+        self.refused = start(400, date) + told
+        self.nothing = start(204, date) + lacking(b"", always)
         self._of_length: dict[int, bytes] = {}
         self.known = self._of_length.get
 

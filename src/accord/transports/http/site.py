@@ -15,7 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final
 
 from accord.transports.http.dispatch import Dispatch
-from accord.transports.http.replies import Starts
+from accord.transports.http.replies import Starts, always_lines
 from accord.transports.http.rules import HeadRules, Rules
 from accord.transports.http.waits import Wait
 from accord.transports.options import Options
@@ -51,6 +51,7 @@ class Site:
         self._timer: asyncio.TimerHandle | None = None
         self._empty = asyncio.Event()
         self._empty.set()
+        self._always = always_lines(options.answer_headers)
         self._second = 0
         self._tick()
 
@@ -117,7 +118,7 @@ class Site:
         second = int(time.time())
         if second != self._second:
             self._second = second
-            self.starts = Starts(formatdate(second, usegmt=True))
+            self.starts = Starts(formatdate(second, usegmt=True), self._always)
 
 
 class CallSite(Site):

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.http.connection import HttpConnection
-from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, start
+from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, lacking, start
 from accord.transports.http.rules import Head
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
@@ -78,7 +78,8 @@ class WebConnection(HttpConnection):
             response = (starts.known(size) or starts.of_length(size)) + body
         else:
             length = b"" if status in NO_CONTENT else b"content-length: %d\r\n" % size
-            response = b"%b%b%b%b\r\n" % (start(status, starts.date), headers, length, extra)
+            lines = headers + lacking(headers, starts.always)
+            response = b"%b%b%b%b\r\n" % (start(status, starts.date), lines, length, extra)
             if length and head.request.method != "HEAD":
                 response += body
         self._out.append(response)
@@ -94,7 +95,9 @@ class WebConnection(HttpConnection):
         else:  # RFC 9112, section 6.3: HTTP/1.0 knows only the end of the connection
             self._last = Wait.END
             lines = CLOSE
-        self.put_piece(b"%b%b%b\r\n" % (start(status, self._site.starts.date), headers, lines))
+        starts = self._site.starts
+        headers += lacking(headers, starts.always)
+        self.put_piece(b"%b%b%b\r\n" % (start(status, starts.date), headers, lines))
 
     def put_piece(self, data: bytes) -> None:
         """A part of a response; it leaves with the other parts of this turn of the loop."""

@@ -15,7 +15,7 @@ from accord.operations.errors import ServiceError
 from accord.web.answers import Answer, Redirect
 from accord.web.news import days
 from accord.web.routing import Pages
-from accord.web.turn import Turn, cookie_line
+from accord.web.turn import Turn
 
 pages: Final = Pages()
 
@@ -75,7 +75,7 @@ async def runs(turn: Turn) -> Answer:
 
 @pages.post("/first-steps/hide")
 async def hide_steps(turn: Turn) -> Answer:
-    return Redirect("/", cookie_line(HIDDEN, "hidden", seconds=YEAR))
+    return Redirect("/", turn.cookie(HIDDEN, "hidden", seconds=YEAR))
 
 
 async def _changes(turn: Turn) -> dict[str, Any]:

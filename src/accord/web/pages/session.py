@@ -12,11 +12,13 @@ from accord.operations.accounts.login_sessions import MAX_SECONDS
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
 from accord.web.answers import Answer, Html, Redirect, is_ours
 from accord.web.routing import Pages
-from accord.web.turn import NOTICE, THEME, Turn, cookie_line
+from accord.web.turn import NOTICE, THEME, Turn
 
 SET_UP: Final = "/set-up"
 THEMES: Final = ("light", "dark", "")
 YEAR: Final = 365 * 86_400
+FORGET: Final = b'clear-site-data: "storage"\r\n'
+"""What scripts kept of what somebody looked at is gone with their session."""
 
 pages: Final = Pages()
 
@@ -65,12 +67,13 @@ async def choose_theme(turn: Turn) -> Answer:
     chosen = turn.form["theme"]
     theme = chosen if chosen in THEMES else ""
     back = turn.form["next"] if is_ours(turn.form["next"]) else "/"
-    return Redirect(back, cookie_line(THEME, theme, seconds=YEAR if theme else 0))
+    return Redirect(back, turn.cookie(THEME, theme, seconds=YEAR if theme else 0))
 
 
 def signed_out(turn: Turn, notice: str) -> Redirect:
     """Where somebody goes whose session is over."""
-    return Redirect("/sign-in", _gone(turn) + cookie_line(NOTICE, notice, seconds=60))
+    headers = _gone(turn) + FORGET + turn.cookie(NOTICE, notice, seconds=60)
+    return Redirect("/sign-in", headers)
 
 
 async def signed_in_anew(turn: Turn, password: str, path: str, notice: str) -> Redirect:
@@ -79,7 +82,7 @@ async def signed_in_anew(turn: Turn, password: str, path: str, notice: str) -> R
         signed_in = await _signed_in(turn, turn.who.username, password)
     except ServiceError:
         return signed_out(turn, f"{notice} Sign in with your new password.")
-    return Redirect(path, _kept(turn, signed_in) + cookie_line(NOTICE, notice, seconds=60))
+    return Redirect(path, _kept(turn, signed_in) + turn.cookie(NOTICE, notice, seconds=60))
 
 
 async def _signed_in(turn: Turn, username: str, password: str) -> SignedIn:

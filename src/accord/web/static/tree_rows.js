@@ -4,7 +4,9 @@ import { fetchPiece } from "./pieces.js";
 
 const left = document.getElementById("left");
 const narrow = matchMedia("(max-width: 900px)");
-const COOKIE = "accord_open";
+// Over https a name that no other host can set a cookie of.
+const IS_SECURE = location.protocol === "https:";
+const COOKIE = IS_SECURE ? "__Host-accord_open" : "accord_open";
 const MOST_OPEN = 60;
 const isFiltered = /[?&](status|assignee)=./.test(location.search);
 
@@ -53,8 +55,7 @@ function opened() {
 function remember(names) {
   if (isFiltered) return;
   const kept = [...names].slice(-MOST_OPEN).join(",");
-  const secure = location.protocol === "https:" ? "; secure" : "";
-  document.cookie = `${COOKIE}=${kept}; path=/; samesite=lax${secure}`;
+  document.cookie = `${COOKIE}=${kept}; path=/; samesite=lax${IS_SECURE ? "; secure" : ""}`;
 }
 
 /**
