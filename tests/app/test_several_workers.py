@@ -17,7 +17,7 @@ KEY = {"ACCORD_SECRET_KEY": "k" * 64}
 @pytest.mark.req("H-02")
 async def test_workers_share_everything(tmp_path: Path, cluster: Cluster) -> None:
     url = cluster.database()
-    flags = ("--database", url, "--workers", "2", "--rate-store", "database")
+    flags = ("--database", url, "--workers", "2")
     async with serving(tmp_path / "data", *flags, env=KEY) as served:
         headers = {"Authorization": f"Bearer {served.token}"}
 

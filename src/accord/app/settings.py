@@ -46,12 +46,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     secret_key: Annotated[
         str, Meta(description="the server's key, with PostgreSQL; else it is a file")
     ] = ""
-    tls_certificate: Annotated[
-        str, Meta(description="a file with the certificate for https, and those above it, in PEM")
-    ] = ""
-    tls_key: Annotated[
-        str, Meta(description="a file with its key, where that is not in the same file")
-    ] = ""
     public_url: Annotated[
         str, Meta(description="the URL that clients use, where it is not the one listened on")
     ] = ""
@@ -82,8 +76,19 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = 6_000
     rate_burst: Annotated[int, Meta(ge=1, description="what may be spent at once")] = 1_000
     rate_store: Annotated[
-        str, Meta(description="where limits are counted: memory, database or a redis:// URL")
-    ] = "memory"
+        str,
+        Meta(
+            description="where limits are counted: memory, database or a redis:// URL; auto is "
+            "database with PostgreSQL, else memory"
+        ),
+    ] = "auto"
+    max_connections: Annotated[
+        int, Meta(ge=1, description="connections that each process has open at once, at most")
+    ] = 10_000
+    max_sessions: Annotated[
+        int,
+        Meta(ge=1, description="MCP sessions at once; the one unused for longest makes room"),
+    ] = 10_000
     forbidden_status: Annotated[
         Literal[403, 200],
         Meta(
@@ -280,7 +285,7 @@ def _complaint(error: str, said: Mapping[str, tuple[Any, Source]]) -> str:
 
 
 def _shown(name: str, value: Any) -> Any:
-    return "***" if name in SECRETS and value not in ("", "memory", "database") else value
+    return "***" if name in SECRETS and value not in ("", "auto", "memory", "database") else value
 
 
 def _quoted(path: Path) -> str:

@@ -31,12 +31,12 @@ from accord.app.counts import OperationCounts
 from accord.app.engine import Engine, EngineError, open_engine
 from accord.app.local import Local, open_local
 from accord.app.probes import PLACES, Probes
-from accord.app.protection import ProtectionError, answer_headers, tls_context
 from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.hub.mcp.face import hub_server
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
+from accord.mcp.server.http.sessions import SessionLimits
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.authenticator import TokenAuthenticator
 from accord.operations.accounts.entities import FirstRun
@@ -123,10 +123,6 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
         counts.observe(operation, caller, result, seconds)
         log_call(operation, caller, result, seconds)
 
-    try:
-        options = _options(settings, reuse_port)
-    except ProtectionError as error:
-        raise StartError(str(error)) from None
     with _only_server(settings):
         async with (
             open_local(
@@ -142,7 +138,7 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
             site = _site(settings, local, probes, metrics)
             await site.start()
             try:
-                listener = await listen_web(_place(settings), site, options)
+                listener = await listen_web(_place(settings), site, _options(settings, reuse_port))
             except BaseException:
                 await site.close(0)
                 raise
@@ -191,7 +187,8 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
         auth=TokenAuthenticator(accounts, Addresses(settings.trusted_proxies)),
         plain=True,
         plain_refusals=plain_refusals,
-        shared=settings.database_url if settings.workers > 1 else None,
+        shared=settings.database_url if settings.is_shared else None,
+        session_limits=SessionLimits(max_sessions=settings.max_sessions),
         observer=_observer(settings, metrics),
     )
     agent = WorkflowAgentApp(
@@ -256,13 +253,16 @@ def _limiter(settings: Settings, store: Store) -> Limiter | None:
     if not settings.rate_limit:
         return None
     rate, burst = settings.rate_limit / 60, settings.rate_burst
-    if settings.rate_store == "memory":
+    where = settings.rate_store
+    if where == "auto":
+        where = "database" if settings.is_shared else "memory"
+    if where == "memory":
         return MemoryLimiter(rate, burst)
-    if settings.rate_store == "database":
+    if where == "database":
         return StoreLimiter(store, rate, burst)
-    if urlsplit(settings.rate_store).scheme in ("redis", "rediss"):
-        return RedisLimiter(settings.rate_store, rate, burst)
-    raise StartError("rate_store is memory, database or a URL of redis:// or rediss://")
+    if urlsplit(where).scheme in ("redis", "rediss"):
+        return RedisLimiter(where, rate, burst)
+    raise StartError("rate_store is auto, memory, database or a URL of redis:// or rediss://")
 
 
 def _limits(settings: Settings) -> Limits:
@@ -276,13 +276,7 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _options(settings: Settings, reuse_port: bool) -> Options:
-    return Options(
-        limits=_limits(settings),
-        server_limits=ServerLimits(),
-        tls=tls_context(settings),
-        answer_headers=answer_headers(settings),
-        reuse_port=reuse_port,
-    )
+    return Options(limits=_limits(settings), server_limits=ServerLimits(max_connections=settings.max_connections), reuse_port=reuse_port)
 
 
 def _hosts(settings: Settings) -> tuple[str, ...] | None:
@@ -294,8 +288,7 @@ def _hosts(settings: Settings) -> tuple[str, ...] | None:
 
 def _place(settings: Settings) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    scheme = "https" if settings.tls_certificate else "http"
-    return f"{scheme}://{host}:{settings.port}/"
+    return f"http://{host}:{settings.port}/"
 
 
 @contextmanager

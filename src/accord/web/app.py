@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -16,6 +16,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.hub.mcp.announce import CHANNEL
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.caller import Caller
@@ -98,6 +99,7 @@ class WebPages:
             for route in each:
                 self._routes.add(route.verb, route.path, route)
         self._underway = Underway()
+        self._stop: Callable[[], None] = lambda: None
 
     def _forget(self) -> None:
         """Something was changed: what is kept may not be so any more."""
@@ -142,10 +144,12 @@ class WebPages:
             exchange.on_gone = partial(_cancel, task)
 
     async def start(self) -> None:
-        """Nothing is to be got ready."""
+        """Hear of what other processes change."""
+        self._stop = await self._services.runner.store.listen(CHANNEL, self._forget)
 
     async def close(self, drain: float) -> None:
         """Let what is under way be answered for so long."""
+        self._stop()
         await self._underway.close(drain)
 
     async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:

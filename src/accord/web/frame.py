@@ -1,7 +1,7 @@
 """What stands around every page: where one can go, what waits there, the prompt that is active.
 
-Counts are kept for some seconds and forgotten with every write of this process: they are on every
-page, and nobody wants to pay for them again and again.
+Counts are kept for some seconds and forgotten with every write: they are on every page, and nobody
+wants to pay for them again and again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""What is costly to find out and the same for everybody, kept until somebody changes something.
-
-Processes that share a database do not hear of each other's writes here, so that nothing is kept for
-long either.
+"""What is costly to find out and the same for everybody, kept until somebody changes something, in
+this process or in another one. Not for long either: what a run changes is not told.
 """
 
 from __future__ import annotations
