@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -234,16 +235,45 @@ def test_workers_end_when_their_parent_is_killed() -> None:
             assert connection.recv(1) == b""
 
 
-def test_the_others_go_on_when_a_worker_ends() -> None:
+def test_a_worker_that_ends_is_replaced_and_the_others_go_on() -> None:
     with demo("tcp://127.0.0.1:0", "--workers", "2") as running:
-        pid = _pid_of_worker(running.url)
+        before = {_pid_of_worker(running.url) for _ in range(40)}
+        pid = min(before)
         os.kill(pid, signal.SIGKILL)
         assert running.process.stderr is not None
-        assert running.process.stderr.readline() == (
-            f"error: worker {pid} ended with exit code 137, the others go on\n"
-        )
-        assert _pid_of_worker(running.url) != pid
-        assert running.stop() == Completed(137, "")
+        said = running.process.stderr.readline()
+        assert said in {
+            f"error: worker {number} (process {pid}) ended with exit code 137; another takes its "
+            "place now, the others go on\n"
+            for number in (1, 2)
+        }
+        now: set[int] = set()
+        while len(now) < 2:
+            now.add(_pid_of_worker(running.url))
+        assert now & before == before - {pid}
+        assert running.stop() == Completed(0, "")
+    assert not any(_is_alive(pid) for pid in now)
+
+
+def test_a_worker_that_ends_again_and_again_is_replaced_ever_later() -> None:
+    with demo("tcp://127.0.0.1:0", "--workers", "2") as running:
+        assert running.process.stderr is not None
+        delays = []
+        for _ in range(3):
+            os.kill(_youngest_of_two(running.process.pid), signal.SIGKILL)
+            while "its place" not in (said := running.process.stderr.readline()):
+                assert "ended before it could listen" in said
+            delays.append(said.partition("its place ")[2].partition(",")[0])
+        assert delays == ["now", "in 0.5 s", "in 1 s"]
+        assert running.stop().code == 0, "what waits to be started is not waited for"
+
+
+def _youngest_of_two(parent: int) -> int:
+    """The child that was started last, once there are two."""
+    children = Path(f"/proc/{parent}/task/{parent}/children")
+    while len(pids := children.read_text().split()) < 2:
+        time.sleep(0.01)
+    return int(pids[-1])
 
 
 def _pid_of_worker(url: str) -> int:

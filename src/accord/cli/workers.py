@@ -3,7 +3,8 @@
 The children listen with SO_REUSEPORT, so that the kernel shares connections among them. Each
 reports once on a pipe of its own: where it listens, or why it cannot. All of them watch one
 more pipe, the lifeline, which only the parent holds open: when it ends, because the parent
-was told to stop or is gone, they stop too.
+was told to stop or is gone, they stop too. One that ends by itself is replaced, at once or, where
+it did not live for long, after a while. They are numbered from 1, and so is what they log.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
-from typing import NoReturn, Protocol, TypeAlias
+from typing import Any, Final, NoReturn, Protocol, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -30,6 +33,12 @@ from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.transports.urls import shown
 
 log = logging.getLogger("accord.cli")
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+STEADY_SECONDS: Final = 10.0
+"""Who lived for so long is replaced at once."""
+DELAYS: Final = (0.5, 30.0)
+"""Seconds until another is started after two that did not: at first, and at most."""
 
 
 class Serving(Protocol):
@@ -59,51 +68,70 @@ _decode_report = msgspec.json.Decoder(_Listening | _Failed).decode
 
 
 def run_workers(url: str, count: int, serve_one: ServeOne, announce: Callable[[str], None]) -> int:
-    """Serve `url` by so many processes until they have all ended; the exit code.
+    """Serve `url` by so many processes until told to stop; the exit code.
 
-    Raises `ConnectError` when one of them cannot listen.
+    Raises `ConnectError` when one of them cannot listen at first.
     """
     sys.stdout.flush()  # or each child would have a copy of what is buffered
     with _chosen_port(url) as url:
-        workers = _Workers()
+        workers = _Workers(partial(serve_one, url))
         with workers.stopped_by_signals():
-            for _ in range(count):
-                workers.start(partial(serve_one, url))
+            for number in range(1, count + 1):
+                workers.start(number)
             try:
                 urls = [workers.wait_until_listening(pid) for pid in workers.pids]
                 announce(urls[0])
             except BaseException:
                 workers.stop()
-                workers.wait()
+                workers.watch()
                 raise
-            return workers.wait()
+            return workers.watch()
+
+
+class _Child(Struct, frozen=True):
+    number: int
+    report: int
+    """The pipe that it reports on."""
+    started: float
+    early_ends: int
+    """How many with its number did not live for long, one after the other."""
 
 
 class _Workers:
     """The children of this process."""
 
-    def __init__(self) -> None:
-        self._reports: dict[int, int] = {}
+    def __init__(self, serve: Callable[[OnListen], None]) -> None:
+        self._serve = serve
+        self._children: dict[int, _Child] = {}
         self._lifeline, self._held = os.pipe()
         self._stopping = False
 
     @property
     def pids(self) -> list[int]:
-        return list(self._reports)
+        return list(self._children)
 
-    def start(self, serve: Callable[[OnListen], None]) -> None:
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.close(reading)
-            os.close(self._held)
-            _run_child(serve, writing, self._lifeline)
-        os.close(writing)
-        self._reports[pid] = reading
+    def start(self, number: int, *, early_ends: int = 0) -> int | None:
+        """The process of a new child; None once they are to stop."""
+        # Or a signal in between would find a child that is not known yet.
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            if self._stopping:
+                return None
+            reading, writing = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(reading)
+                os.close(self._held)
+                _run_child(self._serve, number, writing, self._lifeline)
+            os.close(writing)
+            self._children[pid] = _Child(number, reading, time.monotonic(), early_ends)
+            return pid
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def wait_until_listening(self, pid: int) -> str:
         """The URL at which a child listens. Raises `ConnectError` if it does not."""
-        with os.fdopen(self._reports[pid], "rb") as pipe:
+        with os.fdopen(self._children[pid].report, "rb") as pipe:
             data = pipe.read()
         if not data:
             raise ConnectError(f"worker {pid} ended before it could listen", recoverable=False)
@@ -118,27 +146,45 @@ class _Workers:
             self._stopping = True
             os.close(self._held)
             return
-        for pid in self._reports:
+        for pid in self._children:
             os.kill(pid, signal.SIGKILL)
 
-    def wait(self) -> int:
-        """Wait for all children; 0 if all of them ended well."""
+    def watch(self) -> int:
+        """Replace children that end, until all have ended because they were told to; 0 if they
+        did so well."""
         codes = []
-        while self._reports:
+        while self._children:
             pid, status = os.wait()
-            del self._reports[pid]
-            codes.append(_exit_code(status))
-            if codes[-1] != exits.OK and not self._stopping:
-                complain(f"worker {pid} ended with exit code {codes[-1]}, the others go on")
+            child, code = self._children.pop(pid), _exit_code(status)
+            if self._stopping:
+                codes.append(code)
+            else:
+                self._replace(child, pid, code)
         return next((code for code in codes if code), exits.OK)
+
+    def _replace(self, child: _Child, pid: int, code: int) -> None:
+        is_early = time.monotonic() - child.started < STEADY_SECONDS
+        early_ends = child.early_ends + 1 if is_early else 0
+        delay = _delay(early_ends)
+        complain(
+            f"worker {child.number} (process {pid}) ended with exit code {code}; another takes "
+            f"its place {f'in {delay:g} s' if delay else 'now'}, the others go on"
+        )
+        # The lifeline ends when they are told to stop, which is not waited for.
+        select.select([self._lifeline], [], [], delay)
+        successor = self.start(child.number, early_ends=early_ends)
+        if successor is not None:
+            try:
+                self.wait_until_listening(successor)
+            except ConnectError as error:
+                complain(error.message)
 
     @contextmanager
     def stopped_by_signals(self) -> Iterator[None]:
         def handle(number: int, frame: FrameType | None) -> None:
             self.stop()
 
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, handle) for number in numbers}
+        before = {number: signal.signal(number, handle) for number in SIGNALS}
         try:
             yield
         finally:
@@ -146,27 +192,49 @@ class _Workers:
                 signal.signal(number, handler)
 
 
+def _delay(early_ends: int) -> float:
+    """Seconds to wait after so many that did not live for long; twice as long each time."""
+    first, most = DELAYS
+    return 0.0 if early_ends < 2 else float(min(first * 2 ** min(early_ends - 2, 10), most))
+
+
 def _exit_code(status: int) -> int:
     code = os.waitstatus_to_exitcode(status)
     return 128 - code if code < 0 else code  # a shell's way to say: ended by a signal
 
 
-def _run_child(serve: Callable[[OnListen], None], report: int, lifeline: int) -> NoReturn:
+def _run_child(
+    serve: Callable[[OnListen], None], number: int, report: int, lifeline: int
+) -> NoReturn:
     """A child must not run its parent's cleanup."""
     code = exits.BUG
     try:
         os.setpgid(0, 0)  # a terminal's Ctrl-C is for the parent, which ends the lifeline
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        _number_logs(number)
         serve(partial(_on_listen, report=report, lifeline=lifeline))
         code = exits.OK
     except TransportError as error:
         _send(report, _Failed(error.message, error.advice))
         code = exits.NO_CONNECTION
     except Exception:
-        log.exception("worker %d failed", os.getpid())
+        log.exception("worker %d failed", number)
     finally:
         os._exit(code)
+
+
+def _number_logs(number: int) -> None:
+    """Have all records of this process tell which worker it is."""
+    make = logging.getLogRecordFactory()
+
+    def numbered(*arguments: Any, **named: Any) -> logging.LogRecord:
+        record = make(*arguments, **named)
+        record.worker = number
+        return record
+
+    logging.setLogRecordFactory(numbered)
 
 
 def _on_listen(server: Serving, *, report: int, lifeline: int) -> None:
