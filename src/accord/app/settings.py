@@ -46,6 +46,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     secret_key: Annotated[
         str, Meta(description="the server's key, with PostgreSQL; else it is a file")
     ] = ""
+    tls_certificate: Annotated[
+        str, Meta(description="a file with the certificate for https, and those above it, in PEM")
+    ] = ""
+    tls_key: Annotated[
+        str, Meta(description="a file with its key, where that is not in the same file")
+    ] = ""
     public_url: Annotated[
         str, Meta(description="the URL that clients use, where it is not the one listened on")
     ] = ""

@@ -31,6 +31,7 @@ from accord.app.counts import OperationCounts
 from accord.app.engine import Engine, EngineError, open_engine
 from accord.app.local import Local, open_local
 from accord.app.probes import PLACES, Probes
+from accord.app.protection import ProtectionError, answer_headers, tls_context
 from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.hub.mcp.face import hub_server
@@ -123,6 +124,10 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
         counts.observe(operation, caller, result, seconds)
         log_call(operation, caller, result, seconds)
 
+    try:
+        options = _options(settings, reuse_port)
+    except ProtectionError as error:
+        raise StartError(str(error)) from None
     with _only_server(settings):
         async with (
             open_local(
@@ -138,7 +143,7 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
             site = _site(settings, local, probes, metrics)
             await site.start()
             try:
-                listener = await listen_web(_place(settings), site, _options(settings, reuse_port))
+                listener = await listen_web(_place(settings), site, options)
             except BaseException:
                 await site.close(0)
                 raise
@@ -276,7 +281,13 @@ def _limits(settings: Settings) -> Limits:
 
 
 def _options(settings: Settings, reuse_port: bool) -> Options:
-    return Options(limits=_limits(settings), server_limits=ServerLimits(max_connections=settings.max_connections), reuse_port=reuse_port)
+    return Options(
+        limits=_limits(settings),
+        server_limits=ServerLimits(max_connections=settings.max_connections),
+        tls=tls_context(settings),
+        answer_headers=answer_headers(settings),
+        reuse_port=reuse_port,
+    )
 
 
 def _hosts(settings: Settings) -> tuple[str, ...] | None:
@@ -288,7 +299,8 @@ def _hosts(settings: Settings) -> tuple[str, ...] | None:
 
 def _place(settings: Settings) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{settings.port}/"
+    scheme = "https" if settings.tls_certificate else "http"
+    return f"{scheme}://{host}:{settings.port}/"
 
 
 @contextmanager
