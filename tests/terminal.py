@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 _PORT = re.compile(r"(?:(?<=127\.0\.0\.1:)|(?<=--port ))[1-9]\d{3,4}\b")
 
 

@@ -2,7 +2,8 @@
 
 Python blocks run as programs of their own. Console blocks run in a shell, in a folder of
 their own that holds the files which `<!-- file: name -->` named before on the page; ports are
-replaced by free ones. `<!-- not executed: reason -->` leaves a block out.
+replaced by free ones. `<!-- session: goes on -->` has a console block go on where the one before
+it on the page ended. `<!-- not executed: reason -->` leaves a block out.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.markdown import Block, read_blocks
 from tests.terminal import matches, play
@@ -22,6 +25,17 @@ PATIENCE = 40.0
 MOST_UNEXECUTED = 8
 """How many blocks may be left out before somebody has to think again."""
 
+
+def _sessions(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks, each with those that go on from it: one session, at the place of its last."""
+    sessions: list[Block] = []
+    for block in blocks:
+        before = sessions.pop() if block.kind == "session" else None
+        assert before is None or before.page == block.page, f"{block.place} goes on from nothing"
+        sessions.append(replace(block, code=before.code + block.code) if before else block)
+    return sessions
+
+
 BLOCKS = [
     block
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -30,7 +44,7 @@ BLOCKS = [
 UNEXECUTED = [block for block in BLOCKS if block.kind == "not executed"]
 EXECUTED = [block for block in BLOCKS if block.kind != "not executed"]
 PROGRAMS = [block for block in EXECUTED if block.language == "python" and block.kind != "file"]
-SESSIONS = [block for block in EXECUTED if block.language == "console"]
+SESSIONS = _sessions(block for block in EXECUTED if block.language == "console")
 FILES = [block for block in EXECUTED if block.kind == "file"]
 
 
