@@ -8,6 +8,7 @@ HTMX := src/accord/web/static/vendor/htmx.min.js
 URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
+DOCS_PORT ?= 8001
 # Two more than there are cores: many tests wait for programs that they started.
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 2)
 EXAMPLES ?= 200
@@ -26,7 +27,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs pictures compliance test-versions lock build stranger clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,9 +116,14 @@ kafka: setup ## Run a Kafka broker to develop with, until it is interrupted (KAF
 kafka-faults: setup ## Have 50 consumers come and go while messages flow, and measure how many do.
 	ACCORD_REBALANCES=50 $(BIN)/python -m pytest -s tests/workflows/bus/test_faults.py
 
-docs: setup compliance ## Regenerate the pages that come from code.
+docs: setup compliance ## Regenerate the pages that come from code, and build the site in build/site.
 	$(BIN)/python -m tools.error_page
 	$(BIN)/python -m tools.settings_page
+	$(BIN)/python -m tools.reference
+	$(BIN)/python -m zensical build --clean --strict
+
+docs-serve: setup ## Show the documentation while it is written (DOCS_PORT=8001).
+	$(BIN)/python -m zensical serve --dev-addr 127.0.0.1:$(DOCS_PORT)
 
 pictures: setup assets ## Take the pictures of the explorer and of the pages again.
 	$(BIN)/python -m tools.explorer_pictures
