@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.hub.advice import advise
+from accord.hub.exchange.formats import Formats
 from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
 from accord.hub.registry import hub_operations
@@ -47,7 +48,9 @@ class World:
     def __init__(self, store: Store) -> None:
         self.trail = Trail()
         self.store = store
-        self.runner = Runner(hub_operations(), store, self.trail, recorders=RECORDERS)
+        self.runner = Runner(
+            hub_operations(), store, self.trail, services=(Formats(),), recorders=RECORDERS
+        )
         self._numbers = count(1)
         self.admin = _caller("ada", "Administrator", 1)
         self.user = _caller("uma", "User", 2)

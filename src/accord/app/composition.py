@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from accord.hub.advice import advise
+from accord.hub.exchange.formats import Formats
 from accord.hub.mcp.announce import announce
 from accord.hub.recorder import ELSEWHERE, record
 from accord.hub.registry import hub_operations
@@ -22,14 +23,16 @@ EVENT_KINDS: Final = frozenset((*TABLES, "baseline", "proposal", *ELSEWHERE))
 """The kinds of all that operations change: events are named by them."""
 
 
-def all_operations() -> Registry:
-    """Everything that can be done."""
+def all_operations(formats: Formats | None = None, further: Registry | None = None) -> Registry:
+    """Everything that can be done: our own, in our own formats unless others are given, and
+    `further`."""
     registry = Registry()
     for part in (
-        hub_operations(),
+        hub_operations(formats),
         workflow_operations(),
         accounts_operations,
         audit_operations,
+        further or Registry(),
     ):
         registry.include(part)
     return registry

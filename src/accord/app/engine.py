@@ -23,6 +23,7 @@ from accord.workflows.bridge.agents import AgentCaller
 from accord.workflows.bridge.caller import TaskCaller
 from accord.workflows.bridge.health import HealthChecks
 from accord.workflows.bridge.methods import MethodCaller
+from accord.workflows.bridge.plugins import PluginCaller
 from accord.workflows.bridge.registry import Agents
 from accord.workflows.bridge.spans import Spans
 from accord.workflows.bridge.tools import ToolCaller
@@ -149,7 +150,8 @@ class _Begun:
         for caller in (asking, methods):
             self._stack.push_async_callback(caller.close)
         tools = ToolCaller(policy, spans=spans)
-        return {"agent": asking, "tool": tools, "method": methods}
+        plugins = PluginCaller(self._local.plugins.steps, spans=spans)
+        return {"agent": asking, "tool": tools, "method": methods, "plugin": plugins}
 
     def worker(self, bus: Bus, member: Membership, callers: Mapping[Kind, TaskCaller]) -> Worker:
         return Worker(self._store, member, bus, callers, drain=self._settings.drain_seconds)

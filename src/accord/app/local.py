@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from accord.app.agent_access import agent_addresses, agent_secrets
 from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations
 from accord.app.parts import PARTS
+from accord.app.plugins import Plugins, load_plugins
 from accord.app.settings import Settings
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.server_key import KEY_VARIABLE, ServerKey, load_key
@@ -52,6 +53,7 @@ class Local(Struct, frozen=True):
     watch: RunWatch
     events: Events
     breakers: Breakers
+    plugins: Plugins
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
@@ -73,6 +75,7 @@ async def open_local(
     """Open the database of an installation; a new one is made ready. Raises StoreError and
     ServerKeyError."""
     key = server_key(settings)
+    plugins = load_plugins(settings.plugins)
     async with open_store(settings.database_url) as store:
         for part, folder in PARTS.items():
             await store.migrate(part, folder)
@@ -86,7 +89,7 @@ async def open_local(
             breakers = Breakers()
             accounts = Accounts(store, key, trail=trail, limiter=limits)
             runner = Runner(
-                all_operations(),
+                all_operations(plugins.formats, plugins.operations),
                 store,
                 trail,
                 limiter=limits,
@@ -97,6 +100,8 @@ async def open_local(
                     events,
                     breakers,
                     Definitions(),
+                    plugins.formats,
+                    plugins.steps,
                     agent_addresses(settings),
                     agent_secrets(settings),
                 ),
@@ -104,7 +109,7 @@ async def open_local(
                 observe=observe,
             )
             try:
-                yield Local(store, key, accounts, runner, limits, watch, events, breakers)
+                yield Local(store, key, accounts, runner, limits, watch, events, breakers, plugins)
             finally:
                 await watch.close()
                 await accounts.close()

@@ -14,7 +14,7 @@ from accord.app.local import open_local
 from accord.app.probes import PLACES, Probes
 from accord.app.settings import Settings
 from accord.app.site import Site
-from accord.app.system import StartError
+from accord.app.system import StartError, check_plugins
 from accord.transports.closing import close_listener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
@@ -41,6 +41,7 @@ async def open_part(settings: Settings, role: Role, *, probes: str = "") -> Asyn
             f"accord {role} needs PostgreSQL (--database postgresql://…): with SQLite one process, "
             "accord serve, does everything"
         )
+    check_plugins(settings)
     async with open_local(settings) as local, AsyncExitStack() as stack:
         try:
             engine = await stack.enter_async_context(open_engine(settings, local, role=role))

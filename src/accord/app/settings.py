@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import fields
 
 PREFIX: Final = "ACCORD_"
@@ -114,6 +114,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tracing: Annotated[bool, Meta(description="make OpenTelemetry spans (needs accord[otel])")] = (
         False
     )
+
+    plugins: Annotated[
+        list[str],
+        Meta(
+            description="which installed packages may add operations, steps and formats, by name; "
+            "* is all of them"
+        ),
+    ] = field(default_factory=lambda: ["*"])
 
     workflows: Annotated[
         Literal["here", "elsewhere"],

@@ -30,10 +30,12 @@ from accord.app.call_log import log_call
 from accord.app.counts import OperationCounts
 from accord.app.engine import Engine, EngineError, open_engine
 from accord.app.local import Local, open_local
+from accord.app.plugins import load_plugins
 from accord.app.probes import PLACES, Probes
 from accord.app.protection import ProtectionError, answer_headers, tls_context
 from accord.app.settings import Settings
 from accord.app.site import Site
+from accord.entry_points import PluginError
 from accord.hub.mcp.face import hub_server
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
@@ -109,15 +111,25 @@ class System(Struct, frozen=True):
 
 async def prepare(settings: Settings) -> FirstRun | None:
     """Make the database ready, and an administrator where there is none: what that one begins
-    with, which nobody can ask for again. Raises StoreError and ServerKeyError."""
+    with, which nobody can ask for again. Raises StartError, StoreError and ServerKeyError."""
+    check_plugins(settings)
     async with open_local(settings) as local:
         return await local.accounts.first_run()
+
+
+def check_plugins(settings: Settings) -> None:
+    """Raises StartError where a plugin cannot be used that a server must not do without."""
+    try:
+        load_plugins(settings.plugins).require()
+    except PluginError as error:
+        raise StartError(str(error)) from None
 
 
 @asynccontextmanager
 async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncIterator[System]:
     """Make everything ready and listen. Raises StartError, StoreError, ServerKeyError,
     ConnectError."""
+    check_plugins(settings)
     counts = OperationCounts()
 
     def observe(operation: Operation, caller: Caller, result: Result, seconds: float) -> None:

@@ -48,6 +48,7 @@ SECTIONS: Final = {
     },
     "keep it": {
         "config": "show every setting, and where it was given",
+        "plugin list": "list what installed packages add, and whether it can be used",
         "db status": "show which migrations a database has",
         "db migrate": "bring a database up to this release",
         "audit verify": "find what was changed in the audit trail",

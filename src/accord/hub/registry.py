@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Final
 
+from accord.hub.exchange.formats import Formats
 from accord.operations.registry import Registry
 
 MODULES: Final[tuple[str, ...]] = (
@@ -42,9 +43,10 @@ MODULES: Final[tuple[str, ...]] = (
 """Each has `operations`, a registry."""
 
 
-def hub_operations() -> Registry:
-    """What can be done with the hub."""
+def hub_operations(formats: Formats | None = None) -> Registry:
+    """What can be done with the hub, in our own formats unless others are given."""
     registry = Registry()
     for module in MODULES:
-        registry.include(import_module(f"accord.hub.operations.{module}").operations)
+        for operation in import_module(f"accord.hub.operations.{module}").operations:
+            registry.add(operation if formats is None else formats.offered_by(operation))
     return registry

@@ -91,19 +91,20 @@ class Registry:
     def include(self, other: Registry) -> None:
         """Add all operations of `other`."""
         for operation in other:
-            self._put(operation)
+            self.add(operation)
 
-    def _decorator(self, options: OperationOptions, *, writes: bool) -> Callable[[F], F]:
-        def decorate(function: F) -> F:
-            self._put(_operation(function, options, writes=writes))
-            return function
-
-        return decorate
-
-    def _put(self, operation: Operation) -> None:
+    def add(self, operation: Operation) -> None:
+        """Add one. Raises RegistrationError where there is one of its name."""
         if operation.name in self._operations:
             raise RegistrationError(f"there are two operations {operation.name!r}")
         self._operations[operation.name] = operation
+
+    def _decorator(self, options: OperationOptions, *, writes: bool) -> Callable[[F], F]:
+        def decorate(function: F) -> F:
+            self.add(_operation(function, options, writes=writes))
+            return function
+
+        return decorate
 
 
 def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Operation:

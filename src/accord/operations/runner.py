@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -46,6 +46,8 @@ from accord.store.errors import ConstraintError, UnavailableError as StoreUnavai
 from accord.store.store import Store, Transaction
 
 log = logging.getLogger("accord.operations")
+
+T = TypeVar("T")
 
 LANE: Final = "operations"
 """Writes of operations run one after the other, whatever the database."""
@@ -99,6 +101,11 @@ class Runner:
         self._recorders = recorders
         self._observe = observe
         self._listeners: list[Listener] = []
+
+    def service(self, kind: type[T]) -> T:
+        """What it was put together with, by its type; see `Work.service`."""
+        found: T = self._services[kind]
+        return found
 
     def listen(self, listener: Listener) -> None:
         """Have `listener` told, on the event loop, of every write that this process commits."""
@@ -161,7 +168,9 @@ class Runner:
             serving.set(outer)
         return outcome if allowance is None else replace(outcome, allowance=allowance)
 
-    def work(self, db: Any, caller: Caller, prepared: Any = None) -> Work:
+    def work(
+        self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False
+    ) -> Work:
         """What a function is given to run on `db`."""
         return Work(
             db,
@@ -171,6 +180,7 @@ class Runner:
             engine=self.store.engine,
             services=self._services,
             prepared=prepared,
+            writes=writes,
         )
 
     async def take(self, caller: Caller, cost: int) -> Allowance | None:
@@ -209,7 +219,7 @@ class Runner:
             prepared = await operation.prepare(self.work(self.store, caller), arguments)
 
         async def body(transaction: Transaction) -> Outcome:
-            work = self.work(transaction, caller, prepared)
+            work = self.work(transaction, caller, prepared, writes=True)
             if key and not dry_run:
                 before = await idempotency.find(work, key, hashed)
                 if before is not None:

@@ -74,6 +74,7 @@ class Work:
         "new_id",
         "now",
         "prepared",
+        "writes",
     )
 
     def __init__(
@@ -86,6 +87,7 @@ class Work:
         engine: Engine,
         services: Mapping[type, Any],
         prepared: Any = None,
+        writes: bool = False,
     ) -> None:
         self.db = db
         """A `Transaction` where the operation writes, else a `Database`."""
@@ -101,6 +103,8 @@ class Work:
         long as the effects tell of nothing but new entities."""
         self.prepared = prepared
         """What was made before the transaction began; see `Operation.prepare`."""
+        self.writes = writes
+        """Whether this is the transaction of an operation that writes."""
         self._services = services
 
     def did(self, effect: Effect) -> None:
@@ -114,7 +118,13 @@ class Work:
         """The same run, as if somebody did a part of it at another time; what that does belongs to
         this one."""
         other = Work(
-            self.db, caller, now=now, new_id=new_id, engine=self.engine, services=self._services
+            self.db,
+            caller,
+            now=now,
+            new_id=new_id,
+            engine=self.engine,
+            services=self._services,
+            writes=self.writes,
         )
         other.effects, other.hints, other.known = self.effects, self.hints, self.known
         return other

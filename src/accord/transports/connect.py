@@ -26,7 +26,8 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
 
     `target` is a URL (`tcp://host:port`, `tls://…`, `unix:///path`, `ws://…`, `wss://…`,
     `http://…`, `https://…`, `memory:name`), `stdio:` for this process's own stdin and stdout,
-    `stdio:command args` or a list of strings for a program to start and talk to.
+    `stdio:command args` or a list of strings for a program to start and talk to. Plugins add
+    further schemes.
 
     The other end can call the methods of `router`. With `reconnect`, a connection that is
     lost is made anew. `observer` is told of every call that comes in. `options` are those of
@@ -120,13 +121,17 @@ async def open_channel(target: str | Sequence[str], options: Options) -> Channel
             from accord.transports.http.client import open_http
 
             return await open_http(target, options)
-        case _:
+        case "stdio":
             command = shlex.split(target.partition(":")[2].removeprefix("//"))
             if command:
                 return await _open_process(command, options)
             from accord.transports.stdio import open_stdio
 
             return await open_stdio(options)
+        case scheme:
+            from accord.transports.plugged import transport_of
+
+            return await transport_of(scheme).open(target, options)
 
 
 async def _open_process(command: list[str], options: Options) -> Channel:
@@ -138,7 +143,7 @@ async def _open_process(command: list[str], options: Options) -> Channel:
 def known_scheme(url: str) -> str:
     """The URL's scheme. Raises `ConnectError` that names the ones there are."""
     scheme = scheme_of(url)
-    if scheme not in SCHEMES:
+    if scheme not in SCHEMES and not _is_plugged(scheme):
         known = ", ".join(SCHEMES)
         raise ConnectError(
             f"{shown(url)!r} has no scheme that Accord knows ({known})",
@@ -146,3 +151,11 @@ def known_scheme(url: str) -> str:
             advice="Write the URL with its scheme, for example tcp://127.0.0.1:7000.",
         )
     return scheme
+
+
+def _is_plugged(scheme: str) -> bool:
+    if not scheme:
+        return False
+    from accord.transports.plugged import plugged
+
+    return plugged(scheme) is not None

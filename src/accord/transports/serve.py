@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.jsonrpc.ids import IdKind
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
@@ -25,7 +25,7 @@ from accord.jsonrpc.states import State
 from accord.jsonrpc.threads import ThreadPool
 from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
-from accord.transports.listener import Listener
+from accord.transports.listener import Accept, Listener
 from accord.transports.options import Options
 
 log = logging.getLogger("accord.transports")
@@ -85,8 +85,8 @@ class Server:
                 await self._start_http(url)
             case "stdio":
                 await self._start_stdio(url)
-            case scheme:
-                self._listener = await _listen(scheme, url, self._accept, self._options)
+            case _:
+                self._listener = await listen_channel(url, self._accept, self._options)
                 self.url = self._listener.url
 
     async def _start_http(self, url: str) -> None:
@@ -225,20 +225,32 @@ def _total(*statistics: Statistics) -> Statistics:
     return Statistics(*map(sum, zip(*map(astuple, statistics), strict=True)))
 
 
-async def _listen(
-    scheme: str, url: str, accept: Callable[[Channel], None], options: Options
-) -> Listener:
-    if scheme == "memory":
-        from accord.transports.memory import listen_memory
+async def listen_channel(url: str, accept: Accept, options: Options) -> Listener:
+    """Listen at a URL whose connections are channels: not over HTTP and stdio. Raises
+    ConnectError."""
+    match known_scheme(url):
+        case "memory":
+            from accord.transports.memory import listen_memory
 
-        return await listen_memory(url, accept, options)
-    if scheme in ("ws", "wss"):
-        from accord.transports.websocket.server import listen_websocket
+            return await listen_memory(url, accept, options)
+        case "tcp" | "tls" | "unix":
+            from accord.transports.stream.server import listen_stream
 
-        return await listen_websocket(url, accept, options)
-    from accord.transports.stream.server import listen_stream
+            return await listen_stream(url, accept, options)
+        case "ws" | "wss":
+            from accord.transports.websocket.server import listen_websocket
 
-    return await listen_stream(url, accept, options)
+            return await listen_websocket(url, accept, options)
+        case "http" | "https" | "stdio" as scheme:
+            raise ConnectError(
+                f"{scheme} has no connections to listen for",
+                recoverable=False,
+                advice="Use tcp, tls, unix, ws, wss or memory.",
+            )
+        case scheme:
+            from accord.transports.plugged import transport_of
+
+            return await transport_of(scheme).listen(url, accept, options)
 
 
 def run(

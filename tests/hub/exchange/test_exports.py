@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from accord.hub.exchange.cells import harmless, joined, meant, split
-from accord.hub.exchange.formats import FORMATS, format_of
+from accord.hub.exchange.formats import FORMATS, Formats
 from accord.operations.errors import ConflictError, NotFoundError
 from tests.hub.world import World
 
@@ -92,7 +92,7 @@ def test_lists_in_cells_come_back_as_they_were(values: list[str]) -> None:
 
 def test_formats_are_told_by_the_names_of_files() -> None:
     names = ("a.json", "b.CSV", "c.md", "d.markdown", "e.reqif", "f.txt", "json")
-    assert [format_of(name) for name in names] == [
+    assert [Formats().of_file(name) for name in names] == [
         *("json", "csv", "markdown", "markdown", "reqif", None, None),
     ]
     assert list(FORMATS) == ["json", "csv", "markdown", "reqif"]

@@ -12,6 +12,7 @@ from hypothesis import note, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from msgspec import to_builtins
 
+from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.audit.verify import verify
@@ -64,7 +65,9 @@ class HubMachine(RuleBasedStateMachine):
         self._world: World = await self._stack.enter_async_context(world_at(url))
         store = self._world.store
         self._trail = AuditTrail(store, KEY)
-        self._world.runner = Runner(hub_operations(), store, self._trail, recorders=RECORDERS)
+        self._world.runner = Runner(
+            hub_operations(), store, self._trail, services=(Formats(),), recorders=RECORDERS
+        )
         self._agreement = Agreement(self._world, self._ids)
         for who, command in BEGINNING:
             name = self._model.call(command.operation, who, command.arguments)

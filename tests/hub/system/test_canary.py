@@ -137,8 +137,8 @@ def test_secrets_are_nowhere(
     assert found == []
 
 
-def with_failing() -> Registry:
-    found = all_operations()
+def with_failing(*parts: Any) -> Registry:
+    found = all_operations(*parts)
     found.include(failing)
     return found
 

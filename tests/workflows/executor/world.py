@@ -17,10 +17,11 @@ from accord.workflows.core.commands import Command, decode_command
 from accord.workflows.core.events import Arrival, TaskSucceeded
 from accord.workflows.core.machine import fold
 from accord.workflows.core.reading import read_definition
+from accord.workflows.core.spelling import encode_definition
 from accord.workflows.core.state import State
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
-from accord.workflows.storage.definitions import Definitions, encode_definition
+from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.history import read_history
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import Loaded, load_run

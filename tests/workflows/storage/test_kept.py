@@ -12,12 +12,11 @@ from accord.store import Store, open_store
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import CancelRequested, Event, PauseRequested, RunStarted
 from accord.workflows.core.reading import read_definition
+from accord.workflows.core.spelling import decode_definition, encode_definition
 from accord.workflows.core.state import State, encode_state
 from accord.workflows.storage.definitions import (
     MOST,
     Definitions,
-    decode_definition,
-    encode_definition,
 )
 from accord.workflows.storage.errors import UnknownRunError, UnknownWorkflowError
 from accord.workflows.storage.history import (

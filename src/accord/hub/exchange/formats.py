@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.hub.exchange import csv_file, json_file, markdown_file, reqif_file, reqif_reading
 from accord.hub.exchange.project import Numbered, Project
+from accord.operations.operation import Operation
 
 FormatName: TypeAlias = Literal["json", "csv", "markdown", "reqif"]
 
@@ -16,7 +18,8 @@ FormatName: TypeAlias = Literal["json", "csv", "markdown", "reqif"]
 class Format(Struct, frozen=True):
     """One format."""
 
-    name: FormatName
+    name: str
+    """One of `FormatName`, or what a plugin calls it."""
     media_type: str
     suffixes: tuple[str, ...]
     """Of file names, the usual one first."""
@@ -25,7 +28,7 @@ class Format(Struct, frozen=True):
     """Raises FormatError, also while rows are taken from it."""
 
 
-FORMATS: Final[dict[FormatName, Format]] = {
+FORMATS: Final[dict[str, Format]] = {
     each.name: each
     for each in (
         Format("json", "application/json", (".json",), json_file.write, json_file.read),
@@ -44,9 +47,32 @@ FORMATS: Final[dict[FormatName, Format]] = {
 }
 
 
-def format_of(file_name: str) -> FormatName | None:
-    """The format that a file's name tells; None where it tells none."""
-    for each in FORMATS.values():
-        if file_name.lower().endswith(each.suffixes):
-            return each.name
-    return None
+class Formats:
+    """Those that there are: our own, and those that plugins add."""
+
+    def __init__(self, further: Iterable[Format] = ()) -> None:
+        self._by_name = {**FORMATS, **{each.name: each for each in further}}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __getitem__(self, name: str) -> Format:
+        return self._by_name[name]
+
+    def of_file(self, name: str) -> str | None:
+        """The format that a file's name tells; None where it tells none."""
+        for each in self._by_name.values():
+            if name.lower().endswith(each.suffixes):
+                return each.name
+        return None
+
+    def offered_by(self, operation: Operation) -> Operation:
+        """The operation, taking any of these formats where it takes one of ours."""
+        choice: Any = Literal[tuple(self)]
+        return replace(
+            operation,
+            parameters=tuple(
+                replace(each, annotation=choice) if each.annotation == FormatName else each
+                for each in operation.parameters
+            ),
+        )

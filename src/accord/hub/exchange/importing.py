@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.hub.exchange.formats import FORMATS, FormatName
+from accord.hub.exchange.formats import Formats
 from accord.hub.exchange.placing import Placing, Progress
 from accord.hub.exchange.project import FormatError
 from accord.hub.exchange.report import Report, report_of
@@ -18,7 +18,7 @@ MAX_TOLD: Final = 100
 async def import_text(
     work: Work,
     *,
-    format: FormatName,
+    format: str,
     content: str,
     partial: bool,
     progress: Progress | None = None,
@@ -27,7 +27,7 @@ async def import_text(
     failed, where not all can be imported; with `partial` only where none can be read."""
     placing = Placing(work, partial=partial, progress=progress)
     try:
-        rows = await placing.place(FORMATS[format].read(content))
+        rows = await placing.place(work.service(Formats)[format].read(content))
     except FormatError as error:
         raise InvalidError("content", str(error)) from None
     report = report_of(rows)

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct
 
 from accord.hub.entities import Id
-from accord.hub.exchange.formats import FORMATS, FormatName
+from accord.hub.exchange.formats import FormatName, Formats
 from accord.hub.exchange.gathering import gather
 from accord.hub.exchange.importing import import_text
 from accord.hub.exchange.project import MAX_CHARACTERS
@@ -24,7 +24,7 @@ Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_CHARACTERS
 class Export(Struct, kw_only=True):
     """A file."""
 
-    format: FormatName
+    format: str
     media_type: str
     file_name: str
     items: int
@@ -39,7 +39,7 @@ async def export_items(
     """Export everything, or one epic with what belongs to it. JSON is complete; the others have no
     comments."""
     project = await gather(work.db, epic_id)
-    of_format = FORMATS[format]
+    of_format = work.service(Formats)[format]
     return Export(
         format=format,
         media_type=of_format.media_type,

@@ -18,12 +18,12 @@ from accord.operations.work import Work
 from accord.store.store import Row
 from accord.workflows.agent.inputs import SKILL, input_in
 from accord.workflows.agent.waits import decision_in, payload_of, wait_meant, waits_of
+from accord.workflows.core.spelling import decode_definition
 from accord.workflows.operations.approvals import approve_run
 from accord.workflows.operations.commands import signal_run
 from accord.workflows.operations.run_views import loaded
 from accord.workflows.operations.runs import start_run
 from accord.workflows.operations.workflows import find_workflow
-from accord.workflows.storage.definitions import decode_definition
 from accord.workflows.storage.loading import Loaded
 
 operations: Final = Registry()

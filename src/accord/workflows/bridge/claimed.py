@@ -11,6 +11,7 @@ from accord.workflows.core.commands import (
     CallAgent,
     CallMethod,
     CallOperation,
+    CallPlugin,
     CallTool,
     decode_command,
     encode_command,
@@ -23,7 +24,7 @@ id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_grou
 remote_context, continuation, continued, traceparent, correlation_id
 """
 
-_CALLS: Final = (CallAgent, CallOperation, CallTool, CallMethod)
+_CALLS: Final = (CallAgent, CallOperation, CallTool, CallMethod, CallPlugin)
 
 
 class ClaimedTask(Struct, frozen=True, kw_only=True):

@@ -49,6 +49,12 @@ class CallMethod(_Call, frozen=True, kw_only=True, tag="call_method"):
     target: RpcTarget
 
 
+class CallPlugin(_Call, frozen=True, kw_only=True, tag="call_plugin"):
+    """Have a plugin do a step of the type that it adds."""
+
+    plugin: str
+
+
 class StartChild(_Command, frozen=True, tag="start_child"):
     """Start a run of another workflow, the newest version where none is given; answered by
     TaskSucceeded or TaskFailed when it ends."""
@@ -87,6 +93,7 @@ Command: TypeAlias = (
     | CallOperation
     | CallTool
     | CallMethod
+    | CallPlugin
     | StartChild
     | RequestApproval
     | ContinueTask

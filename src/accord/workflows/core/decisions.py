@@ -22,6 +22,7 @@ from accord.workflows.core.definition import (
     CallStep,
     ConditionStep,
     LoopStep,
+    PluginStep,
     WaitStep,
     WorkflowStep,
 )
@@ -53,7 +54,7 @@ from accord.workflows.core.tasks import command_for
 from accord.workflows.core.templates import render, render_truth
 from accord.workflows.core.times import read_time
 from accord.workflows.core.transitions import CANCELLED, apply
-from accord.workflows.core.tree import block_of, frames_in, root_frames, tasks_in
+from accord.workflows.core.tree import block_of, frames_in, is_task, root_frames, tasks_in
 from accord.workflows.core.values import as_text, is_number, type_name
 
 _Decided: TypeAlias = tuple[Decided, list[Command]]
@@ -191,7 +192,7 @@ class _Deciding:
         event = StepStarted(at=self.now, key=key, frame=frame.id, deadline=deadline)
         value = self._value(plan, frame)
         match plan.step:
-            case AgentStep() | CallStep() | WorkflowStep():
+            case AgentStep() | CallStep() | PluginStep() | WorkflowStep():
                 self._check_size("input", value)
                 event = replace(event, input=value)
                 return event, [self._command(plan.step, event)]
@@ -214,7 +215,9 @@ class _Deciding:
         scope = RunScope(self.program, self.state, frame, plan.loops)
         return render(plan.template, scope, Budget())
 
-    def _command(self, step: AgentStep | CallStep | WorkflowStep, event: StepStarted) -> Command:
+    def _command(
+        self, step: AgentStep | CallStep | PluginStep | WorkflowStep, event: StepStarted
+    ) -> Command:
         depth = self.state.depth + 1
         if isinstance(step, WorkflowStep) and depth > MAX_CHILD_DEPTH:
             message = f"runs that start runs are over the limit of {MAX_CHILD_DEPTH}"
@@ -297,9 +300,7 @@ class _Deciding:
 
     def _cancelling_step(self, step: StepRun) -> list[Command]:
         inside = self._cancelling(frames_in(self.program, self.state, step))
-        is_leaf = isinstance(
-            self.program.plans[step.name].step, AgentStep | CallStep | WorkflowStep
-        )
+        is_leaf = is_task(self.program.plans[step.name])
         return [self._cancelling_task(step)] if is_leaf else inside
 
     def _cancelling_task(self, step: StepRun) -> Command:

@@ -12,7 +12,9 @@ AGENT_TIMEOUT: Final = 3_600.0
 
 JoinRule: TypeAlias = Literal["all", "any", "majority"] | int
 LoopMode: TypeAlias = Literal["sequential", "parallel"]
-StepType: TypeAlias = Literal["agent", "parallel", "condition", "loop", "wait", "workflow", "call"]
+StepType: TypeAlias = str
+"""`agent`, `parallel`, `condition`, `loop`, `wait`, `workflow`, `call`, or a type that a plugin
+adds."""
 TriggerKind: TypeAlias = Literal["event", "schedule", "webhook"]
 
 
@@ -131,8 +133,25 @@ class CallStep(_Step, frozen=True, tag="call"):
     on_error: Handler = None
 
 
+class PluginStep(_Step, frozen=True, tag="plugin"):
+    """Does what a plugin does, which is known here by its name only: what a run did can be told
+    where the plugin is gone. It is written with that name as its type; see `spelling`."""
+
+    plugin: str
+    input: Any = None
+    retry: Retry | None = None
+    on_error: Handler = None
+
+
 Step: TypeAlias = (
-    AgentStep | ParallelStep | ConditionStep | LoopStep | WaitStep | WorkflowStep | CallStep
+    AgentStep
+    | ParallelStep
+    | ConditionStep
+    | LoopStep
+    | WaitStep
+    | WorkflowStep
+    | CallStep
+    | PluginStep
 )
 Handler: TypeAlias = Literal["continue"] | tuple[Step, ...] | None
 
@@ -167,6 +186,11 @@ class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     steps: tuple[Step, ...]
     output: Any = None
     on_error: tuple[Step, ...] | None = None
+
+
+def type_of(step: Step) -> StepType:
+    """The type of a step, as it is written."""
+    return step.plugin if isinstance(step, PluginStep) else str(step.__struct_config__.tag)
 
 
 def handler_steps(step: Step) -> tuple[Step, ...] | None:

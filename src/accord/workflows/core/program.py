@@ -15,6 +15,7 @@ from accord.workflows.core.definition import (
     Definition,
     LoopStep,
     ParallelStep,
+    PluginStep,
     Step,
     WaitStep,
     WorkflowStep,
@@ -113,7 +114,7 @@ def _blocks(step: Step, loops: tuple[str, ...], plans: dict[str, Plan]) -> dict[
 
 def _template(step: Step) -> Template | None:
     match step:
-        case AgentStep() | WorkflowStep() | CallStep():
+        case AgentStep() | WorkflowStep() | CallStep() | PluginStep():
             value = step.input
         case ConditionStep():
             value = step.switch if step.if_ is None else step.if_
@@ -129,7 +130,7 @@ def _template(step: Step) -> Template | None:
 def _timeout(step: Step) -> float | None:
     limits = [step.timeout]
     match step:
-        case AgentStep(timeout=None) | CallStep(timeout=None):
+        case AgentStep(timeout=None) | CallStep(timeout=None) | PluginStep(timeout=None):
             return AGENT_TIMEOUT
         case WaitStep(approval=approval) if approval is not None:
             limits.append(approval.timeout)

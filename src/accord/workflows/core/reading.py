@@ -46,7 +46,7 @@ def examine(
     it is written; the definition can be used only where nothing is."""
     if _is_too_deep(value):
         return None, (Problem("definition", f"it is nested deeper than {MAX_VALUE_DEPTH}"),)
-    shape = Shape()
+    shape = Shape(known.steps)
     definition = shape.definition(value)
     problems = list(shape.problems)
     if definition is not None:

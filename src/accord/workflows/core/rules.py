@@ -23,6 +23,7 @@ from accord.workflows.core.definition import (
     Definition,
     LoopStep,
     ParallelStep,
+    PluginStep,
     Step,
     Trigger,
     WaitStep,
@@ -47,7 +48,7 @@ _MANY: Final = 20
 
 
 class Arguments(Struct, frozen=True):
-    """What an operation takes."""
+    """What an operation, or a step of a plugin, takes."""
 
     names: frozenset[str] = frozenset()
     required: frozenset[str] = frozenset()
@@ -62,6 +63,8 @@ class Known(Struct, frozen=True):
     workflows: frozenset[str] | None = None
     kinds: frozenset[str] | None = None
     timezones: frozenset[str] | None = None
+    steps: Mapping[str, Arguments] = {}
+    """Types of steps that plugins add."""
 
 
 class _Scope(Struct, frozen=True):
@@ -236,7 +239,7 @@ class _Rules:
 
     def _expressions(self, step: Step, path: str, scope: _Scope) -> None:
         match step:
-            case AgentStep() | WorkflowStep() | CallStep():
+            case AgentStep() | WorkflowStep() | CallStep() | PluginStep():
                 self._value(step.input, f"{path}.input", scope, step)
             case ConditionStep():
                 self._single(step.if_, f"{path}.if", scope, step)
@@ -332,6 +335,9 @@ class _Rules:
                 self._refuse(
                     f"{path}.rpc.url", f"{rpc.url[:80]!r} is no address", "http://… or https://…"
                 )
+            case PluginStep():
+                taken = known.steps[step.plugin]
+                self._arguments(step.plugin, taken, step.input, f"{path}.input")
             case WorkflowStep():
                 self._workflow(step.workflow, f"{path}.workflow")
             case _:

@@ -7,7 +7,7 @@ harmless, so that the rest can be checked too; whether steps fit together is `ru
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
@@ -23,6 +23,7 @@ from accord.workflows.core.definition import (
     LoopStep,
     McpTarget,
     ParallelStep,
+    PluginStep,
     Retry,
     RpcTarget,
     Step,
@@ -61,8 +62,10 @@ _INVALID: Final = _Invalid()
 class Shape:
     """One definition being read; `problems` are those found so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: Collection[str] = ()) -> None:
+        """`types` are those of steps that plugins add."""
         self.problems: list[Problem] = []
+        self._types = types
         self._steps = 0
         self._nesting = 0
 
@@ -128,23 +131,28 @@ class Shape:
             self.refuse(path, f"a step is an object, not {type_name(value)}")
             return None
         kind = value.get("type")
+        if isinstance(kind, str) and kind in self._types:
+            return self._made(_PLUGIN, value, path, plugin=kind)
         if not isinstance(kind, str) or kind not in _STEPS:
             self._refuse_type(value, path)
             name = value.get("name")
             return WaitStep(name=name) if isinstance(name, str) else None
-        spec = _STEPS[kind]
+        return self._made(_STEPS[kind], value, path)
+
+    def _made(self, spec: _Spec, value: dict[str, Any], path: str, **more: str) -> Step:
         fields = self._fields(value, spec.fields, path, ("name", *spec.required))
         fields.pop("type", None)
         spec.check(self, value, path)
-        return spec.struct(**{"name": "", **spec.empty, **fields})
+        return spec.struct(**{"name": "", **spec.empty, **more, **fields})
 
     def _refuse_type(self, value: dict[str, Any], path: str) -> None:
-        kinds = ", ".join(_STEPS)
+        known = (*_STEPS, *sorted(self._types))
+        kinds = ", ".join(known)
         if "type" not in value:
             self.refuse(f"{path}.type", "'type' is missing", f"there are {kinds}")
             return
         kind = value["type"]
-        near = get_close_matches(str(kind)[:80], _STEPS, n=1)
+        near = get_close_matches(str(kind)[:80], known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {kinds}"
         self.refuse(f"{path}.type", f"there is no type of step {str(kind)[:80]!r}", hint)
 
@@ -507,6 +515,9 @@ _STEPS: Final[dict[str, _Spec]] = {
         check=_check_call,
     ),
 }
+_PLUGIN: Final = _Spec(PluginStep, {**_COMMON, "input": _any, "retry": _RETRY})
+TYPES: Final = frozenset(_STEPS)
+"""Those of our own."""
 _CRON_HINT: Final = "minute hour day month weekday, as in 0 9 * * 1-5, or @daily and its like"
 _TRIGGER: Final[dict[str, Field]] = {
     "event": _event,

@@ -8,16 +8,20 @@ from accord.workflows.core.commands import (
     CallAgent,
     CallMethod,
     CallOperation,
+    CallPlugin,
     CallTool,
     Command,
     StartChild,
 )
-from accord.workflows.core.definition import AgentStep, CallStep, WorkflowStep
+from accord.workflows.core.definition import AgentStep, CallStep, PluginStep, WorkflowStep
 from accord.workflows.core.events import StepStarted
 
 
 def command_for(
-    step: AgentStep | CallStep | WorkflowStep, event: StepStarted, task: str, depth: int
+    step: AgentStep | CallStep | PluginStep | WorkflowStep,
+    event: StepStarted,
+    task: str,
+    depth: int,
 ) -> Command:
     """The command for a step that started; a child run stands at `depth`."""
     if isinstance(step, WorkflowStep):
@@ -35,9 +39,11 @@ def command_for(
     return replace(made, input=event.input, retry=step.retry, deadline=event.deadline)
 
 
-def _call(step: AgentStep | CallStep, task: str, key: str) -> Command:
+def _call(step: AgentStep | CallStep | PluginStep, task: str, key: str) -> Command:
     if isinstance(step, AgentStep):
         return CallAgent(task=task, step=key, agent=step.agent)
+    if isinstance(step, PluginStep):
+        return CallPlugin(task=task, step=key, plugin=step.plugin)
     if step.mcp is not None:
         return CallTool(task=task, step=key, target=step.mcp)
     if step.rpc is not None:

@@ -10,6 +10,7 @@ from accord.workflows.core.definition import (
     ConditionStep,
     LoopStep,
     ParallelStep,
+    PluginStep,
     WaitStep,
     WorkflowStep,
 )
@@ -72,7 +73,7 @@ def root_frames(state: State) -> Iterator[Frame]:
 
 def is_task(plan: Plan) -> bool:
     """Whether somebody outside works on a step."""
-    return isinstance(plan.step, AgentStep | CallStep | WorkflowStep)
+    return isinstance(plan.step, AgentStep | CallStep | PluginStep | WorkflowStep)
 
 
 def asks_approval(plan: Plan) -> bool:

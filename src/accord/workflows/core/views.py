@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.workflows.core.definition import LoopStep, StepType
+from accord.workflows.core.definition import LoopStep, StepType, type_of
 from accord.workflows.core.outputs import output_of
 from accord.workflows.core.program import HANDLER, MAIN, Block, Plan, Program
 from accord.workflows.core.state import (
@@ -61,7 +61,7 @@ class _View:
             if step is None:
                 passed = ended if frame is None else _has_passed(frame, index)
                 status: StepStatus = "skipped" if passed else "pending"
-                yield StepView(key, plan.step.name, _type(plan), status)
+                yield StepView(key, plan.step.name, type_of(plan.step), status)
             else:
                 yield self._started(plan, step)
             yield from self._inside(plan, key, step, rounds, ended or _is_over(step, frame, index))
@@ -70,7 +70,7 @@ class _View:
         return StepView(
             step.key,
             step.name,
-            _type(plan),
+            type_of(plan.step),
             step.status,
             step.attempts,
             output_of(self._program, self._state, step),
@@ -104,8 +104,3 @@ def _is_over(step: StepRun | None, frame: Frame | None, index: int) -> bool:
 
 def _has_passed(frame: Frame, index: int) -> bool:
     return frame.status != "running" or index < frame.at
-
-
-def _type(plan: Plan) -> StepType:
-    kind: StepType = plan.step.__struct_config__.tag  # type: ignore[assignment]
-    return kind

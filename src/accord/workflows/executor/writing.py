@@ -15,6 +15,7 @@ from accord.workflows.core.commands import (
     CallAgent,
     CallMethod,
     CallOperation,
+    CallPlugin,
     CallTool,
     CancelChild,
     CancelTask,
@@ -31,7 +32,7 @@ from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import NewRun, create_runs
 from accord.workflows.storage.task_changes import finish_tasks
-from accord.workflows.storage.tasks import WAKE, NewTask, insert_owned, insert_tasks, task_id
+from accord.workflows.storage.tasks import WAKE, Call, NewTask, insert_owned, insert_tasks, task_id
 
 T = TypeVar("T")
 _Row = tuple[Any, ...]
@@ -106,7 +107,7 @@ def _compose_commands(part: Part, now: float) -> None:
     row = part.row
     for command in part.turn.commands:
         match command:
-            case CallAgent() | CallTool() | CallMethod():
+            case CallAgent() | CallTool() | CallMethod() | CallPlugin():
                 part.calls.append(_task(row, command, now))
             case CallOperation():
                 part.operations.append(_task(row, command, now))
@@ -126,9 +127,7 @@ def _compose_commands(part: Part, now: float) -> None:
                 assert_never(command)
 
 
-def _task(
-    row: RunRow, command: CallAgent | CallTool | CallMethod | CallOperation, now: float
-) -> NewTask:
+def _task(row: RunRow, command: Call, now: float) -> NewTask:
     return NewTask(
         run_id=row.id,
         command=command,

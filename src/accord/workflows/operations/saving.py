@@ -14,6 +14,7 @@ from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import DefinitionError, Problem
 from accord.workflows.core.reading import read_definition, read_text
 from accord.workflows.core.rules import Arguments, Known
+from accord.workflows.step_type import StepTypes
 from accord.workflows.triggers.cron import known_timezones
 
 Given: TypeAlias = dict[str, Any] | str
@@ -43,8 +44,11 @@ class DefinitionRefusedError(InvalidError):
         self.errors = tuple(FieldError(_pointer(each.path), _sentence(each)) for each in problems)
 
 
-async def known_things(db: Database, registry: Registry, kinds: frozenset[str] | None) -> Known:
-    """What a definition may refer to; `kinds` are those of which there are events."""
+async def known_things(
+    db: Database, registry: Registry, kinds: frozenset[str] | None, steps: StepTypes
+) -> Known:
+    """What a definition may refer to; `kinds` are those of which there are events, `steps` what
+    plugins add."""
     workflows = await db.fetch(WORKFLOWS)
     return Known(
         agents=frozenset(row["name"] for row in await db.fetch(AGENTS)),
@@ -54,6 +58,7 @@ async def known_things(db: Database, registry: Registry, kinds: frozenset[str] |
         ),
         kinds=kinds,
         timezones=known_timezones(),
+        steps=steps.taken,
     )
 
 

@@ -17,11 +17,12 @@ from accord.store.store import Row
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.places import find_places
 from accord.workflows.core.rules import Known
+from accord.workflows.core.spelling import encode_definition
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.saving import Given, known_things, read_given
 from accord.workflows.starter import starter_of
-from accord.workflows.storage.definitions import encode_definition
+from accord.workflows.step_type import StepTypes
 from accord.workflows.triggers.events import Events
 from accord.workflows.triggers.saved import renew_triggers, save_triggers
 
@@ -250,7 +251,8 @@ async def update_workflow(
 
 
 async def _known(work: Work) -> Known:
-    return await known_things(work.db, work.service(Registry), work.service(Events).kinds)
+    kinds, steps = work.service(Events).kinds, work.service(StepTypes)
+    return await known_things(work.db, work.service(Registry), kinds, steps)
 
 
 async def find_workflow(db: Database, name: str) -> Row:

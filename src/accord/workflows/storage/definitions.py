@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import json
-
 from accord.store.store import Reading
-from accord.workflows.core.definition import Definition
 from accord.workflows.core.program import Program, compile_program
+from accord.workflows.core.spelling import decode_definition
 from accord.workflows.storage.errors import UnknownWorkflowError
 
 MOST: Final = 256
@@ -18,18 +16,6 @@ MOST: Final = 256
 _GET: Final = "SELECT definition FROM workflows WHERE name = $1 AND version = $2"
 _NEWEST: Final = "SELECT max(version) AS version FROM workflows WHERE name = $1 AND active = 1"
 _IS_ACTIVE: Final = "SELECT 1 FROM workflows WHERE name = $1 AND version = $2 AND active = 1"
-
-_DECODER: json.Decoder[Definition] = json.Decoder(Definition)
-
-
-def encode_definition(definition: Definition) -> str:
-    """A definition as the table keeps it."""
-    return json.encode(definition).decode()
-
-
-def decode_definition(text: str) -> Definition:
-    """A definition from the table. It was checked when it was saved, by the rules of then."""
-    return _DECODER.decode(text)
 
 
 class Definitions:

@@ -12,13 +12,14 @@ from accord.workflows.core.commands import (
     CallAgent,
     CallMethod,
     CallOperation,
+    CallPlugin,
     CallTool,
     encode_command,
 )
 from accord.workflows.storage.rows import Insertion
 
-Kind: TypeAlias = Literal["agent", "operation", "tool", "method"]
-Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod
+Kind: TypeAlias = Literal["agent", "operation", "tool", "method", "plugin"]
+Call: TypeAlias = CallAgent | CallOperation | CallTool | CallMethod | CallPlugin
 First: TypeAlias = Literal["published", "ready"]
 
 FIRST_FENCE: Final = 1
@@ -99,3 +100,5 @@ def aim(command: Call) -> tuple[Kind, str]:
             return "tool", command.target.server
         case CallMethod():
             return "method", command.target.url
+        case CallPlugin():
+            return "plugin", command.plugin

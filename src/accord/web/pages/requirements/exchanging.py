@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.hub.exchange.formats import FORMATS, FormatName
+from accord.hub.exchange.formats import Formats
 from accord.hub.exchange.report import Report, Row
 from accord.operations.errors import InvalidError, ServiceError
 from accord.web.answers import Answer, File
@@ -13,7 +13,7 @@ from accord.web.turn import Turn
 
 SHOWN: Final = 500
 """How many rows of a report are shown."""
-TITLES: Final[dict[FormatName, str]] = {
+TITLES: Final = {
     "markdown": "Markdown",
     "csv": "CSV",
     "json": "JSON",
@@ -55,7 +55,7 @@ async def import_file(turn: Turn) -> Answer:
     try:
         if not text.strip():
             raise InvalidError("content", "choose a file, or paste what is in it")
-        format = _format(turn.form["format"], text)
+        format = _format(turn, text)
         partial = bool(turn.form["partial"])
         if turn.form["sure"]:
             report: Report = await turn.do(
@@ -74,7 +74,10 @@ async def import_file(turn: Turn) -> Answer:
 async def export_form(turn: Turn) -> Answer:
     epics = await turn.do("list_epics", fields=["title"], limit=100, sort="position")
     return await turn.page(
-        "requirements/export.html", section="/requirements", formats=TITLES, epics=epics.items
+        "requirements/export.html",
+        section="/requirements",
+        formats=_titles(turn),
+        epics=epics.items,
     )
 
 
@@ -93,11 +96,17 @@ def _text(turn: Turn) -> str:
     return (turn.form["file"] or turn.form["content"]).replace("\r\n", "\n")
 
 
-def _format(asked: str, text: str) -> FormatName:
+def _titles(turn: Turn) -> dict[str, str]:
+    """What the formats are called; those of plugins by their names."""
+    formats = turn.services.runner.service(Formats)
+    return TITLES | {name: name for name in formats if name not in TITLES}
+
+
+def _format(turn: Turn, text: str) -> str:
     """The format that was asked for, or else the one that the text looks like."""
-    for name in FORMATS:
-        if name == asked:
-            return name
+    asked = turn.form["format"]
+    if asked in _titles(turn):
+        return asked
     begins = text.lstrip()
     if begins.startswith(("{", "[")):
         return "json"
@@ -122,7 +131,7 @@ async def _form(turn: Turn, *, error: ServiceError | None = None) -> Answer:
         "requirements/import.html",
         status=200 if error is None else error.kind.status,
         section="/requirements",
-        formats=TITLES,
+        formats=_titles(turn),
         example=EXAMPLE,
         error=error,
         format=turn.form["format"],
@@ -130,13 +139,13 @@ async def _form(turn: Turn, *, error: ServiceError | None = None) -> Answer:
     )
 
 
-async def _report(turn: Turn, format: FormatName, text: str, report: Report) -> Answer:
+async def _report(turn: Turn, format: str, text: str, report: Report) -> Answer:
     rows = sorted(report.rows, key=_urgency)
     return await turn.page(
         "requirements/report.html",
         section="/requirements",
         format=format,
-        title=TITLES[format],
+        title=_titles(turn)[format],
         content=text,
         report=report,
         rows=rows[:SHOWN],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct, convert
+from msgspec import Struct
 
 from accord.web.dates import duration
 from accord.web.drawing.graph import Edge, Graph, Line, Node
@@ -21,11 +21,13 @@ from accord.workflows.core.definition import (
     Definition,
     LoopStep,
     ParallelStep,
+    PluginStep,
     Step,
     WaitStep,
     WorkflowStep,
     handler_steps,
 )
+from accord.workflows.core.spelling import definition_of
 
 END: Final = "end"
 FAILED: Final = "\0failed"
@@ -67,7 +69,7 @@ Exits: TypeAlias = list[Exit]
 
 def read(definition: dict[str, Any]) -> Definition:
     """A definition that was saved."""
-    return convert(definition, Definition)
+    return definition_of(definition)
 
 
 def outline(definition: Definition) -> Outline:
@@ -191,6 +193,8 @@ def described(step: Step) -> tuple[str, str]:
             return "workflow", step.workflow
         case CallStep():
             return "call", _called(step)
+        case PluginStep():
+            return step.plugin, ""
 
 
 def _rule(step: ParallelStep) -> str:

@@ -1,0 +1,92 @@
+"""Plugins as they are installed: entry points of distributions, in four groups.
+
+Whoever never asks for a plugin pays nothing: the search is made when something is first looked for,
+and code of a plugin is imported when it is loaded. Knows nothing of what plugins add.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+Group: TypeAlias = Literal[
+    "accord.operations", "accord.transports", "accord.steps", "accord.importers"
+]
+
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
+
+_SEPARATORS: Final = re.compile(r"[-_.]+")
+
+
+class PluginError(Exception):
+    """A plugin that cannot be used; the message names it and says why."""
+
+
+class Plugin(Struct, frozen=True, kw_only=True):
+    """One entry point."""
+
+    group: Group
+    name: str
+    """In its group: the URL scheme, the type of step, the format."""
+    value: str
+    """Where it is, such as `accord_mail:mail`."""
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} of {self.distribution} {self.version}"
+
+    def load(self) -> Any:
+        """What it gives. Raises PluginError, whatever its code raises."""
+        from importlib.metadata import EntryPoint
+
+        try:
+            return EntryPoint(self.name, self.value, self.group).load()
+        except (Exception, SystemExit) as error:
+            what = f"{self.value} cannot be loaded: {type(error).__name__}: {error}"
+            raise self.refused(what) from error
+
+    def refused(self, why: str) -> PluginError:
+        """What to raise where it cannot be used."""
+        return PluginError(f"{self}: {why}")
+
+
+@cache
+def installed() -> tuple[Plugin, ...]:
+    """All that are installed, by group and name. Nothing is loaded."""
+    from importlib.metadata import entry_points
+
+    found = [
+        Plugin(
+            group=group,
+            name=each.name,
+            value=each.value,
+            distribution=each.dist.name if each.dist is not None else "",
+            version=each.dist.version if each.dist is not None else "",
+        )
+        for group in GROUPS
+        for each in entry_points(group=group)
+    ]
+    return tuple(sorted(found, key=lambda each: (GROUPS.index(each.group), each.name)))
+
+
+def names_in(group: Group) -> list[str]:
+    """The names in a group."""
+    return [each.name for each in installed() if each.group == group]
+
+
+def find(group: Group, name: str) -> Plugin | None:
+    """The one of that name; None where there is none. Raises PluginError where there are two."""
+    there = [each for each in installed() if each.group == group and each.name == name]
+    if len(there) > 1:
+        owners = " and ".join(each.distribution for each in there)
+        raise PluginError(f"there are two plugins {name!r} in {group}: of {owners}")
+    return there[0] if there else None
+
+
+def normalized(distribution: str) -> str:
+    """The name of a distribution as it is compared: `Accord_Mail` is `accord-mail`."""
+    return _SEPARATORS.sub("-", distribution).lower()

@@ -1,0 +1,129 @@
+"""What plugins may import: all of it stays as it is within a major version.
+
+    operations   Operations, Rest, Work, Changed, perform, and the errors that callers are told
+    transports   Transport, Channel, Receiver, Listener, Options, open_channel, listen_channel
+    steps        step_type, StepTask, StepFailedError, Retry
+    importers    Format, Project and what is in it, Numbered, Fault, FormatError
+
+A plugin is an entry point in one of the groups of `accord.entry_points`. The names are loaded when
+they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from accord.lazy_names import lazy
+
+_HOMES = {
+    "Accept": "accord.transports.listener",
+    "Changed": "accord.operations.work",
+    "Channel": "accord.jsonrpc.channel",
+    "ChannelInfo": "accord.jsonrpc.channel",
+    "Comment": "accord.hub.exchange.project",
+    "ConflictError": "accord.operations.errors",
+    "ConnectError": "accord.jsonrpc.errors",
+    "Fault": "accord.hub.exchange.project",
+    "ForbiddenError": "accord.operations.errors",
+    "Format": "accord.hub.exchange.formats",
+    "FormatError": "accord.hub.exchange.project",
+    "InvalidError": "accord.operations.errors",
+    "Item": "accord.hub.exchange.project",
+    "Label": "accord.hub.exchange.project",
+    "Link": "accord.hub.exchange.project",
+    "Listener": "accord.transports.listener",
+    "MessageTooLargeError": "accord.jsonrpc.errors",
+    "NotFoundError": "accord.operations.errors",
+    "Numbered": "accord.hub.exchange.project",
+    "Operations": "accord.operations.plugged",
+    "Options": "accord.transports.options",
+    "Project": "accord.hub.exchange.project",
+    "Receiver": "accord.jsonrpc.channel",
+    "Rest": "accord.operations.operation",
+    "Retry": "accord.workflows.core.definition",
+    "RpcError": "accord.jsonrpc.errors",
+    "ServiceError": "accord.operations.errors",
+    "StepFailedError": "accord.workflows.step_type",
+    "StepTask": "accord.workflows.step_type",
+    "Transport": "accord.transports.plugged",
+    "TransportError": "accord.jsonrpc.errors",
+    "Type": "accord.hub.exchange.project",
+    "Work": "accord.operations.work",
+    "listen_channel": "accord.transports.serve",
+    "open_channel": "accord.transports.connect",
+    "perform": "accord.operations.plugged",
+    "step_type": "accord.workflows.step_type",
+}
+
+__all__ = list(_HOMES)
+
+__getattr__, __dir__ = lazy(__name__, _HOMES)
+
+if TYPE_CHECKING:
+    from accord.hub.exchange.formats import (
+        Format as Format,
+    )
+    from accord.hub.exchange.project import (
+        Comment as Comment,
+        Fault as Fault,
+        FormatError as FormatError,
+        Item as Item,
+        Label as Label,
+        Link as Link,
+        Numbered as Numbered,
+        Project as Project,
+        Type as Type,
+    )
+    from accord.jsonrpc.channel import (
+        Channel as Channel,
+        ChannelInfo as ChannelInfo,
+        Receiver as Receiver,
+    )
+    from accord.jsonrpc.errors import (
+        ConnectError as ConnectError,
+        MessageTooLargeError as MessageTooLargeError,
+        RpcError as RpcError,
+        TransportError as TransportError,
+    )
+    from accord.operations.errors import (
+        ConflictError as ConflictError,
+        ForbiddenError as ForbiddenError,
+        InvalidError as InvalidError,
+        NotFoundError as NotFoundError,
+        ServiceError as ServiceError,
+    )
+    from accord.operations.operation import (
+        Rest as Rest,
+    )
+    from accord.operations.plugged import (
+        Operations as Operations,
+        perform as perform,
+    )
+    from accord.operations.work import (
+        Changed as Changed,
+        Work as Work,
+    )
+    from accord.transports.connect import (
+        open_channel as open_channel,
+    )
+    from accord.transports.listener import (
+        Accept as Accept,
+        Listener as Listener,
+    )
+    from accord.transports.options import (
+        Options as Options,
+    )
+    from accord.transports.plugged import (
+        Transport as Transport,
+    )
+    from accord.transports.serve import (
+        listen_channel as listen_channel,
+    )
+    from accord.workflows.core.definition import (
+        Retry as Retry,
+    )
+    from accord.workflows.step_type import (
+        StepFailedError as StepFailedError,
+        StepTask as StepTask,
+        step_type as step_type,
+    )
