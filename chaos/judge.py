@@ -18,7 +18,14 @@ from chaos.verdict import (
     judge_output,
     judge_tasks,
 )
-from chaos.workflow import CHILD_STEPS, CHILD_TASKS, expected_steps, expected_tasks
+from chaos.workflow import (
+    CHILD_STEPS,
+    CHILD_TASKS,
+    SLOW,
+    SLOW_SECONDS,
+    expected_steps,
+    expected_tasks,
+)
 
 _RUNS: Final = "SELECT id, status, parent_run, created_at, finished_at FROM runs"
 _HISTORY: Final = """
@@ -98,11 +105,16 @@ class Judge:
 def _judge_runs(runs: Sequence[Acknowledged], rows: dict[str, Rows]) -> Iterator[Problem]:
     histories, tasks = _by_run(rows["history"]), _by_run(rows["tasks"])
     children = _by(rows["runs"], "parent_run")
+    # With a broker away for long, the slower of a race ends before it hears that it has lost.
+    long = {row["id"] for row in rows["runs"] if _seconds(row) > SLOW_SECONDS}
     for run in runs:
         history, least = histories.get(run.id, []), run.least
         wanted = expected_tasks(run.number)
         yield from judge_history(run.id, history, expected_steps(run.number), wanted, least=least)
-        yield from judge_tasks(run.id, tasks.get(run.id, []), wanted, cancelled=run.cancelled)
+        late = {SLOW} if run.id in long else ()
+        yield from judge_tasks(
+            run.id, tasks.get(run.id, []), wanted, cancelled=run.cancelled, late=late
+        )
         yield from judge_output(run, history)
         below = children.get(run.id, [])
         child = {"its child": len(below)} if below else {}
@@ -118,6 +130,11 @@ def _judge_runs(runs: Sequence[Acknowledged], rows: dict[str, Rows]) -> Iterator
     for row in rows["runs"]:
         if row["status"] not in allowed[row["parent_run"] or row["id"]]:
             yield Problem("lost", f"run {row['id']} is {row['status']}")
+
+
+def _seconds(row: dict[str, Any]) -> float:
+    """How long a run took; one that goes on has been judged by others."""
+    return float((row["finished_at"] or row["created_at"]) - row["created_at"])
 
 
 def _by_run(rows: Rows) -> dict[Any, Rows]:

@@ -59,10 +59,15 @@ def judge_history(
 
 
 def judge_tasks(
-    id: str, rows: Rows, tasks: Collection[str], *, cancelled: bool = False
+    id: str,
+    rows: Rows,
+    tasks: Collection[str],
+    *,
+    cancelled: bool = False,
+    late: Collection[str] = (),
 ) -> Iterator[Problem]:
-    """All tasks are done: these with success, others were cancelled. Of a run that was cancelled
-    any may be missing, or cancelled."""
+    """All tasks are done: these with success, others were cancelled, unless they are `late` and had
+    ended before. Of a run that was cancelled any may be missing, or cancelled."""
     found = {row["task"]: (row["state"], row["outcome"]) for row in rows}
     outside = set(tasks) - {CHILD_STEP}  # a child run is no task of anybody's
     for task in sorted(outside - found.keys()) if not cancelled else ():
@@ -70,10 +75,15 @@ def judge_tasks(
     for task, (state, outcome) in sorted(found.items()):
         if state != "done":
             yield Problem("left", f"run {id}: task {task} is {state}")
-        elif outcome != ("success" if task in outside else "cancelled") and not (
-            cancelled and outcome == "cancelled"
-        ):
+        elif outcome not in _allowed(task in outside, cancelled, task in late):
             yield Problem("wrong", f"run {id}: task {task} ended with {outcome}")
+
+
+def _allowed(wanted: bool, cancelled: bool, late: bool) -> tuple[str, ...]:
+    """How a task may have ended."""
+    if late or (wanted and cancelled):
+        return ("success", "cancelled")
+    return ("success",) if wanted else ("cancelled",)
 
 
 def judge_output(run: Acknowledged, history: Rows) -> Iterator[Problem]:

@@ -16,12 +16,14 @@ ROUNDS: Final = 3
 """Of the loop."""
 SLOW: Final = "slow"
 """The step that loses a race: nobody waits for what it does."""
+SLOW_SECONDS: Final = 20.0
+"""What it takes for it."""
 CHILD_STEP: Final = "below-it"
 """The step that is a run of its own."""
 
 _DELAYS: Final = {
     "first": 0.02, "left": 0.0, "left-again": 0.08, "right": 0.15, "item": 0.01, "even": 0.05,
-    "odd": 0.0, "quick": 0.0, SLOW: 20.0, "below": 0.05,
+    "odd": 0.0, "quick": 0.0, SLOW: SLOW_SECONDS, "below": 0.05,
 }  # fmt: skip
 
 

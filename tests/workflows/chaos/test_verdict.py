@@ -74,6 +74,11 @@ def test_tasks_are_done_or_cancelled(tasks: dict[str, tuple[str, str]], found: l
     assert faults(judge_tasks("r", rows, {"s", "below-it"})) == found
 
 
+def test_the_slower_of_a_race_may_have_ended_before_it_heard_of_that() -> None:
+    rows = [{"task": "slow", "state": "done", "outcome": "success"}]
+    assert faults(judge_tasks("r", rows, set(), late={"slow"})) == []
+
+
 def test_an_output_is_the_right_one() -> None:
     right = {**FINISHED, "output": expected_output("k", 1)}
     assert faults(judge_output(RUN, [row(1, right)])) == []
