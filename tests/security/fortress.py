@@ -32,8 +32,11 @@ class Fortress:
         headers = options.pop("headers", {}) | await self.bearer()
         return await self.nobody.request(verb, f"/api/v1{path}", headers=headers, **options)
 
-    async def raw(self, sent: bytes) -> bytes:
-        """All that is answered to some bytes until the connection ends."""
+    async def raw(self, *sent: bytes) -> list[bytes]:
+        """All that is answered to some bytes until the connection ends, each over one of its own."""
+        return await asyncio.gather(*map(self._raw, sent))
+
+    async def _raw(self, sent: bytes) -> bytes:
         parts = urlsplit(self.house.url)
         reader, writer = await asyncio.open_connection(
             parts.hostname, parts.port, ssl=self._trusted

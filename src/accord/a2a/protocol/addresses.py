@@ -45,7 +45,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
             return f"{ip} is link-local, where clouds keep secrets: agents are never there"
         if ip.is_multicast or ip.is_unspecified or _reserved(ip):
             return f"{ip} is not the address of a machine"
-        if ip.is_global or self._allows(host, ip):
+        if _is_public(ip) or self._allows(host, ip):
             return ""
         return f"{ip} is private: allow the host or its network to connect to it"
 
@@ -63,6 +63,11 @@ def _embedded(ip: Address) -> Address:
         return IPv4Address(int(ip) & 0xFFFFFFFF)
     teredo = None if ip.teredo is None else ip.teredo[1]
     return ip.ipv4_mapped or ip.sixtofour or teredo or ip
+
+
+def _is_public(ip: Address) -> bool:
+    # RFC 3879 gave site-local addresses up, and there are networks that have them all the same.
+    return ip.is_global and not (isinstance(ip, IPv6Address) and ip.is_site_local)
 
 
 def _reserved(ip: Address) -> bool:

@@ -1,0 +1,205 @@
+"""What an attacker tries from outside on the whole system, and is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.security.fortress import Fortress
+from tests.web.house import ADMIN, PASSWORD
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session")]
+
+TRAVERSALS = (
+    *(
+        "/static/../../../../etc/passwd",
+        "/static/%2e%2e/%2e%2e/etc/passwd",
+        "/static/..%2f..%2fkey",
+    ),
+    *("/static//etc/passwd", "/static/%00", "/static/....//....//key", "/static/..\\..\\key"),
+    *("/.git/config", "/accord.db", "/key", "/first-run.txt", "/../key", "/%2e%2e/key"),
+    *("/rpc/explore/../../key", "/api/v1/../../key", "/api/v1/runs/..%2f..%2fkey/events"),
+    *("/items/..%2F..%2Fkey", "/baselines/%2e%2e%2fkey/export", "/api/v1/export?format=../key"),
+)
+SMUGGLED = b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n"
+AMBIGUOUS: Mapping[str, bytes] = {
+    "two ends": b"content-length: 4\r\ntransfer-encoding: chunked\r\n",
+    "two lengths": b"content-length: 4\r\ncontent-length: 40\r\n",
+    "a list of lengths": b"content-length: 4, 40\r\n",
+    "a signed length": b"content-length: +4\r\n",
+    "an unknown coding": b"transfer-encoding: xchunked\r\n",
+    "a hidden coding": b"transfer-encoding: chunked, identity\r\n",
+    "a coding in a vertical tab": b"transfer-encoding:\x0bchunked\r\n",
+    "a blank before the colon": b"transfer-encoding : chunked\r\n",
+    "a folded line": b"x: y\r\n transfer-encoding: chunked\r\n",
+    "a bare line feed": b"x: y\ntransfer-encoding: chunked\r\n",
+    "a bare carriage return": b"x: y\rtransfer-encoding: chunked\r\n",
+    "a zero byte": b"x: y\x00\r\n",
+}
+CONTROLS = ("a\r\nset-cookie: evil=1", "a\nset-cookie: evil=1", "a\u2028b", "a\x00b")
+
+
+async def test_no_path_leads_out_of_what_is_served(fortress: Fortress) -> None:
+    bearer = (await fortress.bearer())["Authorization"].encode()
+    heads = [b"GET %b HTTP/1.1\r\nhost: x\r\n" % path.encode() for path in TRAVERSALS]
+    heads += [head + b"authorization: %b\r\n" % bearer for head in heads]
+    answers = await fortress.raw(*(head + b"connection: close\r\n\r\n" for head in heads))
+    for head, answer in zip(heads, answers, strict=True):
+        assert int(answer[9:12]) in (303, 400, 401, 404, 422), head
+        assert b"root:" not in answer
+        assert b"[core]" not in answer
+
+
+async def test_a_request_whose_end_is_in_doubt_hides_no_other(fortress: Fortress) -> None:
+    head = b"POST /rpc HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+    rest = b"\r\n0\r\n\r\n" + SMUGGLED
+    answers = await fortress.raw(*(head + lines + rest for lines in AMBIGUOUS.values()))
+    for how, answer in zip(AMBIGUOUS, answers, strict=True):
+        assert answer.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 501 ")), how
+        assert answer.count(b"HTTP/1.1 ") == 1, how
+        assert b"accord_" not in answer, "nothing of the metrics"
+
+
+@pytest.mark.parametrize("text", CONTROLS)
+async def test_no_text_becomes_a_header(fortress: Fortress, text: str) -> None:
+    nobody = fortress.nobody
+    given = {"username": ADMIN, "password": PASSWORD, "next": f"/{text}"}
+    answers = [
+        await nobody.post("/sign-in", data=given),
+        await nobody.get("/sign-in", params={"next": f"/{text}"}),
+        await nobody.post("/theme", data={"theme": text, "next": f"/{text}"}),
+        await fortress.call("GET", "/epics", params={"cursor": text}),
+        await fortress.call("GET", "/export", params={"format": text, "epic_id": text}),
+        await nobody.get(f"/items/{text.encode().hex()}"),
+    ]
+    nobody.cookies.clear()
+    for answer in answers:
+        assert "evil" not in {
+            line.partition("=")[0] for line in answer.headers.get_list("set-cookie")
+        }
+        assert answer.status_code < 500
+
+
+async def test_a_correlation_id_that_is_none_is_not_repeated(fortress: Fortress) -> None:
+    for sent in ("x" * 300, "<script>", "a b", '{"level":"error"}'):
+        answer = await fortress.nobody.get("/api/v1", headers={"X-Correlation-Id": sent})
+        assert answer.headers["x-correlation-id"] != sent
+
+
+async def test_what_is_compressed_is_not_unpacked(fortress: Fortress) -> None:
+    bomb = gzip.compress(b'{"title": "' + b"a" * 3_000_000 + b'"}', 1)
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    for path in ("/api/v1/epics", "/rpc", "/api/v1/mcp", "/sign-in"):
+        sent = headers | await fortress.bearer()
+        answer = await fortress.nobody.post(path, content=bomb, headers=sent)
+        assert answer.status_code in (400, 403, 415), path
+
+
+@pytest.mark.parametrize(
+    ("format", "content"),
+    [
+        ("reqif", '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><REQ-IF>&b;</REQ-IF>'),
+        ("reqif", "<a>" * 5_000 + "</a>" * 5_000),
+        ("json", "[" * 100_000),
+        ("csv", "kind,title\n" + 'epic,"' + "a" * 100_000),
+        ("markdown", "#" * 100_000),
+        ("csv", "PK\x03\x04" + "\x00" * 100),
+    ],
+)
+async def test_a_file_that_is_a_bomb_is_refused(
+    fortress: Fortress, format: str, content: str
+) -> None:
+    answer = await fortress.call(
+        "POST", "/import", json={"format": format, "content": content, "dry_run": True}
+    )
+    assert answer.status_code in (200, 400, 413, 422), answer.text[:300]
+    assert "root:" not in answer.text
+    if answer.status_code == 200:  # nothing was found in it
+        assert answer.json()["created"] == 0
+
+
+async def test_a_definition_that_is_a_bomb_is_refused(fortress: Fortress) -> None:
+    laughs = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    laughs += [
+        f"{n}: &{n} [{', '.join([f'*{p}'] * 9)}]"
+        for p, n in zip("abcdefgh", "bcdefghi", strict=True)
+    ]
+    slow = {"name": "slow", "input": {"type": "string", "pattern": "(a+)+$"}, "steps": []}
+    for text in ("\n".join(laughs), json.dumps(slow), "a: " + "[" * 1_000 + "]" * 1_000):
+        answer = await fortress.call("POST", "/workflows", json={"text": text})
+        assert answer.status_code in (400, 422), answer.text[:300]
+
+
+@pytest.mark.parametrize(
+    "sought",
+    [
+        *('"' * 2_000, "a*" * 500, "(" * 500, "NEAR(a b, 99999999)", "a AND " * 400, "%" * 1_000),
+        *(
+            "'; DROP TABLE users; --",
+            "\\" * 1_000,
+            "a" * 2_000,
+            "-" * 500,
+            "title:" * 300,
+            "é" * 900,
+        ),
+    ],
+)
+async def test_no_search_takes_long_or_breaks(fortress: Fortress, sought: str) -> None:
+    async with asyncio.timeout(20):
+        answer = await fortress.call("GET", "/search", params={"query": sought})
+    assert answer.status_code in (200, 422), answer.text[:300]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a":' * 50_000,
+        b"[" * 200_000 + b"]" * 200_000,
+        b'{"title": "x", "title": "y"}\x00',
+        b'{"title": ' + b"9" * 100_000 + b"}",
+        b'{"title": 1e999999999}',
+        b'{"__proto__": {"role": "Administrator"}, "constructor": 1}',
+        b'{"title": "x", "author_id": "someone else", "id": "mine"}',
+    ],
+    ids=range(7),
+)
+async def test_no_json_breaks_it_or_sets_what_it_should_not(
+    fortress: Fortress, body: bytes
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = await fortress.call("POST", "/epics", content=body, headers=headers)
+    assert answer.status_code in (400, 422), answer.text[:200]
+
+
+@pytest.mark.parametrize(
+    "name", ["аdmin", "admin\u200b", "ａdmin", "admin ", "Admin", "adm\u0131n", "ad\u00admin"]
+)
+async def test_nobody_gets_a_name_that_looks_like_another(fortress: Fortress, name: str) -> None:
+    answer = await fortress.call("POST", "/users", json={"username": name})
+    assert answer.status_code in (409, 422), answer.text[:200]
+    wrong = {"username": name, "password": "x" * 12}
+    assert (await fortress.nobody.post("/api/v1/sessions", json=wrong)).status_code == 401
+
+
+async def test_nobody_makes_themselves_more_than_they_are(fortress: Fortress) -> None:
+    await fortress.house.add_person("walter", "User")
+    bearer = await fortress.bearer("walter")
+    nobody = fortress.nobody
+    tries: list[tuple[str, str, dict[str, Any]]] = [
+        ("PATCH", "/api/v1/users/me", {"email": "w@example.org", "role": "Administrator"}),
+        ("PUT", "/api/v1/users/walter", {"role": "Administrator"}),
+        ("POST", "/api/v1/tokens", {"name": "t", "scopes": ["admin"]}),
+        ("POST", "/api/v1/tokens", {"name": "t", "user": ADMIN}),
+        ("PUT", "/api/v1/users/admin/password", {"password": "a sentence of mine"}),
+        ("DELETE", "/api/v1/sessions/0123456789abcdef", {}),
+    ]
+    for verb, path, body in tries:
+        answer = await nobody.request(verb, path, json=body or None, headers=bearer)
+        assert answer.status_code in (403, 404, 422), (verb, path, answer.text)
+    me = (await nobody.get("/api/v1/users/me", headers=bearer)).json()
+    assert (me["role"], me["email"]) == ("User", "")
