@@ -17,7 +17,7 @@ from accord.app.agent_access import agent_addresses, agent_secrets
 from accord.app.local import Local
 from accord.app.old_runs import old_runs
 from accord.app.settings import Settings
-from accord.operations.logs.redaction import redact
+from accord.app.tracing import Spans
 from accord.telemetry.exposition import Exposition
 from accord.workflows.bridge.agents import AgentCaller
 from accord.workflows.bridge.caller import TaskCaller
@@ -25,7 +25,6 @@ from accord.workflows.bridge.health import HealthChecks
 from accord.workflows.bridge.methods import MethodCaller
 from accord.workflows.bridge.plugins import PluginCaller
 from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.spans import Spans
 from accord.workflows.bridge.tools import ToolCaller
 from accord.workflows.bridge.worker import Worker
 from accord.workflows.bus.bus import Bus
@@ -72,16 +71,16 @@ class Engine(Struct, frozen=True):
 
 @asynccontextmanager
 async def open_engine(
-    settings: Settings, local: Local, *, role: Role = "both"
+    settings: Settings, local: Local, *, role: Role = "both", spans: Spans | None = None
 ) -> AsyncIterator[Engine]:
     """Have runs happen. Raises EngineError and StoreError."""
     async with AsyncExitStack() as stack:
-        begun = _Begun(settings, local, stack)
+        begun = _Begun(settings, local, stack, spans)
         bus = await begun.bus(role)
         member = await begun.member("bridge" if role == "bridge" else "executor")
         callers: dict[Kind, TaskCaller] = {}
         if role != "bridge":
-            callers["operation"] = OperationCaller(local.runner, spans=_spans(settings))
+            callers["operation"] = OperationCaller(local.runner, spans=begun.outgoing)
         if role != "executor":
             callers |= await begun.callers()
         worker = begun.worker(bus, member, callers)
@@ -95,12 +94,16 @@ async def open_engine(
 class _Begun:
     """What was started so far; `stack` ends it, the last first."""
 
-    def __init__(self, settings: Settings, local: Local, stack: AsyncExitStack) -> None:
+    def __init__(
+        self, settings: Settings, local: Local, stack: AsyncExitStack, spans: Spans | None
+    ) -> None:
         self.counts: list[Callable[[Exposition], None]] = []
         self._settings = settings
         self._local = local
         self._store = local.store
         self._stack = stack
+        self._past = None if spans is None else spans.past
+        self.outgoing = None if spans is None else spans.outgoing
 
     async def bus(self, role: Role) -> Bus:
         settings = self._settings
@@ -115,7 +118,11 @@ class _Begun:
             raise EngineError(f"bus: {error} (pip install accord[kafka])") from None
         try:
             bus = KafkaBus.at(
-                settings.bus, self._store, role=role, lease_seconds=settings.lease_seconds
+                settings.bus,
+                self._store,
+                role=role,
+                lease_seconds=settings.lease_seconds,
+                spans=self._past,
             )
             await self._run(bus)
         except BusError as error:
@@ -131,7 +138,9 @@ class _Begun:
         return member
 
     async def executor(self, bus: Bus, member: Membership, worker: Worker) -> None:
-        executor = Executor(self._store, bus, member, hands=bus.lend(worker.hands))
+        executor = Executor(
+            self._store, bus, member, hands=bus.lend(worker.hands), spans=self._past
+        )
         await self._run(executor)
         bus.join(head=executor)
         await self._run(Scheduler(self._store, self._local.runner.trail))
@@ -141,7 +150,7 @@ class _Begun:
     async def callers(self) -> dict[Kind, TaskCaller]:
         """Who does what a bridge does."""
         policy, secrets = agent_addresses(self._settings), agent_secrets(self._settings)
-        spans = _spans(self._settings)
+        spans = self.outgoing
         agents = Agents(self._store)
         await self._run(agents)
         await self._run(HealthChecks(self._store, policy, secrets))
@@ -166,14 +175,3 @@ class _Begun:
     async def _run(self, part: Part) -> None:
         self._stack.push_async_callback(part.close)
         await part.start()
-
-
-def _spans(settings: Settings) -> Spans | None:
-    """What makes spans of the calls that go out, where that is wanted. Raises EngineError."""
-    if not settings.tracing:
-        return None
-    try:
-        from accord.telemetry.tracing import OutgoingSpans
-    except ImportError as error:
-        raise EngineError(f"tracing: {error}") from None
-    return OutgoingSpans(clean=redact)

@@ -53,7 +53,7 @@ class Local(Struct, frozen=True):
     watch: RunWatch
     events: Events
     breakers: Breakers
-    plugins: Plugins
+    trail: AuditTrail
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
@@ -109,7 +109,7 @@ async def open_local(
                 observe=observe,
             )
             try:
-                yield Local(store, key, accounts, runner, limits, watch, events, breakers, plugins)
+                yield Local(store, key, accounts, runner, limits, watch, events, breakers, trail)
             finally:
                 await watch.close()
                 await accounts.close()

@@ -12,9 +12,11 @@ from msgspec import Struct
 from accord.app.engine import Engine, EngineError, Role, open_engine
 from accord.app.local import open_local
 from accord.app.probes import PLACES, Probes
+from accord.app.process import Pulse, write_process
 from accord.app.settings import Settings
 from accord.app.site import Site
-from accord.app.system import StartError, check_plugins
+from accord.app.store_counts import StorePage
+from accord.app.system import StartError, tracing
 from accord.transports.closing import close_listener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
@@ -44,10 +46,18 @@ async def open_part(settings: Settings, role: Role, *, probes: str = "") -> Asyn
     check_plugins(settings)
     async with open_local(settings) as local, AsyncExitStack() as stack:
         try:
-            engine = await stack.enter_async_context(open_engine(settings, local, role=role))
+            engine = await stack.enter_async_context(
+                open_engine(settings, local, role=role, spans=tracing(settings))
+            )
         except EngineError as error:
             raise StartError(str(error)) from None
-        asked = Probes(local.store, [engine.write], engine=engine)
+        pulse = Pulse()
+        stack.enter_context(pulse.beating())
+        counts = [
+            engine.write, StorePage(local.store).write, local.trail.expose, pulse.write,
+            write_process,
+        ]  # fmt: skip
+        asked = Probes(local.store, counts, engine=engine)
         url = await stack.enter_async_context(_answering(probes, asked))
         yield Part(engine, url, asyncio.Event())
 

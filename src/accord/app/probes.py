@@ -8,18 +8,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
 from accord.app.engine import Engine
+from accord.app.fellows import Fellows
 from accord.store.errors import StoreError
 from accord.store.store import Store
-from accord.telemetry.exposition import MEDIA_TYPE, Exposition
+from accord.telemetry.exposition import MEDIA_TYPE, Exposition, Family
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import JSON, Exchange, WebRequest
 from accord.transports.web.underway import Underway
+from accord.workflows.backlog import Backlog
 
 PLACES: Final = ("healthz", "readyz", "metrics")
 READY_SECONDS: Final = 2.0
@@ -35,13 +37,22 @@ class Probes:
     """Answers probes; implements `WebApp` for one of the paths."""
 
     def __init__(
-        self, store: Store, counts: Sequence[Counts], *, engine: Engine | None = None
+        self,
+        store: Store,
+        counts: Sequence[Counts],
+        *,
+        engine: Engine | None = None,
+        backlog: Backlog | None = None,
     ) -> None:
-        """`engine` is what executes runs, where that is done here."""
+        """`counts` are those of this process, `backlog` is that of the whole installation; `engine`
+        is what executes runs, where that is done here."""
         self._store = store
         self._engine = engine
         self._counts = counts
+        self._backlog = backlog
         self._underway = Underway()
+        self.fellows: Fellows | None = None
+        """The other workers at the same port."""
         self.stopping = False
         """Whether no more work is to be sent here."""
 
@@ -58,16 +69,28 @@ class Probes:
         if judged == "healthz":
             _say(exchange, 200, status="ok")
         elif judged == "metrics":
-            exchange.reply(self.exposition(), headers=_NO_STORE + _TEXT)
+            self._underway.begin(self._metrics(exchange))
         else:
             self._underway.begin(self._ready(exchange))
 
-    def exposition(self) -> bytes:
-        """All that is counted."""
+    def families(self) -> Mapping[str, Family]:
+        """What this process counts."""
         page = Exposition()
         for count in self._counts:
             count(page)
-        return page.encode()
+        return page.families
+
+    async def _metrics(self, exchange: Exchange) -> None:
+        page = Exposition()
+        if self.fellows is None:
+            for count in self._counts:
+                count(page)
+        else:
+            await self.fellows.gather(page)
+        if self._backlog is not None:
+            await self._backlog.refresh()
+            self._backlog.write(page)
+        exchange.reply(page.encode(), headers=_NO_STORE + _TEXT)
 
     async def _ready(self, exchange: Exchange) -> None:
         if self.stopping:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.app.traffic import Traffic
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import Exchange, WebApp, WebRequest
 from accord.transports.web.rules import place_below
+
+OTHER: Final = "other"
+"""The face of what belongs to none."""
 
 
 @runtime_checkable
@@ -30,33 +34,51 @@ class Placed(Struct, frozen=True):
     """What one of the applications made of a request's head."""
 
     app: WebApp[Any]
+    face: str
+    request: WebRequest
     judged: Any
 
 
 class Site:
     """Applications by their paths; implements `LivingApp`."""
 
-    def __init__(self, apps: Mapping[str, WebApp[Any]]) -> None:
-        """Paths are without a slash at their end; "" is for all that no other takes."""
+    def __init__(
+        self,
+        apps: Mapping[str, WebApp[Any]],
+        *,
+        faces: Mapping[str, str] | None = None,
+        traffic: Traffic | None = None,
+    ) -> None:
+        """Paths are without a slash at their end; "" is for all that no other takes. `traffic`
+        counts requests, by what `faces` calls the paths."""
         self._apps = sorted(apps.items(), key=lambda each: -len(each[0]))
+        self._faces = faces or {}
+        self.traffic = Traffic() if traffic is None else traffic
 
     def judge(self, request: WebRequest) -> Reply | Placed:
         found = self._find(request)
         if found is None:
-            return text_reply(404, "there is nothing here")
-        app, placed = found
+            return self._replied(OTHER, text_reply(404, "there is nothing here"))
+        path, app, placed = found
+        face = self._faces.get(path, OTHER)
         judged = app.judge(placed)
-        return judged if isinstance(judged, Reply) else Placed(app, judged)
+        if isinstance(judged, Reply):
+            return self._replied(face, judged)
+        return Placed(app, face, placed, judged)
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         found = self._find(request)
         if found is None:
-            return text_reply(413, f"a request may have {most:,} bytes")
-        app, placed = found
-        return app.too_large(placed, most)
+            return self._replied(OTHER, text_reply(413, f"a request may have {most:,} bytes"))
+        path, app, placed = found
+        return self._replied(self._faces.get(path, OTHER), app.too_large(placed, most))
 
     def handle(self, judged: Placed, body: bytes, exchange: Exchange) -> None:
-        judged.app.handle(judged.judged, body, exchange)
+        self.traffic.handle(judged.face, judged.app, judged.request, judged.judged, body, exchange)
+
+    def _replied(self, face: str, reply: Reply) -> Reply:
+        self.traffic.replied(face, reply.status)
+        return reply
 
     async def start(self) -> None:
         for app in self._living:
@@ -70,9 +92,9 @@ class Site:
     def _living(self) -> list[Living]:
         return [app for _, app in self._apps if isinstance(app, Living)]
 
-    def _find(self, request: WebRequest) -> tuple[WebApp[Any], WebRequest] | None:
+    def _find(self, request: WebRequest) -> tuple[str, WebApp[Any], WebRequest] | None:
         for path, app in self._apps:
             place = place_below(request.path, path)
             if place is not None:
-                return app, replace(request, place=place)
+                return path, app, replace(request, place=place)
         return None

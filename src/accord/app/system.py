@@ -16,6 +16,7 @@ import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -29,13 +30,17 @@ from accord.app.agent_access import agent_secrets
 from accord.app.call_log import log_call
 from accord.app.counts import OperationCounts
 from accord.app.engine import Engine, EngineError, open_engine
+from accord.app.fellows import among_fellows
 from accord.app.local import Local, open_local
 from accord.app.plugins import load_plugins
 from accord.app.probes import PLACES, Probes
+from accord.app.process import Pulse, write_process
 from accord.app.protection import ProtectionError, answer_headers, tls_context
 from accord.app.settings import Settings
 from accord.app.site import Site
-from accord.entry_points import PluginError
+from accord.app.store_counts import StorePage
+from accord.app.tracing import Spans, spans_for
+from accord.app.traffic import Traffic
 from accord.hub.mcp.face import hub_server
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
@@ -48,12 +53,13 @@ from accord.operations.caller import Caller
 from accord.operations.faces.rest import RestApp
 from accord.operations.faces.rpc_app import RpcApp
 from accord.operations.limiter import Limiter
-from accord.operations.logs.redaction import redact
 from accord.operations.operation import Operation
+from accord.operations.rates.counted import CountedLimiter, Refusals
 from accord.operations.rates.memory import MemoryLimiter
 from accord.operations.rates.redis import RedisLimiter
 from accord.operations.rates.shared import StoreLimiter
 from accord.store import Store
+from accord.telemetry.exposition import Exposition
 from accord.telemetry.metrics import Metrics
 from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
@@ -62,6 +68,7 @@ from accord.transports.web.server import listen_web
 from accord.web.app import WebPages
 from accord.web.site import PAGES
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
+from accord.workflows.backlog import Backlog
 from accord.workflows.operations.run_stream import watch_run
 from accord.workflows.triggers.deliveries import Deliveries
 from accord.workflows.triggers.webhooks import Webhooks
@@ -71,6 +78,17 @@ REST: Final = "/api/v1"
 MCP: Final = f"{REST}/mcp"
 RPC: Final = "/rpc"
 HOOKS: Final = f"{REST}/webhooks"
+FACES: Final = {
+    "": "web",
+    A2A: "a2a",
+    WELL_KNOWN: "a2a",
+    REST: "rest",
+    HOOKS: "webhooks",
+    MCP: "mcp",
+    RPC: "rpc",
+    **{f"/{place}": "probes" for place in PLACES},
+}
+"""What requests are counted as, by path."""
 LOCK: Final = "server.lock"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
@@ -95,12 +113,15 @@ class System(Struct, frozen=True):
         return self.listener.url.rstrip("/")
 
     async def close(self) -> None:
-        """Stop: no new connections, what is under way may finish, everything is written."""
+        """Stop: say so, and answer for a while; then no new connections, what is under way may
+        finish, everything is written."""
         if self.probes.stopping:
             await self._closed.wait()
             return
         self.probes.stopping = True
+        self.listener.announce_end()
         try:
+            await asyncio.sleep(self.settings.notice_seconds)
             await close_listener(self.listener, self.site.close(self.settings.drain_seconds))
         finally:
             self._closed.set()
@@ -131,10 +152,14 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
     ConnectError."""
     check_plugins(settings)
     counts = OperationCounts()
+    refusals = Refusals()
+    spans = tracing(settings)
 
     def observe(operation: Operation, caller: Caller, result: Result, seconds: float) -> None:
         counts.observe(operation, caller, result, seconds)
         log_call(operation, caller, result, seconds)
+        if spans is not None:
+            spans.operation(operation, caller, result, seconds)
 
     try:
         options = _options(settings, reuse_port)
@@ -143,31 +168,47 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
     with _only_server(settings):
         async with (
             open_local(
-                settings, limiter=lambda store: _limiter(settings, store), observe=observe
+                settings,
+                limiter=lambda store: _counted(_limiter(settings, store), refusals),
+                observe=observe,
             ) as local,
-            _engine(settings, local) as engine,
+            _engine(settings, local, spans) as engine,
         ):
             metrics = Metrics()
-            written = [counts.write, metrics.write, local.events.write]
+            endpoint = _endpoint(settings, local, _observer(metrics, spans))
+            traffic = Traffic(None if spans is None else spans.requests)
+            pulse = Pulse()
+            written = [
+                traffic.write, counts.write, metrics.write, local.events.write,
+                local.accounts.expose, refusals.write, local.trail.expose,
+                StorePage(local.store).write, pulse.write, write_process,
+            ]  # fmt: skip
             if engine is not None:
                 written.append(engine.write)
-            probes = Probes(local.store, written, engine=engine)
-            site = _site(settings, local, probes, metrics)
+            probes = Probes(local.store, written, engine=engine, backlog=Backlog(local.store))
+            site = _site(settings, local, endpoint, probes, traffic, _observer(metrics, spans))
             await site.start()
             try:
                 listener = await listen_web(_place(settings), site, options)
             except BaseException:
                 await site.close(0)
                 raise
+            written.append(partial(_write_open, listener, endpoint))
             system = System(settings, local, listener, probes, site, asyncio.Event())
-            try:
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(system.close)
+                stack.enter_context(pulse.beating())
+                if fellows is not None:
+                    probes.fellows = await stack.enter_async_context(
+                        among_fellows(fellows, probes.families)
+                    )
                 yield system
-            finally:
-                await system.close()
 
 
 @asynccontextmanager
-async def _engine(settings: Settings, local: Local) -> AsyncIterator[Engine | None]:
+async def _engine(
+    settings: Settings, local: Local, spans: Spans | None
+) -> AsyncIterator[Engine | None]:
     """What executes runs, where that is done here. Raises StartError."""
     stop = await local.events.watch(local.store)
     try:
@@ -176,7 +217,7 @@ async def _engine(settings: Settings, local: Local) -> AsyncIterator[Engine | No
             return
         async with AsyncExitStack() as stack:
             try:
-                engine = await stack.enter_async_context(open_engine(settings, local))
+                engine = await stack.enter_async_context(open_engine(settings, local, spans=spans))
             except EngineError as error:
                 raise StartError(str(error)) from None
             yield engine
@@ -184,7 +225,31 @@ async def _engine(settings: Settings, local: Local) -> AsyncIterator[Engine | No
         stop()
 
 
-def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) -> Site:
+def _endpoint(settings: Settings, local: Local, observer: Any) -> McpEndpoint:
+    server = hub_server(local.runner, codes=settings.error_codes)
+    server.strict_versions = settings.strict_versions
+    return McpEndpoint(
+        server,
+        limits=_limits(settings),
+        origins=tuple(settings.allowed_origins) or None,
+        hosts=_hosts(settings),
+        auth=TokenAuthenticator(local.accounts, Addresses(settings.trusted_proxies)),
+        plain=True,
+        plain_refusals=settings.forbidden_status == 200,
+        shared=settings.database_url if settings.is_shared else None,
+        session_limits=SessionLimits(max_sessions=settings.max_sessions),
+        observer=observer,
+    )
+
+
+def _site(
+    settings: Settings,
+    local: Local,
+    endpoint: McpEndpoint,
+    probes: Probes,
+    traffic: Traffic,
+    observer: Any,
+) -> Site:
     runner, accounts = local.runner, local.accounts
     web: dict[str, Any] = {
         "title": TITLE,
@@ -193,21 +258,6 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
         "origins": tuple(settings.allowed_origins) or None,
     }
     url = settings.public_url.rstrip("/")
-    plain_refusals = settings.forbidden_status == 200
-    server = hub_server(runner, codes=settings.error_codes)
-    server.strict_versions = settings.strict_versions
-    endpoint = McpEndpoint(
-        server,
-        limits=_limits(settings),
-        origins=tuple(settings.allowed_origins) or None,
-        hosts=_hosts(settings),
-        auth=TokenAuthenticator(accounts, Addresses(settings.trusted_proxies)),
-        plain=True,
-        plain_refusals=plain_refusals,
-        shared=settings.database_url if settings.is_shared else None,
-        session_limits=SessionLimits(max_sessions=settings.max_sessions),
-        observer=_observer(settings, metrics),
-    )
     agent = WorkflowAgentApp(
         runner,
         accounts,
@@ -243,27 +293,42 @@ def _site(settings: Settings, local: Local, probes: Probes, metrics: Metrics) ->
                 accounts,
                 path=RPC,
                 url=url and f"{url}{RPC}",
-                plain_refusals=plain_refusals,
+                plain_refusals=settings.forbidden_status == 200,
                 limits=_limits(settings),
-                observer=_observer(settings, metrics),
+                observer=observer,
                 **web,
             ),
             **{f"/{place}": probes for place in PLACES},
-        }
+        },
+        faces=FACES,
+        traffic=traffic,
     )
 
 
-def _observer(settings: Settings, metrics: Metrics) -> Any:
-    """Who is told of every call over JSON-RPC and MCP. Raises StartError."""
-    if not settings.tracing:
-        return metrics
+def tracing(settings: Settings) -> Spans | None:
+    """What makes spans, where that is wanted. Raises StartError."""
     try:
-        from accord.telemetry.tracing import Tracing
+        return spans_for(settings)
     except ImportError as error:
         raise StartError(f"tracing: {error}") from None
-    from accord.telemetry.observers import all_of
 
-    return all_of(metrics, Tracing(clean=redact))
+
+def _observer(metrics: Metrics, spans: Spans | None) -> Any:
+    """Who is told of every call over JSON-RPC and MCP."""
+    return metrics if spans is None else spans.observer(metrics)
+
+
+def _write_open(listener: HttpListener, endpoint: McpEndpoint, page: Exposition) -> None:
+    """What is open, for Prometheus."""
+    for name, about, count in (
+        ("accord_http_connections", "Connections that are open.", listener.connections),
+        ("accord_mcp_sessions", "Sessions of MCP that are open.", len(endpoint.sessions)),
+    ):
+        page.family(name, "gauge", about, [((), count)])
+
+
+def _counted(limiter: Limiter | None, refusals: Refusals) -> Limiter | None:
+    return None if limiter is None else CountedLimiter(limiter, refusals)
 
 
 def _limiter(settings: Settings, store: Store) -> Limiter | None:

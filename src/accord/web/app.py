@@ -65,6 +65,11 @@ class Head(Struct, frozen=True):
     asking: Asking
     media_type: str
 
+    @property
+    def route_path(self) -> str:
+        """The path with names instead of values; empty where there is no page."""
+        return "" if self.route is None else self.route.path
+
 
 class WebPages:
     """Serves pages at the root; implements `LivingApp`."""

@@ -3,15 +3,17 @@ its event loop only."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
-from accord.telemetry.exposition import Exposition, Kind
+from accord.telemetry.exposition import Exposition, Kind, Labels
+from accord.telemetry.histogram import Histogram
+
+SECONDS: Final = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0, 604_800.0)
 
 _FAMILIES: Final[dict[str, tuple[str, Kind, str]]] = {
     "decided": ("accord_runs_decided_total", "counter", "Decisions recorded, one run each."),
-    "events": ("accord_run_events_total", "counter", "Events recorded in histories."),
     "started": ("accord_runs_started_total", "counter", "Runs that began."),
-    "finished": ("accord_runs_finished_total", "counter", "Runs that ended."),
     "ignored": (
         "accord_run_messages_ignored_total",
         "counter",
@@ -47,9 +49,13 @@ class Counts:
 
     def __init__(self) -> None:
         self.decided = 0
-        self.events = 0
+        self.events: Counter[str] = Counter()
+        """By type."""
         self.started = 0
-        self.finished = 0
+        self.finished: Counter[str] = Counter()
+        """By the state that they ended in."""
+        self.seconds = Histogram(SECONDS)
+        """From the beginning of a run to its end."""
         self.ignored = 0
         self.undecided = 0
         self.dead_letters = 0
@@ -61,3 +67,21 @@ class Counts:
     def write(self, page: Exposition) -> None:
         for field, (name, kind, about) in _FAMILIES.items():
             page.family(name, kind, about, [((), getattr(self, field))])
+        page.family(
+            "accord_run_events_total",
+            "counter",
+            "Events recorded in histories, by type.",
+            _labelled("type", self.events),
+        )
+        page.family(
+            "accord_runs_finished_total",
+            "counter",
+            "Runs that ended, by how.",
+            _labelled("state", self.finished),
+        )
+        page.family("accord_run_seconds", "histogram", "How long runs took that ended.")
+        self.seconds.write(page, "accord_run_seconds", ())
+
+
+def _labelled(label: str, counts: Counter[str]) -> list[tuple[Labels, float]]:
+    return [(((label, value),), count) for value, count in sorted(counts.items())]

@@ -28,13 +28,25 @@ def routes() -> Routes[str]:
 @pytest.mark.parametrize(
     ("place", "found"),
     [
-        ("prompts", Found({"GET": "GET /prompts"}, ())),
-        ("prompts/active", Found({"GET": "GET /prompts/active"}, ())),
-        ("prompts/PROMPT-1", Found({"GET": "GET /prompts/{id}"}, ("PROMPT-1",))),
-        ("prompts/x/activate", Found({"PATCH": "PATCH /prompts/{id}/activate"}, ("x",))),
-        ("prompts/active/activate", Found({"PATCH": "PATCH /prompts/{id}/activate"}, ("active",))),
-        ("prompts/p/comments", Found({"GET": "GET /{kind}/{id}/comments"}, ("prompts", "p"))),
-        ("epics/e/comments", Found({"GET": "GET /{kind}/{id}/comments"}, ("epics", "e"))),
+        ("prompts", Found({"GET": "GET /prompts"}, (), "/prompts")),
+        ("prompts/active", Found({"GET": "GET /prompts/active"}, (), "/prompts/active")),
+        ("prompts/PROMPT-1", Found({"GET": "GET /prompts/{id}"}, ("PROMPT-1",), "/prompts/{id}")),
+        (
+            "prompts/x/activate",
+            Found({"PATCH": "PATCH /prompts/{id}/activate"}, ("x",), "/prompts/{id}/activate"),
+        ),
+        (
+            "prompts/active/activate",
+            Found({"PATCH": "PATCH /prompts/{id}/activate"}, ("active",), "/prompts/{id}/activate"),
+        ),
+        (
+            "prompts/p/comments",
+            Found({"GET": "GET /{kind}/{id}/comments"}, ("prompts", "p"), "/{kind}/{id}/comments"),
+        ),
+        (
+            "epics/e/comments",
+            Found({"GET": "GET /{kind}/{id}/comments"}, ("epics", "e"), "/{kind}/{id}/comments"),
+        ),
         ("", None),
         ("epics", None),
         ("prompts/", None),

@@ -107,7 +107,7 @@ async def test_a_run_of_every_type_of_step_ends(store: Store) -> None:
                 "by": "ann",
             },
         )
-    assert (executor.counts.started, executor.counts.finished) == (2, 2)
+    assert (executor.counts.started, executor.counts.finished) == (2, {"completed": 2})
     kinds = await store.fetch("SELECT task, kind, target FROM tasks WHERE run_id = $1", run)
     assert {row["task"]: (row["kind"], row["target"]) for row in kinds} == {
         "first": ("agent", "a"),

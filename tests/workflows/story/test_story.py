@@ -176,8 +176,9 @@ async def test_a_requirement_is_reviewed_approved_and_commented_on_in_one_trace(
     made = calls[-1]
     below = [span for span in told if (span["trace"], span["parent"]) == (TRACE, made["id"])]
     assert sorted(span["name"] for span in below) == [
-        *("agent security", "agent testing", "agent wording"),
+        *("agent security", "agent testing", "agent wording", "create_requirement"),
         *("operation add_comment",) * 3,
+        "run review",
     ]
     asked = {span["name"]: f"00-{TRACE}-{span['id']}-01" for span in below}
     for name, (_, heard) in agents.items():

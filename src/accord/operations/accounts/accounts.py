@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -36,6 +37,7 @@ from accord.operations.limiter import Limiter
 from accord.operations.runner import LANE
 from accord.store.errors import UnavailableError as StoreUnavailableError
 from accord.store.store import Row, Store, Transaction
+from accord.telemetry.exposition import Exposition
 
 MAX_PASSWORD: Final = 256
 MAX_CLIENT: Final = 200
@@ -79,6 +81,8 @@ class Accounts:
         self._new_id = new_id
         self._sign_ins = SignIns(store, key.derive("sign-in attempts"))
         self._slowed = 0
+        self._signed_in = 0
+        self._failures: Counter[tuple[str, str]] = Counter()
         self._tokens_used = LastUsed(store, tokens.USED, lane=LANE, now=now)
         self._sessions_seen = LastUsed(store, login_sessions.SEEN, lane=LANE, now=now)
 
@@ -208,6 +212,7 @@ class Accounts:
             await self._sign_ins.succeeded(name, address)
         except StoreUnavailableError as error:
             raise UnavailableError("the database is not available at the moment") from error
+        self._signed_in += 1
         return signed_in
 
     async def sign_out(self, credentials: Credentials, caller: Caller) -> None:
@@ -317,11 +322,29 @@ class Accounts:
 
         return await self._store.transact(work, lane=LANE)
 
+    # What is counted
+
+    def expose(self, page: Exposition) -> None:
+        """Who got in and who did not, for Prometheus."""
+        page.family(
+            "accord_sign_ins_total", "counter", "Sessions that began.", [((), self._signed_in)]
+        )
+        page.family(
+            "accord_authentication_failures_total",
+            "counter",
+            "Wrong passwords (sign_in) and wrong tokens or sessions (authenticate), by reason.",
+            (
+                ((("operation", operation), ("reason", reason)), count)
+                for (operation, reason), count in sorted(self._failures.items())
+            ),
+        )
+
     # What is put on record
 
     def _failed(
         self, operation: str, reason: str, row: Row | None, came: dict[str, Any], target: str = ""
     ) -> None:
+        self._failures[operation, reason] += 1
         if self._trail is None:
             return
         self._trail.later(

@@ -30,6 +30,7 @@ from accord.operations.errors import UnavailableError
 from accord.operations.identifiers import new_id, utc_now
 from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
 from accord.store.store import Engine, Reading, Store, Transaction
+from accord.telemetry.exposition import Exposition, Kind
 
 log = logging.getLogger("accord.audit")
 
@@ -77,6 +78,9 @@ class AuditTrail:
         self._turn = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
         self._sealed_at = self._logged_at = 0.0
+        self._sealed = 0
+        self._failed = 0
+        self._problems = 0
 
     async def __aenter__(self) -> AuditTrail:
         await self.start()
@@ -167,6 +171,28 @@ class AuditTrail:
                 if waiting == 0 and sealed.count < MAX_SEALED:
                     break
 
+    def expose(self, page: Exposition) -> None:
+        """What was written, for Prometheus."""
+        families: tuple[tuple[str, Kind, str, float], ...] = (
+            ("sealed_total", "counter", "Records that this process sealed.", self._sealed),
+            ("waiting", "gauge", "Records that wait to be written.", len(self._later)),
+            (
+                "seal_age_seconds",
+                "gauge",
+                "How long ago the trail was last looked through for what has no seal.",
+                time.monotonic() - self._sealed_at,
+            ),
+            ("failures_total", "counter", "Times that it could not be written.", self._failed),
+            (
+                "tampered_total",
+                "counter",
+                "Times that somebody was seen to have changed it.",
+                self._problems,
+            ),
+        )
+        for name, kind, about, value in families:
+            page.family(f"accord_audit_{name}", kind, about, [((), value)])
+
     async def verify(self, db: Reading) -> Report:
         """Whether the trail is as it was written, for a read that is one snapshot."""
         known = () if self._known is None else (self._known,)
@@ -192,10 +218,12 @@ class AuditTrail:
         try:
             await self.flush()
         except StoreError as error:
+            self._failed += 1
             log.error("the audit trail cannot be written, %d wait: %s", len(self._later), error)
             await asyncio.sleep(FLUSH_SECONDS)
         except Exception:
             # A fault of ours: whatever it is, the task goes on.
+            self._failed += 1
             log.exception("the audit trail cannot be written, %d wait", len(self._later))
             await asyncio.sleep(FLUSH_SECONDS)
         if time.monotonic() - self._logged_at > LOG_SECONDS:
@@ -215,6 +243,7 @@ class AuditTrail:
             )
             return Sealed(self._known)
         self._sealed_at = time.monotonic()
+        self._sealed += sealed.count
         self._learn(sealed)
         return sealed
 
@@ -235,6 +264,7 @@ class AuditTrail:
 
     def _learn(self, sealed: Sealed) -> None:
         if sealed.problem:
+            self._problems += 1
             log.critical("somebody changed the audit trail: %s", sealed.problem)
         if sealed.head is None or sealed.head == self._known:
             return

@@ -15,6 +15,7 @@ from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import Credentials, credentials_in
 from accord.operations.caller import Caller, Face
 from accord.operations.faces.asking import Asking, new_correlation_id, sent_traceparent
+from accord.telemetry.current import current_traceparent
 
 MOST_PLACES: Final = 4_096
 """How many connections are remembered with where they come from: clients repeat themselves."""
@@ -74,5 +75,5 @@ class Entrance:
             address=visit.address,
             correlation_id=visit.correlation_id,
         )
-        trace = sent_traceparent(visit.asking.fields)
+        trace = current_traceparent() or sent_traceparent(visit.asking.fields)
         return replace(caller, traceparent=trace) if trace else caller

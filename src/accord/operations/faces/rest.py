@@ -13,7 +13,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from accord.operations.accounts.accounts import Accounts
@@ -95,6 +95,7 @@ class RestApp:
     ) -> None:
         self._entrance = Entrance(accounts, "rest", trusted_proxies=trusted_proxies)
         self._origins = Origins(origins)
+        self._root = root
         self._routes: Routes[Target] = Routes()
         for operation in runner.registry:
             for rest in operation.rest:
@@ -104,11 +105,17 @@ class RestApp:
         self._routes.add("DELETE", SIGN_OUT, SignOut(accounts, self._entrance))
         for each in further:
             self._routes.add(each.verb, each.path, each.make(self._entrance))
-        document = openapi_document(
-            runner.registry, title=title, version=version, root=root, further=further
-        )
-        index = encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"})
-        self._pages: dict[str, PageSource] = {OPENAPI: _page(document), "": _page(index)}
+        shown = _page(encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"}))
+
+        @cache  # few starts are followed by somebody who asks for it
+        def document() -> Page:
+            return _page(
+                openapi_document(
+                    runner.registry, title=title, version=version, root=root, further=further
+                )
+            )
+
+        self._pages: dict[str, PageSource] = {OPENAPI: document, "": lambda: shown}
         self._max_in_flight = max_in_flight
         self._underway = Underway()
         self._pouring = Underway()
@@ -136,6 +143,7 @@ class RestApp:
         return RestHead(
             target=target,
             path=request.path,
+            route_path=f"{self._root}{found.path}",
             values=found.values,
             query=request.query,
             words=_read_words(target, found.values, request.query),
@@ -283,9 +291,8 @@ def _refuse(request: WebRequest, kind: Any, detail: str, headers: bytes = b"") -
     )
 
 
-def _page(body: bytes) -> PageSource:
-    page = Page(body=body, media_type="application/json", etag=etag_of(body), headers=_PUBLIC)
-    return lambda: page
+def _page(body: bytes) -> Page:
+    return Page(body=body, media_type="application/json", etag=etag_of(body), headers=_PUBLIC)
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

@@ -29,6 +29,8 @@ class RestHead(Struct, frozen=True):
 
     target: Target
     path: str
+    route_path: str
+    """The path with names instead of values."""
     values: tuple[str, ...]
     """What stands in its path for names."""
     query: str

@@ -23,15 +23,18 @@ class Found(Struct, Generic[T], frozen=True):
     """Who answers which verb."""
     values: tuple[str, ...]
     """What stands in the path for its names."""
+    path: str
+    """As it was added, such as `/epics/{id}`."""
 
 
 class _Node(Generic[T]):
-    __slots__ = ("any", "by_verb", "named")
+    __slots__ = ("any", "by_verb", "named", "path")
 
     def __init__(self) -> None:
         self.named: dict[str, _Node[T]] = {}
         self.any: _Node[T] | None = None
         self.by_verb: dict[str, T] = {}
+        self.path = ""
 
 
 class Routes(Generic[T]):
@@ -55,6 +58,7 @@ class Routes(Generic[T]):
         if verb in node.by_verb:
             raise RegistrationError(f"there are two routes {verb} {path}")
         node.by_verb[verb] = target
+        node.path = path
 
     def find(self, place: str) -> Found[T] | None:
         """What is at a path without a slash at its beginning."""
@@ -79,7 +83,7 @@ def _find(
     node: _Node[T], segments: list[str], depth: int, values: tuple[str, ...]
 ) -> Found[T] | None:
     if depth == len(segments):
-        return Found(node.by_verb, values) if node.by_verb else None
+        return Found(node.by_verb, values, node.path) if node.by_verb else None
     segment = segments[depth]
     named = node.named.get(segment)
     if named is not None:

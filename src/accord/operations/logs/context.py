@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from accord.operations.caller import Caller
+from accord.telemetry.current import current_traceparent
 
 _NOTHING: Final[Mapping[str, str]] = {}
 _context: ContextVar[Mapping[str, str]] = ContextVar("accord log context", default=_NOTHING)
@@ -28,7 +29,7 @@ def log_context(**fields: str) -> Iterator[None]:
 
 def current_context() -> Mapping[str, str]:
     """What is known here and now; nothing that is empty."""
-    known = dict(_context.get())
+    known = {"trace_id": current_traceparent()[3:35], **_context.get()}
     call = serving.get()
     if call is not None:
         caller, operation = call

@@ -43,6 +43,7 @@ from accord.workflows.bus.errors import EnvelopeError
 from accord.workflows.bus.hands import Hands, Head
 from accord.workflows.bus.letters import Letter, Record, bury
 from accord.workflows.bus.topics import LARGEST, Names
+from accord.workflows.past import PastSpans
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import deliver
 from accord.workflows.storage.task_changes import BY_INDEX, cancel_tasks, finish_tasks
@@ -110,6 +111,7 @@ class Intake:
         hands: Callable[[], Hands | None],
         head: Callable[[], Head | None],
         now: Callable[[], float],
+        spans: PastSpans | None = None,
     ) -> None:
         self._store = store
         self._awaited = awaited
@@ -118,6 +120,7 @@ class Intake:
         self._names = names
         self._counts = counts
         self._now = now
+        self._spans = spans
         self._definitions = Definitions()
         self._lane = f"kafka-intake-{uuid4()}"
 
@@ -130,6 +133,7 @@ class Intake:
                 read.append(_Read(record, self._read(record)))
             except EnvelopeError as error:
                 letters.append(Letter(record, error.code, str(error)))
+        self._tell_spans(read)
         read = await self._decide(self._begin(read))
         try:
             await self._keep(read, letters)
@@ -140,6 +144,25 @@ class Intake:
             await self._keep([], letters)
             for each in read:
                 await self._keep_alone(each)
+
+    def _tell_spans(self, read: Sequence[_Read]) -> None:
+        """What was on its way through the broker, since it was written."""
+        if self._spans is None:
+            return
+        for record, envelope in _of(read, TaskSent | TaskAnswered):
+            self._spans.tell(
+                f"process {record.topic}",
+                seconds=self._now() - envelope.created_at,
+                traceparent=envelope.traceparent,
+                place="consumer",
+                attributes={
+                    "messaging.system": "kafka",
+                    "messaging.operation.type": "process",
+                    "messaging.destination.name": record.topic,
+                    "messaging.message.id": envelope.message_id,
+                    "accord.run.id": envelope.run_id,
+                },
+            )
 
     def _begin(self, read: list[_Read]) -> list[_Read]:
         """Begin tasks that wait here for their messages; what is left to be stored."""

@@ -41,6 +41,7 @@ from accord.workflows.bus.outbox import Outgoing, outgoing
 from accord.workflows.bus.publisher import Publisher
 from accord.workflows.bus.relay import Relay, parcel_of
 from accord.workflows.bus.topics import LARGEST, Names, Shape, Topic
+from accord.workflows.past import PastSpans
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.task_changes import cancel_tasks
 from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
@@ -74,6 +75,7 @@ class KafkaBus:
         sweep_seconds: float = SWEEP_SECONDS,
         check_seconds: float = CHECK_SECONDS,
         now: Callable[[], float] = time.time,
+        spans: PastSpans | None = None,
     ) -> None:
         """`servers` are `host:port`, separated by commas; `options` are librdkafka's, for TLS and
         passwords. Raises BusError on SQLite."""
@@ -92,6 +94,7 @@ class KafkaBus:
         self._sweep_seconds = sweep_seconds
         self._check_seconds = check_seconds
         self._now = now
+        self._spans = spans
         self._awaited: Awaited | None = None
         self._topics: dict[str, Topic] = {}
         self._fresh = Fresh()
@@ -102,7 +105,15 @@ class KafkaBus:
         self._tasks: list[asyncio.Task[None]] = []
 
     @classmethod
-    def at(cls, url: str, store: Store, *, role: Role, lease_seconds: float) -> KafkaBus:
+    def at(
+        cls,
+        url: str,
+        store: Store,
+        *,
+        role: Role,
+        lease_seconds: float,
+        spans: PastSpans | None = None,
+    ) -> KafkaBus:
         """The bus at `kafka://host:port,…` (see `address`). Raises BusError."""
         said = read_address(url)
         return cls(
@@ -114,6 +125,7 @@ class KafkaBus:
             group=said.group,
             options=said.options,
             lease_seconds=lease_seconds,
+            spans=spans,
         )
 
     def join(self, *, hands: Hands | None = None, head: Head | None = None) -> None:
@@ -264,6 +276,7 @@ class KafkaBus:
             hands=lambda: self._hands,
             head=lambda: self._head,
             now=self._now,
+            spans=self._spans,
         )
         group = f"{self._group}-{role}"
         return TopicReader(self._config, group, read, intake.receive, self.counts, anew=anew)

@@ -170,6 +170,11 @@ Event: TypeAlias = Arrival | Decided
 _DECODER: json.Decoder[Event] = json.Decoder(Event)
 
 
+def type_of(event: Event) -> str:
+    """What an event is called in histories."""
+    return str(event.__struct_config__.tag)
+
+
 def encode_event(event: Event) -> bytes:
     """An event as JSON."""
     return json.encode(event)

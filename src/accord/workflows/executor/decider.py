@@ -15,7 +15,7 @@ from accord.store.errors import UnavailableError
 from accord.store.store import Store, Transaction
 from accord.workflows.bus.bus import Bus
 from accord.workflows.bus.hands import Hands
-from accord.workflows.core.events import Arrival, RunStarted, decode_event
+from accord.workflows.core.events import Arrival, RunStarted, decode_event, type_of
 from accord.workflows.counts import Counts
 from accord.workflows.executor.agenda import Agenda
 from accord.workflows.executor.children import Children
@@ -31,8 +31,10 @@ from accord.workflows.executor.shards import Shards
 from accord.workflows.executor.states import take_states
 from accord.workflows.executor.turns import Turn, begin, play
 from accord.workflows.executor.writing import Owned, Part, compose, write_parts
+from accord.workflows.past import PastSpans
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.shards import shard_of
 
 log = logging.getLogger("accord.workflows")
@@ -57,6 +59,7 @@ class Decider:
         held: HeldRuns,
         now: Callable[[], float],
         hands: Hands | None,
+        spans: PastSpans | None = None,
     ) -> None:
         self._store = store
         self._bus = bus
@@ -67,6 +70,7 @@ class Decider:
         self._held = held
         self._now = now
         self._hands = hands
+        self._spans = spans
         self._agenda = Agenda(store, now)
         self._offers = Offers()
         self._is_woken = True
@@ -288,7 +292,7 @@ class Decider:
         held.values += added(turn.events)
         self._held.put([held])
         self._counts.decided += bool(turn.events)
-        self._counts.events += len(turn.events)
+        self._counts.events.update(type_of(event) for event in turn.events)
         self._counts.ignored += turn.ignored
         log.debug(
             "run %s: %d events, %d commands, %d messages ignored",
@@ -302,11 +306,30 @@ class Decider:
                 *(row.id, row.workflow, row.version, row.correlation_id),
             )
         if turn.end is not None:
-            self._counts.finished += 1
+            seconds = max(turn.end.at - row.created_at, 0.0)
+            self._counts.finished[row.status] += 1
+            self._counts.seconds.add(seconds)
+            self._tell_span(row, seconds)
             log.info(
                 "run %s of %s@%d %s, correlation id %s",
                 *(row.id, row.workflow, row.version, row.status, row.correlation_id),
             )
+
+    def _tell_span(self, row: RunRow, seconds: float) -> None:
+        if self._spans is None:
+            return
+        self._spans.tell(
+            f"run {row.workflow}",
+            seconds=seconds,
+            traceparent=row.traceparent,
+            attributes={
+                "accord.run.id": row.id,
+                "accord.run.workflow": f"{row.workflow}@{row.version}",
+                "accord.run.state": row.status,
+                "accord.correlation_id": row.correlation_id,
+            },
+            error="failed" if row.status == "failed" else "",
+        )
 
     async def _postpone(
         self, troubles: Sequence[Trouble], fences: Mapping[int, int], now: float

@@ -27,6 +27,7 @@ from accord.workflows.executor.decider import Decider
 from accord.workflows.executor.held import HeldRuns
 from accord.workflows.executor.shards import Shards
 from accord.workflows.membership import Membership
+from accord.workflows.past import PastSpans
 from accord.workflows.storage import inbox
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import Message
@@ -57,6 +58,7 @@ class Executor:
         counts: Counts | None = None,
         held: HeldRuns | None = None,
         hands: Hands | None = None,
+        spans: PastSpans | None = None,
     ) -> None:
         self.counts = Counts() if counts is None else counts
         self._store = store
@@ -72,6 +74,7 @@ class Executor:
             held=HeldRuns() if held is None else held,
             now=now,
             hands=hands,
+            spans=spans,
         )
         self._woken = asyncio.Event()
         self._is_share_due = True
