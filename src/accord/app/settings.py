@@ -108,6 +108,15 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     strict_versions: Annotated[
         bool, Meta(description="refuse MCP versions that are not known instead of offering one")
     ] = False
+    notice_seconds: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=600,
+            description="how long it goes on answering when it is stopped, with /readyz saying "
+            "503, so that a proxy sends nothing more",
+        ),
+    ] = 0.0
     drain_seconds: Annotated[
         float, Meta(ge=0, description="how long calls under way may go on when it is stopped")
     ] = 10.0

@@ -72,7 +72,7 @@ class CallConnection(HttpConnection):
         extra = head.extra
         if head.close:
             self._last = Wait.END
-        elif site.closing:
+        elif site.leaving:
             self._last = Wait.END
             extra = head.cors + CLOSE
         starts = site.starts

@@ -215,7 +215,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     # Writing
 
     def _put_reply(self, reply: Reply) -> None:
-        if self._reader.finished or self._site.closing:
+        if self._reader.finished or self._site.leaving:
             self._last = Wait.LAST_WORDS
             reply = reply.adding(CLOSE)
         starts = self._site.starts

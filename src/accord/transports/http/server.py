@@ -54,6 +54,11 @@ class HttpListener:
     def connections(self) -> int:
         return len(self._site.connections)
 
+    def announce_end(self) -> None:
+        """Go on as before, but for answers, each of which ends its connection and says so: clients
+        who keep their connections go elsewhere, and none has to find out by an error."""
+        self._site.leaving = True
+
     async def close(self) -> None:
         """Stop accepting, let requests that are under way be answered, then end.
 

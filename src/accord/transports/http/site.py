@@ -44,6 +44,8 @@ class Site:
         self.connections: set[HttpConnection] = set()
         self._turned_away: set[HttpConnection] = set()
         self.closing = False
+        self.leaving = False
+        """Whether every answer is the last of its connection, and says so."""
         self._patience = _patience(options)
         self._shortest = min(self._patience.values())
         self._loop = asyncio.get_running_loop()
@@ -92,7 +94,7 @@ class Site:
 
         Cancelled, it cuts those that are left.
         """
-        self.closing = True
+        self.closing = self.leaving = True
         for connection in tuple(self.connections):
             connection.retire()
         try:

@@ -72,7 +72,7 @@ class WebConnection(HttpConnection):
     def put_whole(self, head: WebHead, status: int, headers: bytes, body: bytes) -> None:
         """A whole response."""
         starts = self._site.starts
-        extra = self._persistence(head) if head.close or self._site.closing else head.extra
+        extra = self._persistence(head) if head.close or self._site.leaving else head.extra
         size = len(body)
         if status == 200 and headers is JSON and not extra and head.request.method != "HEAD":
             response = (starts.known(size) or starts.of_length(size)) + body
@@ -116,7 +116,7 @@ class WebConnection(HttpConnection):
         """The response is complete."""
         if ending:
             self._out.append(ending)
-        if self._site.closing:
+        if self._site.leaving:
             self._last = Wait.END
         self._running = None
         if not self._inside:
@@ -132,7 +132,7 @@ class WebConnection(HttpConnection):
     def _persistence(self, head: WebHead) -> bytes:
         if head.close:
             self._last = Wait.END
-        elif self._site.closing:
+        elif self._site.leaving:
             self._last = Wait.END
             return CLOSE
         return head.extra
