@@ -27,7 +27,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock build stranger clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,14 @@ bench-web: setup ## Measure the pages with 50,000 requirements; takes some minut
 bench-workflows: setup ## Measure workflows, beside DBOS on the same PostgreSQL; takes some minutes.
 	$(BIN)/python -m benchmarks --keep --only workflow_steps --only workflow_figures
 
+bench-scale: setup ## Measure two workers against one; writes into docs/operate/scale.md.
+	$(BIN)/python -m benchmarks --keep --only scale_calls --only scale_steps
+	$(BIN)/python -m tools.scale_page
+
+bench-connected: setup ## Connect 10,000 assistants to one process; writes into docs/operate/scale.md.
+	$(BIN)/python -m benchmarks --keep --only scale_connected
+	$(BIN)/python -m tools.scale_page
+
 fuzz: setup ## Fuzz the parsers.
 	$(BIN)/python -m fuzz
 
@@ -119,6 +127,7 @@ kafka-faults: setup ## Have 50 consumers come and go while messages flow, and me
 docs: setup compliance ## Regenerate the pages that come from code, and build the site in build/site.
 	$(BIN)/python -m tools.error_page
 	$(BIN)/python -m tools.settings_page
+	$(BIN)/python -m tools.scale_page
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m zensical build --clean --strict
 

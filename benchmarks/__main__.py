@@ -28,6 +28,9 @@ from benchmarks import (
     memory,
     openrpc,
     report,
+    scale_calls,
+    scale_connected,
+    scale_steps,
     stream,
     throughput,
     web_pages,
@@ -61,6 +64,9 @@ MODULES: tuple[ModuleType, ...] = (
     web_pages,
     workflow_steps,
     workflow_figures,
+    scale_calls,
+    scale_steps,
+    scale_connected,
 )
 GROUPS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 

@@ -97,13 +97,13 @@ def stateless_lines(work: Work) -> bytes:
     return lines
 
 
-def open_session(wire: Socket) -> bytes:
-    """Shake hands over HTTP; the header lines of what follows."""
-    head, answer = _post(wire, _ACCEPT, INITIALIZE)
+def open_session(wire: Socket, *, path: bytes = PATH, lines: bytes = b"") -> bytes:
+    """Shake hands over HTTP, with further header lines; the header lines of what follows."""
+    head, answer = _post(wire, path, _ACCEPT + lines, INITIALIZE)
     _check_initialized(answer)
     session = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"mcp-session"))
-    lines = _ACCEPT + session + b"\r\nMCP-Protocol-Version: " + HANDSHAKE.encode() + b"\r\n"
-    head, _ = _post(wire, lines, INITIALIZED)
+    lines += _ACCEPT + session + b"\r\nMCP-Protocol-Version: " + HANDSHAKE.encode() + b"\r\n"
+    head, _ = _post(wire, path, lines, INITIALIZED)
     if b" 202 " not in head.split(b"\r\n", 1)[0]:
         raise AssertionError(f"notifications/initialized was refused: {head!r}")
     return lines
@@ -121,9 +121,9 @@ def _check_initialized(answer: bytes) -> None:
         raise AssertionError(f"initialize failed: {answer[:500]!r}")
 
 
-def _post(wire: Socket, lines: bytes, message: Any) -> tuple[bytes, bytes]:
+def _post(wire: Socket, path: bytes, lines: bytes, message: Any) -> tuple[bytes, bytes]:
     """The head and the body of the response."""
-    framing = Http(PATH, lines)
+    framing = Http(path, lines)
     wire.write(framing.frame(json.dumps(message).encode()))
     reader, received = framing.reader(), b""
     while True:

@@ -1,0 +1,36 @@
+"""Makes a database with tokens for many assistants; prints the administrator's token, then theirs,
+as a JSON list.
+
+    python -m benchmarks.ours.assistants DATA DATABASE_URL TOKENS
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+from accord.app.local import open_local
+from accord.app.settings import Settings
+from accord.app.system import prepare
+from benchmarks.scaled import KEY
+
+
+async def make(settings: Settings, count: int) -> list[str]:
+    first = await prepare(settings)
+    assert first is not None, "the database is not new"
+    async with open_local(settings) as local:
+        made = [
+            (await local.run("create_token", user=first.username, name=f"assistant {n}")).result
+            for n in range(count)
+        ]
+    return [first.token, *(each.token for each in made)]
+
+
+def main(data: str, database: str, count: str) -> None:
+    settings = Settings(data=data, database=database, secret_key=KEY, log_level="error")
+    print(json.dumps(asyncio.run(make(settings, int(count)))), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
