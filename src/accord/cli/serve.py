@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from accord.app.settings import Settings
 from accord.app.system import StartError, open_system, prepare
 from accord.cli import exits
+from accord.cli.descriptors import allow_many_connections
 from accord.cli.announcement import Announcement
 from accord.cli.exits import UsageError
 from accord.cli.parser import Parser
@@ -63,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.debug:
         settings = replace(settings, log_level="debug")
     configure_logging(settings.log_level, settings.log_format)
+    allow_many_connections()
     if settings.workers > 1 and not settings.is_shared:
         raise UsageError("several workers need PostgreSQL: --database postgresql://…", advice="")
     try:
