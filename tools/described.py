@@ -37,7 +37,7 @@ class Described(Struct, frozen=True):
 def ask() -> Described:
     """Start a system, ask it, stop it."""
     with TemporaryDirectory() as data:
-        return asyncio.run(_ask(Settings(data=data, port=0, workflows="elsewhere")))
+        return asyncio.run(_ask(Settings(data=data, port=0, workflows="elsewhere", plugins=[])))
 
 
 async def _ask(settings: Settings) -> Described:

@@ -110,7 +110,7 @@ def _section(route: _Route, operations: Mapping[str, Operation], always: frozens
     right = f" {needs(operation)}" if operation else ""
     return (
         f"### {route.verb} {route.path}\n\n"
-        f"`{name}`: {described['description']}{right}\n\n"
+        f"`{operation.name if operation else name}`: {described['description']}{right}\n\n"
         + table(("field", "in", "what it is", ""), _fields(described))
         + f"{_answers(described['responses'], always)}\n\n"
     )
@@ -136,7 +136,7 @@ def _fields(described: Mapping[str, Any]) -> list[tuple[str, ...]]:
         rows += [_placed("body", each) for each in fields_of(body)]
     elif body:
         texts = "".join(f", or `{each}`" for each in content if each != JSON)
-        rows.append(("the whole", "body", f"{words(body)}{texts}", body.get("description", "")))
+        rows.append(("all of it", "body", f"{words(body)}{texts}", body.get("description", "")))
     return rows
 
 

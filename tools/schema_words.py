@@ -73,7 +73,7 @@ def anchor(name: str) -> str:
 
 def _named(name: str) -> str:
     if name.startswith(PAGE_OF):
-        return f"page of {_named(name.removeprefix(PAGE_OF))}"
+        return f"a page of {_named(name.removeprefix(PAGE_OF))}"
     return f"[{name}]({VALUES}#{anchor(name)})"
 
 
@@ -87,7 +87,7 @@ def _typed(schema: Mapping[str, Any]) -> str:
             return f"string{form}{_range(schema, 'Length', 'characters')}"
         case "integer" | "number" as kind:
             return f"{kind}{_range(schema, 'imum', '')}"
-        case "object" if isinstance(schema.get("additionalProperties"), dict):
+        case "object" if schema.get("additionalProperties") not in (None, True, False, {}):
             return f"object of {words(schema['additionalProperties'])}"
         case str() as kind:
             return kind

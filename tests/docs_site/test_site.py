@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 30_000
 NARROW = ("hub/settings.html", "reference/tools.html")
 CODE = {"fence": "pre", "code_block": "pre"}
+pytestmark = pytest.mark.timeout(180)  # a build and a browser may wait for a busy machine
 OTHER_HOST = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 
 
