@@ -128,6 +128,7 @@ docs: setup compliance ## Regenerate the pages that come from code, and build th
 	$(BIN)/python -m tools.error_page
 	$(BIN)/python -m tools.settings_page
 	$(BIN)/python -m tools.scale_page
+	$(BIN)/python -m tools.compare_tables
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m zensical build --clean --strict
 
