@@ -339,6 +339,25 @@ async def test_closing_lets_what_runs_be_answered() -> None:
         await end.wait_closed()
 
 
+async def test_once_the_end_is_announced_each_answer_ends_its_connection() -> None:
+    listener = await listen_http("http://127.0.0.1:0/rpc", Service(), Options())
+    port = int(listener.url.rsplit(":", 1)[1].split("/")[0])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    async with asyncio.timeout(PATIENCE):
+        writer.write(post(b"hello"))
+        assert (await reader.readuntil(b"hello")).endswith(b"\r\n\r\nhello")
+        listener.announce_end()
+        writer.write(post(b"bye"))
+        assert (await reader.read()).endswith(b"connection: close\r\n\r\nbye")
+        new_reader, new_writer = await asyncio.open_connection("127.0.0.1", port)
+        new_writer.write(post(b"late"))
+        assert (await new_reader.read()).endswith(b"connection: close\r\n\r\nlate")
+        for end in (writer, new_writer):
+            end.close()
+            await end.wait_closed()
+        await listener.close()
+
+
 @pytest.mark.req("F-24")
 async def test_closing_that_is_cancelled_cuts_what_is_left() -> None:
     service = Service()
