@@ -77,7 +77,8 @@ class Api:
     `behind` is begun and ended with the endpoint where this is the whole application, or by
     `async with` where something else serves its router.
 
-    Raises `RegistrationError` when a description does not fit its method.
+    Raises `RegistrationError` when a description does not fit its method, unless `check` is false:
+    then the document is made when somebody first asks for it.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -99,6 +100,7 @@ class Api:
         explorer: bool = True,
         metrics: Metrics | bool = False,
         behind: AbstractAsyncContextManager[Any] | None = None,
+        check: bool = True,
         **endpoint: Unpack[EndpointOptions],
     ) -> None:
         info = Info(
@@ -120,7 +122,7 @@ class Api:
         self.router = router
         self.place = ""
         """The URL at which something else serves the router, for documents without servers."""
-        self._describe()
+        self._describe(check)
         pages: dict[str, PageSource] = {DOCUMENT_PAGE: self._page}
         if metrics is not False:
             counting = Metrics() if metrics is True else metrics
@@ -163,11 +165,12 @@ class Api:
     ) -> None:
         await self._behind.__aexit__(kind, error, traceback)
 
-    def _describe(self) -> None:
+    def _describe(self, check: bool) -> None:
         """Add `rpc.discover`, and make the document: what is wrong with it should show at once."""
         add_discover(self.router, lambda: self._page().body)
         try:
-            self._document.page()
+            if check:
+                self._document.page()
         except Exception:
             self.router.remove(DISCOVER)
             raise

@@ -83,7 +83,7 @@ class RpcApp:
         observer: Observer | None = None,
     ) -> None:
         self._entrance = Entrance(accounts, "rpc", trusted_proxies=trusted_proxies)
-        api = Api(rpc_router(runner), title=title, version=version)
+        api = Api(rpc_router(runner), title=title, version=version, check=False)
         api.place = url
         self._router = api.router
         self._limits = Limits() if limits is None else limits
