@@ -12,7 +12,7 @@ from typing import IO
 
 from msgspec import Struct
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 COMMAND = [sys.executable, "-m", "accord"]
 
 

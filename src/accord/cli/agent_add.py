@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             print_line(f"note: {printable(hint.message)}")
         return exits.OK
 
-    return run_local(arguments, use)
+    return run_local(arguments, use, new=True)
 
 
 def _auth(arguments: argparse.Namespace) -> dict[str, str]:

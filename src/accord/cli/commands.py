@@ -47,6 +47,7 @@ SECTIONS: Final = {
         "workflow archive": "move runs that ended long ago to files, or remove them",
     },
     "keep it": {
+        "doctor": "look at all that it needs, and say what to do",
         "config": "show every setting, and where it was given",
         "plugin list": "list what installed packages add, and whether it can be used",
         "db status": "show which migrations a database has",

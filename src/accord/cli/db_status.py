@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from accord.app.parts import PARTS
 from accord.cli import exits
+from accord.cli.checkup.reading import Readable
 from accord.cli.installation import existing
 from accord.cli.local import add_local_flags
 from accord.cli.output import print_json
 from accord.cli.parser import Parser
 from accord.cli.table import print_table
-from accord.store import Store, open_store
+from accord.store import open_store
 from accord.store.migrations import migrations, missing
 
 USAGE: Final = "accord db status [--json] [options]"
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     return exits.OK if all(each.applied for each in found) else exits.ANSWERED_WITH_ERROR
 
 
-async def look(store: Store) -> list[Migration]:
+async def look(store: Readable) -> list[Migration]:
     """All migrations that this release knows. Raises StoreError for a database of another."""
     found = []
     for part, folder in PARTS.items():

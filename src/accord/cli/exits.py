@@ -17,7 +17,7 @@ OUTPUT_CLOSED: Final = 141
 
 MEANINGS: Final = {
     OK: "all went well",
-    ANSWERED_WITH_ERROR: "the call was answered with an error, or the document has errors",
+    ANSWERED_WITH_ERROR: "the call was answered with an error, or what was looked at has some",
     WRONG_USAGE: "wrong usage",
     NO_CONNECTION: "could not connect or listen, or the connection was lost",
     TIMED_OUT: "no answer in time",

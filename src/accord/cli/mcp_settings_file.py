@@ -43,6 +43,14 @@ class SettingsFile:
         _, entries = self._json(table)
         return msgspec.json.decode(entries[name]) if name in entries else None
 
+    def entries(self, table: str) -> dict[str, Any]:
+        """All entries of a table. Raises `UsageError` for a file that cannot be read."""
+        if self._is_toml:
+            found = self._toml().get(table, {})
+            return found if isinstance(found, dict) else {}
+        _, entries = self._json(table)
+        return {name: msgspec.json.decode(entry) for name, entry in entries.items()}
+
     def put(self, table: str, name: str, entry: dict[str, Any]) -> Path | None:
         """Write the file with this entry in the table; where the former file was copied to, None
         if there was none."""
