@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from accord.app.fellows import Fellows, among_fellows
+from accord.app.fellows import Fellows, Worker, among_fellows
 from accord.telemetry.exposition import Exposition, Family
 from tests.app.served import serving
 from tests.store.cluster import Cluster
@@ -41,8 +41,8 @@ async def gathered(fellows: Fellows) -> list[str]:
 
 async def test_each_of_them_tells_of_all(folder: Path) -> None:
     async with (
-        among_fellows(folder, lambda: counting(3)) as first,
-        among_fellows(folder, lambda: counting(4)) as second,
+        among_fellows(Worker(folder, 1), lambda: counting(3)) as first,
+        among_fellows(Worker(folder, 2), lambda: counting(4)) as second,
     ):
         both = [
             'accord_worker_up{worker="1"} 1',
@@ -53,18 +53,17 @@ async def test_each_of_them_tells_of_all(folder: Path) -> None:
         assert await gathered(first) == await gathered(second) == both
 
 
-async def test_the_number_of_one_that_left_is_given_again(folder: Path) -> None:
-    async with among_fellows(folder, lambda: counting(1)) as first:
-        async with among_fellows(folder, lambda: counting(2)) as second:
-            assert (first.number, second.number) == (1, 2)
-        async with among_fellows(folder, lambda: counting(3)) as third:
-            assert third.number == 2
+async def test_one_takes_the_place_of_another_that_was_killed(folder: Path) -> None:
+    (folder / "1.sock").touch()
+    async with among_fellows(Worker(folder, 1), lambda: counting(1)) as first:
+        assert await gathered(first) == ['accord_worker_up{worker="1"} 1', 'calls{worker="1"} 1']
+    assert not (folder / "1.sock").exists()
 
 
 async def test_one_that_was_killed_is_shown_to_be_missing(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with among_fellows(folder, lambda: counting(1)) as first:
+    async with among_fellows(Worker(folder, 1), lambda: counting(1)) as first:
         (folder / "2.sock").touch()
         assert await gathered(first) == [
             'accord_worker_up{worker="1"} 1',

@@ -54,6 +54,7 @@ class Local(Struct, frozen=True):
     events: Events
     breakers: Breakers
     trail: AuditTrail
+    plugins: Plugins
 
     async def run(self, operation: str, **arguments: Any) -> Outcome:
         """What comes of an operation. Raises ServiceError and InternalError."""
@@ -109,7 +110,9 @@ async def open_local(
                 observe=observe,
             )
             try:
-                yield Local(store, key, accounts, runner, limits, watch, events, breakers, trail)
+                yield Local(
+                    store, key, accounts, runner, limits, watch, events, breakers, trail, plugins
+                )
             finally:
                 await watch.close()
                 await accounts.close()

@@ -16,7 +16,7 @@ from accord.app.process import Pulse, write_process
 from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.app.store_counts import StorePage
-from accord.app.system import StartError, tracing
+from accord.app.system import StartError, check_plugins, tracing
 from accord.transports.closing import close_listener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web

@@ -30,7 +30,7 @@ from accord.app.agent_access import agent_secrets
 from accord.app.call_log import log_call
 from accord.app.counts import OperationCounts
 from accord.app.engine import Engine, EngineError, open_engine
-from accord.app.fellows import among_fellows
+from accord.app.fellows import Worker, among_fellows
 from accord.app.local import Local, open_local
 from accord.app.plugins import load_plugins
 from accord.app.probes import PLACES, Probes
@@ -41,6 +41,7 @@ from accord.app.site import Site
 from accord.app.store_counts import StorePage
 from accord.app.tracing import Spans, spans_for
 from accord.app.traffic import Traffic
+from accord.entry_points import PluginError
 from accord.hub.mcp.face import hub_server
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
@@ -147,8 +148,11 @@ def check_plugins(settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncIterator[System]:
-    """Make everything ready and listen. Raises StartError, StoreError, ServerKeyError,
+async def open_system(
+    settings: Settings, *, reuse_port: bool = False, worker: Worker | None = None
+) -> AsyncIterator[System]:
+    """Make everything ready and listen; `worker` is which of several this is that share a port.
+    Raises StartError, StoreError, ServerKeyError,
     ConnectError."""
     check_plugins(settings)
     counts = OperationCounts()
@@ -198,9 +202,9 @@ async def open_system(settings: Settings, *, reuse_port: bool = False) -> AsyncI
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(system.close)
                 stack.enter_context(pulse.beating())
-                if fellows is not None:
+                if worker is not None:
                     probes.fellows = await stack.enter_async_context(
-                        among_fellows(fellows, probes.families)
+                        among_fellows(worker, probes.families)
                     )
                 yield system
 

@@ -6,7 +6,6 @@ import argparse
 import logging
 import os
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,7 +85,10 @@ def run(arguments: argparse.Namespace) -> int:
         say(_ready(url) if arguments.json else _listening(url))
 
     if arguments.workers > 1:
-        serve_one = partial(_Demo().run, reuse_port=True, **options)
+
+        def serve_one(url: str, number: int, on_listen: OnListen) -> None:
+            _Demo().run(url, on_listen, reuse_port=True, **options)
+
         return run_workers(arguments.url, arguments.workers, serve_one, announce)
     _Demo().run(arguments.url, lambda server: announce(server.url), **options)
     return exits.OK

@@ -12,11 +12,12 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from accord.app.fellows import Worker
 from accord.app.settings import Settings
 from accord.app.system import StartError, open_system, prepare
 from accord.cli import exits
-from accord.cli.descriptors import allow_many_connections
 from accord.cli.announcement import Announcement
+from accord.cli.descriptors import allow_many_connections
 from accord.cli.exits import UsageError
 from accord.cli.parser import Parser
 from accord.cli.setting_flags import add_setting_flags, settings_from
@@ -91,10 +92,11 @@ def _serve(settings: Settings, announce: Announcement) -> int:
         )
 
 
-def _serve_one(settings: Settings, fellows: Path, url: str, on_listen: OnListen) -> None:
+def _serve_one(
+    settings: Settings, folder: Path, url: str, number: int, on_listen: OnListen
+) -> None:
     port = urlsplit(url).port
     assert port is not None
-    begin = partial(
-        open_system, replace(settings, port=port), reuse_port=True, fellows=fellows
-    )
+    settings = replace(settings, port=port)
+    begin = partial(open_system, settings, reuse_port=True, worker=Worker(folder, number))
     run_until_stopped(begin, on_listen)

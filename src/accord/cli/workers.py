@@ -51,8 +51,8 @@ class Serving(Protocol):
 
 
 OnListen: TypeAlias = Callable[[Serving], None]
-ServeOne: TypeAlias = Callable[[str, OnListen], None]
-"""Serves a URL until told to stop; calls back once it listens."""
+ServeOne: TypeAlias = Callable[[str, int, OnListen], None]
+"""Serves a URL, as the worker of a number, until told to stop; calls back once it listens."""
 
 
 class _Listening(Struct, tag=True):
@@ -100,7 +100,7 @@ class _Child(Struct, frozen=True):
 class _Workers:
     """The children of this process."""
 
-    def __init__(self, serve: Callable[[OnListen], None]) -> None:
+    def __init__(self, serve: Callable[[int, OnListen], None]) -> None:
         self._serve = serve
         self._children: dict[int, _Child] = {}
         self._lifeline, self._held = os.pipe()
@@ -204,7 +204,7 @@ def _exit_code(status: int) -> int:
 
 
 def _run_child(
-    serve: Callable[[OnListen], None], number: int, report: int, lifeline: int
+    serve: Callable[[int, OnListen], None], number: int, report: int, lifeline: int
 ) -> NoReturn:
     """A child must not run its parent's cleanup."""
     code = exits.BUG
@@ -214,7 +214,7 @@ def _run_child(
             signal.signal(each, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         _number_logs(number)
-        serve(partial(_on_listen, report=report, lifeline=lifeline))
+        serve(number, partial(_on_listen, report=report, lifeline=lifeline))
         code = exits.OK
     except TransportError as error:
         _send(report, _Failed(error.message, error.advice))

@@ -126,7 +126,7 @@ class Backlog:
                 [((), (await db.fetch(APPROVALS))[0]["value"])],
             ),
             _Gauge(
-                "accord_dead_letters",
+                "accord_dead_letters_kept",
                 f"Dead letters that nobody has replayed, {MOST_LETTERS:,} at most.",
                 _labelled("kind", ("message", "task"), letters),
             ),
