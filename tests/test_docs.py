@@ -76,6 +76,7 @@ def test_python_runs(block: Block, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
+@pytest.mark.timeout(400)  # a quickstart starts a dozen programs, one after the other
 @pytest.mark.parametrize("block", SESSIONS, ids=lambda block: block.place)
 def test_console_shows_what_is_printed(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
     for file in _files_before(block):
