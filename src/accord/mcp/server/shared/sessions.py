@@ -35,12 +35,26 @@ if TYPE_CHECKING:
 
 SWEEP_SECONDS: Final = 5.0
 """How often uses are written down and sessions that are too old ended, at most."""
-BUSY_SECONDS: Final = 3 * SWEEP_SECONDS
-"""For how long a session that was in use is taken to be so."""
+BUSY_SECONDS: Final = 60.0
+"""For how long a session that was in use is taken to be so, at most. Those that stay in use, as
+where a client listens, are written down again when a third of that has passed."""
+WRITTEN_AT_ONCE: Final = 200
+"""How many uses one statement writes."""
 
 TAKEN_SECONDS: Final = 2.0
 """How long a client waits for the process that it listens to, at most."""
 
+# Another worker may have a session in use too.
+_WRITE_USES: Final = """
+WITH u (id, at, busy, before) AS (VALUES {rows})
+UPDATE mcp_sessions
+SET used = CASE WHEN used < u.at THEN u.at ELSE used END,
+    busy = CASE
+        WHEN mcp_sessions.busy < u.busy OR mcp_sessions.busy = u.before THEN u.busy
+        ELSE mcp_sessions.busy
+    END
+FROM u WHERE mcp_sessions.id = u.id
+"""
 _FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE id = $1"
 
 
@@ -101,6 +115,8 @@ class SharedSessions:
         self._taking: dict[int, asyncio.Event] = {}
         """Who waits for others to know the state of a session, by receipt."""
         self._swept = 0.0
+        shortest = min(self._limits.idle_seconds, self._limits.handshake_seconds)
+        self._busy_seconds = min(BUSY_SECONDS, shortest)
         worker.on(Settled, self._settled)
         worker.on(Cancelled, self._cancelled)
         worker.on(Said, self._said)
@@ -382,8 +398,7 @@ class SharedSessions:
     async def _sweep(self) -> None:
         """Write down which sessions were used, then end those that were not."""
         limits, now = self._limits, self._worker.now()
-        shortest = min(limits.idle_seconds, limits.handshake_seconds)
-        if now - self._swept < min(SWEEP_SECONDS, shortest / 3):
+        if now - self._swept < min(SWEEP_SECONDS, self._busy_seconds / 3):
             return
         self._swept = now
         uses = self._uses(now)
@@ -408,24 +423,31 @@ class SharedSessions:
         uses = []
         for id, known in self._known.items():
             is_busy = known.session.is_busy
+            if is_busy and known.busy - now > self._busy_seconds * 2 / 3:
+                continue
             at = now if is_busy else now - (clock - known.session.used)
             if at > known.written + 0.001 or bool(known.busy) is not is_busy:
-                busy = now + BUSY_SECONDS if is_busy else 0.0
+                busy = now + self._busy_seconds if is_busy else 0.0
                 uses.append(_Use(id, at, busy, known.busy))
                 known.written, known.busy = at, busy
         return uses
 
 
 async def _write_uses(transaction: Transaction, uses: list[_Use]) -> None:
-    for use in uses:
-        await transaction.execute(
-            "UPDATE mcp_sessions SET "
-            "used = CASE WHEN used < $1 THEN $1 ELSE used END, "
-            # Another worker may have it in use too.
-            "busy = CASE WHEN busy < $2 OR busy = $3 THEN $2 ELSE busy END "
-            "WHERE id = $4",
-            use.at, use.busy, use.before, use.session,
-        )  # fmt: skip
+    for start in range(0, len(uses), WRITTEN_AT_ONCE):
+        some = uses[start : start + WRITTEN_AT_ONCE]
+        values = [value for use in some for value in (use.session, use.at, use.busy, use.before)]
+        await transaction.execute(_WRITE_USES.format(rows=_rows(len(some))), *values)
+
+
+def _rows(count: int) -> str:
+    """Places for so many uses, with their types, which PostgreSQL cannot guess."""
+    places = range(1, 4 * count, 4)
+    return ", ".join(
+        f"(CAST(${at} AS text), CAST(${at + 1} AS double precision), "
+        f"CAST(${at + 2} AS double precision), CAST(${at + 3} AS double precision))"
+        for at in places
+    )
 
 
 def _is_ready(state: SessionState) -> int:
