@@ -25,6 +25,7 @@ from tools.source_links import source_of
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 30_000
 NARROW = ("hub/settings.html", "reference/tools.html")
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 CODE = {"fence": "pre", "code_block": "pre"}
 pytestmark = pytest.mark.timeout(180)  # a build and a browser may wait for a busy machine
 OTHER_HOST = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
@@ -33,6 +34,7 @@ OTHER_HOST = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 class Site(Struct, frozen=True):
     """The site, built once."""
 
+    docs: Path
     folder: Path
     told: str
     """What the builder said."""
@@ -54,10 +56,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    told = COLOUR.sub("", done.stdout)
+    assert done.returncode == 0, told
     built = folder / "build" / "site"
     pages = {path: BuiltPage(path) for path in sorted(built.rglob("*.html"))}
-    return Site(built, done.stdout, pages)
+    return Site(folder / "docs", built, told, pages)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -79,7 +82,7 @@ def test_it_is_built_without_a_warning(site: Site) -> None:
 def test_every_page_is_in_the_navigation(site: Site) -> None:
     start = site.pages[site.folder / "index.html"]
     named = {Path(normpath(site.folder / urlsplit(link).path)) for link in start.navigation}
-    assert [str(page) for page in _sources() if _built(site, page) not in named] == []
+    assert [str(page) for page in _sources(site) if _built(site, page) not in named] == []
 
 
 def test_links_lead_to_pages_and_places_that_are_there(site: Site) -> None:
@@ -98,8 +101,8 @@ def test_what_a_page_loads_is_there_and_on_no_other_host(site: Site) -> None:
 
 def test_pages_read_the_same_on_the_site_and_on_github(site: Site) -> None:
     reader = MarkdownIt("commonmark").enable("table")
-    for page in _sources():
-        tokens = reader.parse((ROOT / "docs" / page).read_text(encoding="utf-8"))
+    for page in _sources(site):
+        tokens = reader.parse((site.docs / page).read_text(encoding="utf-8"))
         tags = (CODE.get(each.type, each.tag) for each in tokens if each.nesting >= 0)
         meant = Counter(tag for tag in tags if tag in STRUCTURE)
         assert site.pages[_built(site, page)].structure == meant, page
@@ -122,6 +125,11 @@ def test_only_links_out_of_the_docs_lead_to_a_source(link: str, source: str | No
 def test_a_link_to_a_source_is_its_path_on_the_site(site: Site) -> None:
     text = (site.folder / "exposure.html").read_text(encoding="utf-8")
     assert "<small> (src/accord/exposure/route.py)</small>" in text
+
+
+def test_a_bar_in_code_is_a_bar_in_tables_too(site: Site) -> None:
+    text = (site.folder / "clients.html").read_text(encoding="utf-8")
+    assert ("<code>A | B</code>" in text, "\\|" in text) == (True, False)
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -147,9 +155,8 @@ async def test_tables_scroll_in_themselves_on_a_narrow_screen(site: Site, window
         assert width <= 0, page
 
 
-def _sources() -> list[Path]:
-    docs = ROOT / "docs"
-    return [path.relative_to(docs) for path in sorted(docs.rglob("*.md"))]
+def _sources(site: Site) -> list[Path]:
+    return [path.relative_to(site.docs) for path in sorted(site.docs.rglob("*.md"))]
 
 
 def _built(site: Site, page: Path) -> Path:
