@@ -34,11 +34,11 @@ async def mail(task: StepTask, *, to: Address, subject: Subject, text: str = "")
     message = EmailMessage()
     message["From"] = os.environ.get("ACCORD_MAIL_FROM", "accord@localhost")
     message["To"], message["Subject"] = to, subject
-    # The same for an attempt that is made again: mail servers and readers know it twice.
-    message["Message-ID"] = f"<{task.id}@accord>"
+    # The same for an attempt that is made again, by which it is known as the same mail.
+    message["Message-ID"] = message_id = f"<{task.id}@accord>"
     message.set_content(text)
     await asyncio.to_thread(_send, message)
-    return Sent(message["Message-ID"])
+    return Sent(message_id)
 
 
 def _send(message: EmailMessage) -> None:
