@@ -66,6 +66,7 @@ async def test_a_project_is_imported_and_a_gap_is_found_and_closed(
         assert (await empty_house.do("list_epics")).total == 0
         await page.get_by_role("button", name=re.compile("Import .* rows")).click()
         await expect(page.get_by_role("main")).to_contain_text("Weighing lorries")
+        await page.wait_for_load_state()  # keys are heard by then
 
         # One of two active requirements is verified; the other is named, with what to do.
         await page.keyboard.press("g")
