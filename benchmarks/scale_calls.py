@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.eras import HANDSHAKE, STATELESS, open_session, said, stateless_lines
 from benchmarks.framings import Framing, Http, Reader
@@ -24,6 +25,9 @@ GROUP = "scale_calls"
 CONNECTIONS = 200
 TITLE = f"Two workers of the whole system against one, {CONNECTIONS} connections, PostgreSQL"
 RATIO, SHARE = at_most(1.1), at_most(65)
+LONGER: Final = 5
+"""Slices are so many times as long as others: connections to the database are many, and all of them
+are to have been used."""
 REFERENCE: Final = "REQ-001"
 MCP: Final = b"/api/v1/mcp"
 
@@ -60,20 +64,25 @@ class _Subject:
 
     def __init__(self, deployment: Deployment, framing: Framing, work: Asked) -> None:
         self._deployment = deployment
-        wires = [open_socket(deployment.port, framing) for _ in range(CONNECTIONS)]
-        self._load = Load(wires, framing, work)
+        self._framing = framing
+        self._work = work
         self._before = deployment.each_cpu()
 
     def run(self, count: int) -> float:
-        before = self._deployment.cpu()
-        self._load.send(count)
-        return self._deployment.cpu() - before
+        """With new connections each time: those that rest while others have their turn are closed,
+        and the kernel shares them anew."""
+        deployment, framing = self._deployment, self._framing
+        wires = [open_socket(deployment.port, framing) for _ in range(CONNECTIONS)]
+        load = Load(wires, framing, self._work)
+        load.send(CONNECTIONS)
+        before = deployment.cpu()
+        load.send(count)
+        used = deployment.cpu() - before
+        load.close()
+        return used
 
     def share(self) -> float:
         return share(self._before, self._deployment.each_cpu())
-
-    def close(self) -> None:
-        self._load.close()
 
 
 def rows(plan: Plan) -> list[Row]:
@@ -83,10 +92,8 @@ def rows(plan: Plan) -> list[Row]:
 
 def _rows(what: str, one: Deployment, two: Deployment, plan: Plan) -> list[Row]:
     subjects = {"one": _Subject(one, *WAYS[what](one)), "two": _Subject(two, *WAYS[what](two))}
-    costs = compare(dict(subjects), plan)
+    costs = compare(dict(subjects), replace(plan, slice_seconds=LONGER * plan.slice_seconds))
     busier = subjects["two"].share()
-    for subject in subjects.values():
-        subject.close()
     return [
         Row(
             group=GROUP,

@@ -235,16 +235,17 @@ def test_workers_end_when_their_parent_is_killed() -> None:
             assert connection.recv(1) == b""
 
 
-def test_a_worker_that_ends_is_replaced_and_the_others_go_on() -> None:
+@pytest.mark.parametrize(("by", "code"), [(signal.SIGKILL, 137), (signal.SIGTERM, 0)])
+def test_a_worker_that_ends_is_replaced_and_the_others_go_on(by: signal.Signals, code: int) -> None:
     with demo("tcp://127.0.0.1:0", "--workers", "2") as running:
         before = {_pid_of_worker(running.url) for _ in range(40)}
         pid = min(before)
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, by)
         assert running.process.stderr is not None
         said = running.process.stderr.readline()
         assert said in {
-            f"error: worker {number} (process {pid}) ended with exit code 137; another takes its "
-            "place now, the others go on\n"
+            f"error: worker {number} (process {pid}) ended with exit code {code}; another takes "
+            "its place now, the others go on\n"
             for number in (1, 2)
         }
         now: set[int] = set()
