@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from accord.app.settings import Settings
@@ -49,7 +50,8 @@ class Spans:
             "accord.correlation_id": caller.correlation_id,
         }
         error = result if result in FAILED else ""
-        self.past.tell(operation.name, seconds=seconds, attributes=attributes, error=error)
+        began = time.time() - seconds
+        self.past.tell(operation.name, began=began, attributes=attributes, error=error)
 
 
 def spans_for(settings: Settings) -> Spans | None:

@@ -39,14 +39,15 @@ class PastSpans:
         self,
         name: str,
         *,
-        seconds: float,
+        began: float,
         attributes: Mapping[str, str | int],
         traceparent: str | None = None,
         place: Place = "internal",
         error: str = "",
     ) -> None:
-        """Something took so long until now. It stands below `traceparent`, or else below the span
-        that is the current one; `error` says how it failed, if it did."""
+        """Something began at a time, in seconds since 1970, and is over now. It stands below
+        `traceparent`, or else below the span that is the current one; `error` says how it failed,
+        if it did."""
         parent = None
         if traceparent is not None:
             parent = propagate.extract({"traceparent": traceparent}, context=current.Context())
@@ -56,7 +57,7 @@ class PastSpans:
             context=parent,
             kind=_KINDS[place],
             attributes=attributes,
-            start_time=now - int(max(seconds, 0.0) * _NANOSECONDS),
+            start_time=min(int(began * _NANOSECONDS), now),
         )
         if error:
             span.set_attribute("error.type", error)

@@ -13,7 +13,7 @@ class PastSpans(Protocol):
         self,
         name: str,
         *,
-        seconds: float,
+        began: float,
         attributes: Mapping[str, str | int],
         traceparent: str | None = None,
         place: Literal["internal", "consumer"] = "internal",

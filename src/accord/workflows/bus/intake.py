@@ -152,7 +152,7 @@ class Intake:
         for record, envelope in _of(read, TaskSent | TaskAnswered):
             self._spans.tell(
                 f"process {record.topic}",
-                seconds=self._now() - envelope.created_at,
+                began=envelope.created_at,
                 traceparent=envelope.traceparent,
                 place="consumer",
                 attributes={

@@ -309,18 +309,18 @@ class Decider:
             seconds = max(turn.end.at - row.created_at, 0.0)
             self._counts.finished[row.status] += 1
             self._counts.seconds.add(seconds)
-            self._tell_span(row, seconds)
+            self._tell_span(row)
             log.info(
                 "run %s of %s@%d %s, correlation id %s",
                 *(row.id, row.workflow, row.version, row.status, row.correlation_id),
             )
 
-    def _tell_span(self, row: RunRow, seconds: float) -> None:
+    def _tell_span(self, row: RunRow) -> None:
         if self._spans is None:
             return
         self._spans.tell(
             f"run {row.workflow}",
-            seconds=seconds,
+            began=row.created_at,
             traceparent=row.traceparent,
             attributes={
                 "accord.run.id": row.id,
