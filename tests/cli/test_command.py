@@ -24,7 +24,7 @@ def test_help_says_what_it_is_for_with_examples_commands_and_exit_codes() -> Non
         "Accord is how people, programs and AI agents agree on things",
         *(f"\n{heading}:\n  {next(iter(section))} " for heading, section in SECTIONS.items()),
         "accord call tcp://127.0.0.1:7000 add 1 2",
-        "  completion        print a completion script",
+        "  completion         print a completion script",
         *(f"  {code:<4} {meaning}\n" for code, meaning in MEANINGS.items()),
     ):
         assert expected in shown.out
@@ -46,7 +46,7 @@ def test_without_a_command_the_help_goes_to_stderr() -> None:
 def test_the_first_word_of_a_command_alone_lists_what_can_follow() -> None:
     shown = accord("openrpc")
     assert (shown.code, shown.out) == (2, "")
-    assert "  openrpc lint      find what is wrong with an OpenRPC document\n" in shown.err
+    assert "  openrpc lint       find what is wrong with an OpenRPC document\n" in shown.err
     assert accord("openrpc", "--help").out == shown.err.removesuffix("\n")
 
 

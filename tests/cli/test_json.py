@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from accord.cli import main
 from accord.cli.commands import COMMANDS
 from accord.cli.parser import command_parser
+from tests.cli.command import COMMAND, PATIENCE, environment
 
 WITHOUT = {"completion": "it prints a script, for a shell"}
 
@@ -79,6 +81,25 @@ def test_operations_are_described_as_json(told: Told) -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "scheme"),
+    [
+        (("demo", "tcp://127.0.0.1:0"), "tcp://"),
+        (("demo", "http://127.0.0.1:0/rpc", "--workers", "2"), "http://"),
+        (("agent", "demo", "--port", "0"), "http://"),
+    ],
+)
+def test_servers_announce_themselves_in_one_line(command: tuple[str, ...], scheme: str) -> None:
+    with subprocess.Popen(
+        [*COMMAND, *command, "--json"], stdout=subprocess.PIPE, text=True, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        ready = json.loads(process.stdout.readline())
+        process.terminate()
+        rest, _ = process.communicate(timeout=PATIENCE)
+    assert (ready["event"], ready["url"].startswith(scheme), rest) == ("ready", True, "")
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "error"),
     [
         (
@@ -142,6 +163,16 @@ def test_what_an_operation_refuses_has_the_name_that_it_has_everywhere(told: Tol
         "not_found",
         "accord token list --user NAME shows which there are",
     )
+
+
+def test_a_folder_that_cannot_be_used_is_no_fault_of_accord(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    command = ["user", "create", "ada", "--role", "user", "--data", "/proc/none", "--json"]
+    assert main(command) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["code"] == "wrong_usage"
+    assert error["message"].startswith("cannot use /proc/none: ")
 
 
 def test_json_behind_two_dashes_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:

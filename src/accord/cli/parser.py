@@ -106,7 +106,7 @@ def command_parser(name: str) -> tuple[Parser, Run]:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return "\n".join(f"  {name:<17} {COMMANDS[name]}" for name in names)
+    return "\n".join(f"  {name:<17}  {COMMANDS[name]}" for name in names)
 
 
 def _exit_codes() -> str:

@@ -51,7 +51,7 @@ def settings_from(arguments: argparse.Namespace) -> Resolved:
     try:
         return resolve(given, config=getattr(arguments, "config", None))
     except SettingsError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(str(error), advice="accord config tells what each setting is") from None
 
 
 def _default(value: object) -> str:
