@@ -56,7 +56,7 @@ class Part:
                 body.decode()  # msgspec does not look at what it skips
             values = asdict(self._decode(body))
         except msgspec.ValidationError as error:
-            raise _refusal(str(error)) from None
+            raise self._refusal(str(error)) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise MalformedError("what was sent is not JSON") from None
         return _checked(values)
@@ -67,7 +67,10 @@ class Part:
         try:
             return _checked(asdict(msgspec.convert(values, self.type, strict=not from_text)))
         except msgspec.ValidationError as error:
-            raise _refusal(str(error)) from None
+            raise self._refusal(str(error)) from None
+
+    def _refusal(self, said: str) -> InvalidError:
+        return _refusal(said, self.type.__struct_fields__)
 
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:
@@ -144,15 +147,16 @@ def _unkeepable(where: str) -> InvalidError:
 # What msgspec says, for people
 
 
-def _refusal(said: str) -> InvalidError:
-    """What msgspec said, with the field that it is about."""
+def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
+    """What msgspec said, with the field that it is about, and `fields` for one that is unknown."""
     place = _AT.fullmatch(said)
     what, where = (place["what"], place["where"]) if place else (said, "")
     steps = [step for step in _STEP.split(where) if step]
     named = _NAMED.fullmatch(what)
     if named is not None:
+        there = "" if steps else f"; there are {', '.join(fields)}"
         steps.append(_step(masked(named["name"])))
-        what = "is required" if "missing" in what else "there is no such field"
+        what = "is required" if "missing" in what else f"there is no such field{there}"
     return InvalidError("/".join(steps), what[:1].lower() + what[1:])
 
 
