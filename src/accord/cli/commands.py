@@ -50,6 +50,8 @@ SECTIONS: Final = {
         "doctor": "look at all that it needs, and say what to do",
         "config": "show every setting, and where it was given",
         "plugin list": "list what installed packages add, and whether it can be used",
+        "backup": "write all of an installation to one file, while it runs",
+        "restore": "make an installation of a backup",
         "db status": "show which migrations a database has",
         "db migrate": "bring a database up to this release",
         "audit verify": "find what was changed in the audit trail",

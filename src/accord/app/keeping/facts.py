@@ -1,0 +1,37 @@
+"""What a database says about itself, for its manifest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from accord.app.keeping.errors import KeepingError
+from accord.operations.accounts.server_key import FIND, SETTING
+from accord.store.errors import UnavailableError
+from accord.store.migrations import EXISTS
+from accord.store.store import Engine, Reading
+
+MIGRATIONS: Final = "SELECT part, number, name FROM accord_migrations ORDER BY part, number"
+
+
+class Facts(Struct, frozen=True):
+    """What it says."""
+
+    migrations: dict[str, dict[int, str]]
+    key_fingerprint: str
+
+
+async def facts(db: Reading, engine: Engine) -> Facts:
+    """Raises KeepingError where it is no database of ours, and StoreError."""
+    if not await db.fetch(EXISTS[engine]):
+        raise KeepingError("the database is empty: there is nothing to back up")
+    found: dict[str, dict[int, str]] = {}
+    for row in await db.fetch(MIGRATIONS):
+        found.setdefault(row["part"], {})[row["number"]] = row["name"]
+    if "operations" not in found:
+        raise KeepingError("the database is none of Accord: there is nothing to back up")
+    keys = await db.fetch(FIND, SETTING)
+    if not keys:
+        raise UnavailableError("the database is just being made: try again in a moment")
+    return Facts(found, str(keys[0]["value"]))

@@ -1,0 +1,109 @@
+"""What the first release wrote is read, searched and carried on by this one."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.app.local import AUDIT_PURPOSE, open_local, server_key
+from accord.app.parts import PARTS
+from accord.app.settings import Settings
+from accord.operations.audit.verify import verify
+from accord.store import open_store
+from accord.store.migrations import migrations
+from tests.app.desk import Desk, at
+from tests.app.served import accord, serving
+from tests.keep import first
+from tests.store.cluster import Cluster
+
+ENGINES = ("sqlite", "postgresql")
+
+
+@pytest.fixture(params=ENGINES)
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database of PostgreSQL, or nothing."""
+    if request.param == "sqlite":
+        return ""
+    cluster: Cluster = request.getfixturevalue("cluster")
+    return cluster.database()
+
+
+def flags(database: str) -> tuple[str, ...]:
+    return ("--database", database) if database else ()
+
+
+def known(database: str) -> dict[str, Any]:
+    found: dict[str, Any] = first.KNOWN["postgresql" if database else "sqlite"]
+    return found
+
+
+async def test_an_installation_of_the_first_release_is_served(
+    tmp_path: Path, database: str
+) -> None:
+    data, was = tmp_path / "data", known(database)
+    await first.make(data, database)
+    settings = Settings(data=str(data), database=database, secret_key=first.KNOWN["key"])
+    async with serving(data, *flags(database), "--lease-seconds", "1", env=first.KEY) as served:
+        async with open_local(settings) as local:
+            approver = {"user": "admin", "name": "approver", "scopes": ["approve", "read"]}
+            token = (await local.run("create_token", **approver)).result.token
+        async with at(served, token) as admin, at(served, was["nina"]) as nina:
+            await _everything_is_there(nina)
+            await _runs_go_on(admin, was)
+        assert await served.stop() == 0
+        await _trail_is_intact(settings)
+
+
+async def _trail_is_intact(settings: Settings) -> None:
+    key = server_key(settings).derive(AUDIT_PURPOSE)
+    async with open_store(settings.database_url) as store:
+        report = await verify(store, key)
+    assert (report.findings, report.pending, report.sealed > 30) == ((), 0, True)
+
+
+async def _everything_is_there(desk: Desk) -> None:
+    titles = {each["reference_id"]: each["title"] for each in (await desk.get("/epics"))["items"]}
+    assert titles["EP-001"] == "The till takes money"
+    assert "A mistake" not in titles.values()
+    charge = await desk.get("/requirements/REQ-001")
+    assert (charge["title"], charge["version"]) == ("Charge the card exactly once", 2)
+    refund = await desk.get("/requirements/REQ-002")
+    assert refund["description"].endswith("– naïvely put: give it back.")
+    [comment] = (await desk.get(f"/comments?target_id={charge['id']}"))["items"]
+    assert comment["text"] == "What about vouchers?"
+    [link] = (await desk.get(f"/relationships?id={charge['id']}"))["items"]
+    assert (link["type"], link["target_reference_id"]) == ("blocks", "REQ-002")
+    for word, reference in (
+        ("vouchers", "REQ-001"),
+        ("uberweisung", "REQ-002"),
+        ("till", "EP-001"),
+    ):
+        found = (await desk.get(f"/search?query={word}"))["items"]
+        assert reference in {each["reference_id"] for each in found}, word
+    [baseline] = (await desk.get("/baselines"))["items"]
+    [proposal] = (await desk.get("/proposals"))["items"]
+    assert (baseline["name"], proposal["reason"]) == ("First review", "Customers ask for it.")
+
+
+async def _runs_go_on(desk: Desk, was: dict[str, Any]) -> None:
+    assert (await desk.get(f"/runs/{was['done']}"))["state"] == "completed"
+    await desk.post(f"/runs/{was['decide']}/approve", {})
+    decided, napped = await desk.ended(was["decide"]), await desk.ended(was["nap"])
+    assert (napped["state"], napped["output"]) == ("completed", "slept well")
+    epic = await desk.get(f"/epics/{decided['output']}")
+    assert (decided["state"], epic["title"]) == ("completed", "Decided by admin")
+
+
+async def test_two_who_migrate_at_once_leave_one_database(tmp_path: Path, database: str) -> None:
+    data = tmp_path / "data"
+    await first.make(data, database)
+    where = ("--data", str(data), *flags(database))
+    done = await asyncio.gather(*(accord("db", "migrate", *where, env=first.KEY) for _ in "12"))
+    assert [(code, err) for code, _, err in done] == [(0, "")] * 2
+    async with open_store(database or f"sqlite://{data}/accord.db") as store:
+        for part, folder in PARTS.items():
+            known = {each.number: each.name for each in migrations(folder, store.engine)}
+            assert await store.applied(part) == known
