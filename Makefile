@@ -27,7 +27,7 @@ UV := uv==0.13.7
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock build stranger clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock floors build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,7 @@ kafka-faults: setup ## Have 50 consumers come and go while messages flow, and me
 docs: setup compliance ## Regenerate the pages that come from code, and build the site in build/site.
 	$(BIN)/python -m tools.error_page
 	$(BIN)/python -m tools.settings_page
+	$(BIN)/python -m tools.asvs_page
 	$(BIN)/python -m tools.scale_page
 	$(BIN)/python -m tools.compare_tables
 	$(BIN)/python -m tools.reference
@@ -150,6 +151,11 @@ lock: ## Resolve requirements.lock again.
 	build/lock/bin/python -m pip install --quiet $(UV)
 	build/lock/bin/uv pip compile pyproject.toml requirements.in --all-extras --universal --python-version 3.11 \
 	  --upgrade --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
+
+floors: setup assets ## Test with the lowest version of every dependency that pyproject.toml allows; takes some minutes.
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet $(UV)
+	$(BIN)/python -m tools.dependency_floor --uv build/lock/bin/uv
 
 build: setup assets ## Build the wheel and the source distribution.
 	$(BIN)/python -m build --no-isolation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters, digits
 from typing import Final
 from urllib.parse import quote
 
@@ -58,6 +59,10 @@ class Redirect(Struct, frozen=True):
     headers: bytes = b""
 
 
+_PLAIN: Final = frozenset(ascii_letters + digits + " .,+-_()@'")
+"""What the name of a file may have for clients that know nothing of RFC 6266."""
+
+
 class File(Struct, frozen=True):
     """Something to keep."""
 
@@ -67,7 +72,7 @@ class File(Struct, frozen=True):
 
     @property
     def headers(self) -> bytes:
-        plain = self.name.encode("ascii", "replace").decode().replace('"', "'")
+        plain = "".join(each if each in _PLAIN else "_" for each in self.name)
         told = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(self.name)}"
         return f"content-type: {self.media_type}\r\ncontent-disposition: {told}\r\n".encode("ascii")
 
