@@ -274,7 +274,7 @@ async def test_metrics_and_readiness_know_of_runs(tmp_path: Path) -> None:
         async with served.client("") as client:
             text = (await client.get("/metrics")).text
             assert (await client.get("/readyz")).json() == {"status": "ready"}
-    assert "\naccord_runs_finished_total 1\n" in text
+    assert '\naccord_runs_finished_total{state="completed"} 1\n' in text
     assert "\naccord_executor_shards 32\n" in text
     assert 'accord_tasks_ended_total{kind="agent",outcome="success"} 1\n' in text
     names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
