@@ -81,7 +81,7 @@ def test_the_sample_project_is_loaded_once(data: str, capsys: pytest.CaptureFixt
     ("arguments", "complaint"),
     [
         ([], "a FILE is missing"),
-        (["notes"], "the name 'notes' tells no format: give --format"),
+        (["/dev/null"], "the name '/dev/null' tells no format: give --format"),
         (["missing.csv"], "cannot read missing.csv: No such file or directory"),
     ],
 )
