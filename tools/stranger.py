@@ -97,10 +97,12 @@ class Walk:
         ) as url:
             self._say(f"the server is ready at {url}")
             self._do("open the first page, with all it loads", lambda: _open_page(url))
+            self._do("look for problems", lambda: self._accord("doctor"))
             self._do("connect the official MCP client", lambda: self._assist(url, client))
             with self._serving("agent", "demo", "--port", "0") as agent:
                 self._say(f"an agent is at {agent}")
                 self._do("run a workflow", lambda: self._run_workflow(agent))
+            self._do("keep a copy of it all", self._back_up)
         self._say("the server has stopped")
 
     def _install(self, wheel: Path) -> str:
@@ -132,6 +134,9 @@ class Walk:
         if json.loads(said) != {"said": "Hello stranger", "kept_as": "EP-002"}:
             _fail(f"the run ended with {said}")
         return "Hello stranger"
+
+    def _back_up(self) -> str:
+        return self._accord("backup", "copy.tar.gz").splitlines()[0]
 
     def _accord(self, *arguments: str) -> str:
         where = () if arguments[0].startswith("-") else ("--data", "data")
