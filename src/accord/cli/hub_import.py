@@ -17,6 +17,7 @@ from accord.cli.local import add_local_flags, run_local
 from accord.cli.output import print_error_line, print_json, print_line, printable
 from accord.cli.parser import Parser
 from accord.cli.progress import Progress, add_quiet_flag, progress_of
+from accord.cli.setting_flags import settings_from
 
 if TYPE_CHECKING:
     from accord.app.local import Local
@@ -53,6 +54,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.file is None:
         raise UsageError("a FILE is missing")
+    format = arguments.format or _told(arguments)
     content = _content(arguments.file)
 
     async def use(local: Local) -> int:
@@ -61,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         found = local.runner.registry["import_items"]
         given = {
-            "format": arguments.format or _told(local, arguments.file),
+            "format": format,
             "content": content,
             "partial": arguments.partial,
             "dry_run": arguments.dry_run,
@@ -104,12 +106,13 @@ def formats() -> list[str]:
     return [*OUR_FORMATS, *names_in("accord.importers")]
 
 
-def _told(local: Local, file: str) -> str:
-    from accord.hub.exchange.formats import Formats
+def _told(arguments: argparse.Namespace) -> str:
+    from accord.app.plugins import load_plugins
 
-    format = local.runner.service(Formats).of_file(file)
+    plugins = load_plugins(settings_from(arguments).settings.plugins)
+    format = plugins.formats.of_file(arguments.file)
     if format is None:
-        raise UsageError(f"the name {file!r} tells no format: give --format")
+        raise UsageError(f"the name {arguments.file!r} tells no format: give --format")
     return format
 
 
