@@ -37,7 +37,7 @@ TITLE = f"{ASSISTANTS:,} assistants that listen, on one process and PostgreSQL"
 MCP: Final = b"/api/v1/mcp"
 WARM_UP = 100
 IDLE_SECONDS = 60.0
-KILOBYTES = at_most(40)
+KILOBYTES = at_most(16)
 
 
 class Site(Struct, frozen=True):

@@ -9,22 +9,28 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from typing import Final
 
 from accord.app.local import open_local
 from accord.app.settings import Settings
 from accord.app.system import prepare
 from benchmarks.scaled import KEY
 
+PER_OWNER: Final = 50
+
 
 async def make(settings: Settings, count: int) -> list[str]:
     first = await prepare(settings)
     assert first is not None, "the database is not new"
+    tokens = [first.token]
     async with open_local(settings) as local:
-        made = [
-            (await local.run("create_token", user=first.username, name=f"assistant {n}")).result
-            for n in range(count)
-        ]
-    return [first.token, *(each.token for each in made)]
+        for number in range(count):
+            owner = f"owner-{number // PER_OWNER}"
+            if number % PER_OWNER == 0:
+                await local.run("create_user", username=owner)
+            made = await local.run("create_token", user=owner, name=f"assistant {number}")
+            tokens.append(made.result.token)
+    return tokens
 
 
 def main(data: str, database: str, count: str) -> None:
