@@ -19,6 +19,7 @@ from accord.app.keeping.manifest import Manifest, Member
 from accord.app.keeping.restore import Restored, check_backup, restore
 from accord.app.local import open_local
 from accord.app.settings import Settings
+from tests.keep import first
 from tests.store.cluster import Cluster
 
 
@@ -89,6 +90,16 @@ async def test_what_was_restored_is_all_there_and_is_told_of(backup: Path, tmp_p
         notes=[],
     )
     assert (restored.audit.findings, restored.audit.pending) == ((), 0)
+
+
+async def test_a_backup_of_an_earlier_release_is_brought_up_to_this_one(tmp_path: Path) -> None:
+    first.make_sqlite(tmp_path / "first")
+    settings = elsewhere(tmp_path)
+    await take_backup(Settings(data=str(tmp_path / "first")), tmp_path / "first.tar.gz")
+    restored = await restore(tmp_path / "first.tar.gz", settings)
+    assert {"0004_baseline_entities of hub", "0004_outbox of workflows"} <= set(restored.migrated)
+    assert (restored.audit.findings, restored.audit.pending) == ((), 0)
+    assert await people(settings) == ["admin", "nina"]
 
 
 async def test_what_is_there_is_moved_aside_and_only_if_that_is_wanted(
