@@ -168,9 +168,7 @@ class Runner:
             serving.set(outer)
         return outcome if allowance is None else replace(outcome, allowance=allowance)
 
-    def work(
-        self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False
-    ) -> Work:
+    def work(self, db: Any, caller: Caller, prepared: Any = None, *, writes: bool = False) -> Work:
         """What a function is given to run on `db`."""
         return Work(
             db,
