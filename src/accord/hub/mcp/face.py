@@ -22,6 +22,7 @@ from accord.mcp.server.auth.authenticator import Authenticator
 from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.server import Server
 from accord.operations.faces.tools import add_tools
+from accord.operations.faces.tools_caller import introduced
 from accord.operations.runner import Runner
 
 NAME: Final = "accord-hub"
@@ -70,6 +71,7 @@ def hub_server(
         limits=limits,
         page_size=ONE_PAGE,
     )
+    server.introduce = introduced
     feed = Feed(server, runner.store, version.move)
     # What this process writes it must find at once, before it hears of it.
     runner.listen(lambda outcome, caller, operation: feed.wrote(outcome.change_id))

@@ -141,6 +141,8 @@ class Server:
         self.ttl_ms = ttl_ms
         self.codes: Profile = codes
         self.strict_versions = strict_versions
+        self.introduce: Callable[[Implementation], Implementation] = _as_they_say
+        """What is kept of how clients of sessions introduce themselves, which may be anything."""
         self.tools: Registry[ServedTool] = Registry("tool")
         self.resources: Registry[ServedResource] = Registry("resource")
         self.prompts: Registry[ServedPrompt] = Registry("prompt")
@@ -553,3 +555,7 @@ class Server:
     def router(self) -> Router:
         """The methods of the protocol: `accord.serve(server.router, url)` serves them."""
         return self.core.router
+
+
+def _as_they_say(client: Implementation) -> Implementation:
+    return client

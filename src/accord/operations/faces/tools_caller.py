@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
@@ -32,6 +33,11 @@ def caller_in(incoming: Incoming) -> Caller:
         correlation_id=known.correlation_id or new_id(),
         traceparent=current_traceparent() or sent_traceparent(incoming.context.headers),
     )
+
+
+def introduced(client: Implementation) -> Implementation:
+    """How a client introduces itself, as it can be written down."""
+    return Implementation(name=client_name(client.name), version=client_name(client.version))
 
 
 def known_caller(principal: Principal | None) -> Caller | None:

@@ -81,7 +81,7 @@ class _Lifecycle:
                 requested=params.protocol_version[:100],
             )
         session.version = negotiate(params.protocol_version)
-        session.client_info = params.client_info
+        session.client_info = self._server.introduce(params.client_info)
         session.capabilities = params.capabilities
         session.phase = Phase.INITIALIZING
         return self._with_instructions(
