@@ -21,7 +21,11 @@ from tests.kafka import kafka as kafka
 SLOW = (
     "tests/workflows/chaos",
     "tests/workflows/bus",
+    "tests/observe",
+    "tests/keep",
     "tests/web",
+    "tests/scale",
+    "tests/plugins",
     "tests/workflows",
     "tests/mcp/conformance",
     "tests/stranger",
