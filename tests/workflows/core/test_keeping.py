@@ -9,7 +9,7 @@ from msgspec import ValidationError, json
 
 from accord.workflows.core.commands import decode_command, encode_command
 from accord.workflows.core.errors import NewerSchemaError
-from accord.workflows.core.events import decode_event, encode_event
+from accord.workflows.core.events import decode_event, encode_event, type_of
 from accord.workflows.core.state import State, decode_state, encode_state
 from tests.workflows.core.run import Run, agent, wait
 
@@ -44,6 +44,7 @@ def test_events_say_their_type_and_schema() -> None:
     first, second = (json.decode(encode_event(event)) for event in run.history)
     assert first == {"type": "run_started", "at": 0.0, "schema": 1, "input": None, "depth": 0}
     assert (second["type"], second["key"], second["schema"]) == ("step_started", "a", 1)
+    assert [type_of(event) for event in run.history] == [first["type"], second["type"]]
 
 
 def test_a_state_says_its_schema() -> None:

@@ -133,3 +133,8 @@ def test_it_is_given_an_hour_and_cancelled_like_other_tasks() -> None:
     assert command.deadline == 3_601.0
     apply(program, state, CancelRequested(at=2.0))
     assert decide(program, state, 2.0).commands == (CancelTask(task="tell"),)
+
+
+def test_a_definition_without_plugins_is_kept_as_it_is() -> None:
+    definition = read_definition({"name": "w", "steps": [WAIT]}, KNOWN)
+    assert decode_definition(encode_definition(definition)) == definition
