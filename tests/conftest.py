@@ -38,6 +38,7 @@ SLOW = (
     "tests/mcp/interop",
     "tests/mcp/workers",
     "tests/soak",
+    "tests/test_docs.py",
 )
 """What begins first where several processes share the tests, so that none is left with it alone."""
 
@@ -64,7 +65,7 @@ def pytest_collection_finish() -> None:
 
 def _turn(item: pytest.Item) -> int:
     path = item.nodeid.partition("::")[0]
-    found = (number for number, folder in enumerate(SLOW) if path.startswith(f"{folder}/"))
+    found = (number for number, place in enumerate(SLOW) if f"{path}/".startswith(f"{place}/"))
     return next(found, len(SLOW))
 
 
