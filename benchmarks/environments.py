@@ -6,9 +6,12 @@ Python changes.
 
 from __future__ import annotations
 
+import fcntl
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.harness import say
@@ -22,9 +25,10 @@ def python_of(peer: str) -> str:
     directory = CACHE / "bench" / peer
     versions = _versions_file(peer).read_text(encoding="utf-8")
     stamp, wanted = directory / "installed.txt", f"{platform.python_version()}\n{versions}"
-    if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
-        _install(peer, directory)
-        stamp.write_text(wanted, encoding="utf-8")
+    with _alone(peer):
+        if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
+            _install(peer, directory)
+            stamp.write_text(wanted, encoding="utf-8")
     return str(directory / "bin" / "python")
 
 
@@ -35,6 +39,16 @@ def version_of(peer: str) -> str:
         if name == peer:
             return version
     raise LookupError(f"{_versions_file(peer).name} does not pin {peer}")
+
+
+@contextmanager
+def _alone(peer: str) -> Iterator[None]:
+    """Within this, nobody else makes the environment of `peer`: tests run side by side."""
+    folder = CACHE / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{peer}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _versions_file(peer: str) -> Path:
