@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -129,15 +129,18 @@ async def _watch(client: httpx.AsyncClient, run: str) -> list[int]:
     while not ended:
         headers = {"last-event-id": str(numbers[-1])} if numbers else {}
         decoder = SseDecoder()
-        async with client.stream("GET", f"/api/v1/runs/{run}/events", headers=headers) as answer:
-            if answer.status_code == 204:
-                return numbers
-            assert answer.status_code == 200
-            async for piece in answer.aiter_bytes():
-                for event in decoder.feed(piece):
-                    if event.id:
-                        numbers.append(int(event.id))
-                        ended = event.event == "run_finished"
+        with suppress(httpx.TransportError):  # a stream is opened again, whatever ended it
+            async with client.stream(
+                "GET", f"/api/v1/runs/{run}/events", headers=headers
+            ) as answer:
+                if answer.status_code == 204:
+                    return numbers
+                assert answer.status_code == 200
+                async for piece in answer.aiter_bytes():
+                    for event in decoder.feed(piece):
+                        if event.id:
+                            numbers.append(int(event.id))
+                            ended = event.event == "run_finished"
     return numbers
 
 

@@ -117,8 +117,10 @@ async def test_a_fact_that_somebody_else_just_set_is_not_overwritten(
         page = visitor.page
         await visitor.open("/items/REQ-007")
         await page.get_by_role("link", name="Change priority").click()
+        low = page.get_by_role("button", name="4 · Low")
+        await expect(low).to_be_visible()
         await house.do("update_requirement", id="REQ-007", priority=2)
-        await page.get_by_role("button", name="4 · Low").click()
+        await low.click()
         await expect(page.locator("#toasts")).to_contain_text("Priority is 2 since")
         visitor.faults.clear()  # browsers log what was answered 409
     assert (await house.do("get_requirement", id="REQ-007")).priority == 2

@@ -29,6 +29,7 @@ from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, Chan
 from accord.mcp.server.server import Server
 from accord.operations.accounts.standing import barred
 from accord.operations.faces.tools_caller import known_caller
+from accord.store.errors import StoreError
 from accord.store.store import Reading, Store
 
 log = logging.getLogger("accord.hub")
@@ -116,6 +117,8 @@ class Feed:
                 self._again = False
                 try:
                     await self._catch_up()
+                except StoreError as error:
+                    log.warning("changes are told later: %s", error)
                 except Exception:
                     log.exception("changes could not be told")
                 if not self._again:
