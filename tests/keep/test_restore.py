@@ -122,7 +122,7 @@ async def test_a_directory_that_a_server_uses_is_left_alone(backup: Path, tmp_pa
     lock = os.open(f"{settings.data}/server.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(KeepingError, match=r"a server uses .*: stop it first"):
+        with pytest.raises(KeepingError, match=r"another server .*uses .*: stop it first"):
             await restore(backup, settings, force=True)
     finally:
         os.close(lock)

@@ -179,6 +179,12 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"sqlite://{_quoted(Path(self.data).absolute() / 'accord.db')}"
 
     @property
+    def place(self) -> str:
+        """The URL that is listened on."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls_certificate else 'http'}://{host}:{self.port}"
+
+    @property
     def is_shared(self) -> bool:
         """Whether other processes may use the same database as a server."""
         return bool(self.database) and not self.database.startswith("sqlite")

@@ -12,10 +12,8 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +34,7 @@ from accord.app.plugins import load_plugins
 from accord.app.probes import PLACES, Probes
 from accord.app.process import Pulse, write_process
 from accord.app.protection import ProtectionError, answer_headers, tls_context
+from accord.app.server_lock import InUseError, alone_in
 from accord.app.settings import Settings
 from accord.app.site import Site
 from accord.app.store_counts import StorePage
@@ -90,7 +89,6 @@ FACES: Final = {
     **{f"/{place}": "probes" for place in PLACES},
 }
 """What requests are counted as, by path."""
-LOCK: Final = "server.lock"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -193,7 +191,7 @@ async def open_system(
             site = _site(settings, local, endpoint, probes, traffic, _observer(metrics, spans))
             await site.start()
             try:
-                listener = await listen_web(_place(settings), site, options)
+                listener = await listen_web(f"{settings.place}/", site, options)
             except BaseException:
                 await site.close(0)
                 raise
@@ -378,12 +376,6 @@ def _hosts(settings: Settings) -> tuple[str, ...] | None:
     return (*named, settings.host, *LOOPBACK) if named else None
 
 
-def _place(settings: Settings) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    scheme = "https" if settings.tls_certificate else "http"
-    return f"{scheme}://{host}:{settings.port}/"
-
-
 @contextmanager
 def _only_server(settings: Settings) -> Iterator[None]:
     """SQLite serves one server process. Raises StartError where there is one already."""
@@ -392,20 +384,12 @@ def _only_server(settings: Settings) -> Iterator[None]:
         return
     data = Path(settings.data)
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fd = os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            with suppress(ValueError):
-                other = int(os.read(fd, 20))
-                raise StartError(
-                    f"another server (process {other}) uses {data}: stop it, or give this one "
-                    "another --data; several on the same data need PostgreSQL (--database)"
-                ) from None
-            raise StartError(f"another server uses {data}") from None
-        os.ftruncate(fd, 0)
-        os.write(fd, str(os.getpid()).encode())
+            stack.enter_context(alone_in(data))
+        except InUseError as error:
+            raise StartError(
+                f"{error}: stop it, or give this one another --data; several on the same data need "
+                "PostgreSQL (--database)"
+            ) from None
         yield
-    finally:
-        os.close(fd)

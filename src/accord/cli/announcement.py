@@ -43,8 +43,7 @@ class Announcement:
         """Keep the credentials where nothing could be announced."""
         if self._first is None or self._is_made:
             return
-        settings = self._settings
-        url = settings.public_url.rstrip("/") or f"http://{settings.host}:{settings.port}"
+        url = self._settings.public_url.rstrip("/") or self._settings.place
         _keep(self._file, _first_lines(self._first, url))
         if not self._as_json:
             print_error_line(_where(self._file))

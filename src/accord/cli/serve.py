@@ -85,7 +85,7 @@ def _serve(settings: Settings, announce: Announcement) -> int:
         return exits.OK
     with TemporaryDirectory(prefix="accord-workers-") as folder:
         return run_workers(
-            f"http://{settings.host}:{settings.port}",
+            settings.place,
             settings.workers,
             partial(_serve_one, settings, Path(folder)),
             announce,

@@ -3,18 +3,17 @@ place. What was there is moved, never removed."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from accord.app.keeping.errors import KeepingError
-from accord.app.system import LOCK
+from accord.app.server_lock import LOCK, InUseError, alone_in
 from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError, load_key
 
 ASIDE: Final = "before-restore-"
@@ -71,12 +70,11 @@ def taking_over(path: Path, *, fingerprint: str, force: bool) -> Iterator[DataDi
     empty and nobody said that this is fine."""
     existed = path.exists()
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise KeepingError(f"a server uses {path}: stop it first") from None
+            stack.enter_context(alone_in(path))
+        except InUseError as error:
+            raise KeepingError(f"{error}: stop it first") from None
         stage = Path(tempfile.mkdtemp(prefix=STAGE, dir=path))
         try:
             yield DataDirectory(path, stage, fingerprint=fingerprint, force=force)
@@ -84,8 +82,6 @@ def taking_over(path: Path, *, fingerprint: str, force: bool) -> Iterator[DataDi
             shutil.rmtree(stage)
             if not existed:
                 _remove_if_unused(path)
-    finally:
-        os.close(lock)
 
 
 def _remove_if_unused(path: Path) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from accord.app.server_lock import is_served
 from accord.app.settings import Settings
-from accord.app.system import LOCK
 from accord.cli.announcement import FIRST_RUN_FILE
 from accord.cli.checkup.finding import Finding, ok, problem, unseen, warning
 from accord.operations.accounts.server_key import KEY_FILE
@@ -69,21 +68,6 @@ def _key(file: Path) -> Finding:
     if not os.access(file, os.R_OK):
         return problem("key", f"you may not read {file}", f"see who owns it: ls -l {file}")
     return ok("key", "only its owner can read it")
-
-
-def is_served(data: Path) -> bool:
-    """Whether a server runs on a data directory with SQLite."""
-    try:
-        fd = os.open(data / LOCK, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def _server(data: Path) -> Finding:

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from accord import __version__
 from accord.a2a.protocol.card import WELL_KNOWN
+from accord.app.server_lock import is_served
 from accord.app.settings import Settings
 from accord.app.system import TITLE
 from accord.cli.checkup.asking import Answer, ask
 from accord.cli.checkup.finding import Finding, ok, problem, warning
-from accord.cli.checkup.folder import is_served
 
 OTHER: Final = "choose another by --port (0 picks a free one), or stop what uses it"
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
