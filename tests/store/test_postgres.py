@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import socket
 import subprocess
 import sys
 
@@ -10,6 +13,7 @@ import pytest
 
 from accord.store import Transaction, open_store
 from accord.store.errors import UnavailableError
+from accord.store.postgres import PostgresStore
 from accord.store.postgres_transaction import together
 from tests.store.cluster import Cluster
 
@@ -57,6 +61,21 @@ async def test_a_transaction_is_run_again_when_another_got_in_its_way(cluster: C
         await store.transact(double)
         [row] = await store.fetch("SELECT x FROM t")
         assert (row["x"], runs) == (22, 2)
+
+
+async def test_a_store_closes_though_its_connection_broke_a_moment_ago(cluster: Cluster) -> None:
+    store = await open_store(cluster.database())
+    assert isinstance(store, PostgresStore)
+    async with store._open.acquire() as connection:
+        backend, plug = connection.get_server_pid(), connection._con._transport
+    os.kill(backend, signal.SIGSTOP)  # it says nothing of it
+    try:
+        plug.get_extra_info("socket").shutdown(socket.SHUT_WR)
+        await store.close()
+    finally:
+        os.kill(backend, signal.SIGCONT)
+    with pytest.raises(UnavailableError, match="the store is closed"):
+        await store.fetch("SELECT 1")
 
 
 def test_statements_are_put_together_with_arguments_of_their_own() -> None:

@@ -230,10 +230,8 @@ class PostgresStore:
             with suppress(*FOREIGN):
                 await listener.close(timeout=CONNECT_SECONDS)
         if pool is not None:
-            try:
+            with suppress(*FOREIGN):  # of which the pool ends its connections without a farewell
                 await asyncio.wait_for(pool.close(), CONNECT_SECONDS)
-            except TimeoutError:
-                pool.terminate()
 
     @property
     def _open(self) -> asyncpg.Pool[asyncpg.Record]:
