@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 
+from tests.plain_http import NO_TLS
+
 PATIENCE = 60.0
 
 
@@ -41,7 +43,9 @@ class Served:
         """Calls as the administrator, with another token, or with an empty one as nobody."""
         token = self.token if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=PATIENCE)
+        return httpx.AsyncClient(
+            base_url=self.url, headers=headers, timeout=PATIENCE, verify=NO_TLS
+        )
 
     async def line(self) -> str:
         """The next line that it prints."""

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.app.served import accord, serving
+from tests.plain_http import NO_TLS
 from tests.store.cluster import Cluster
 
 KEY = {"ACCORD_SECRET_KEY": "k" * 64}
@@ -23,7 +24,9 @@ async def test_workers_share_everything(tmp_path: Path, cluster: Cluster) -> Non
 
         async def create(number: int) -> str:
             # A connection for each, so that the kernel shares them among the workers.
-            async with httpx.AsyncClient(base_url=served.url, headers=headers) as client:
+            async with httpx.AsyncClient(
+                base_url=served.url, headers=headers, verify=NO_TLS
+            ) as client:
                 made = await client.post("/api/v1/epics", json={"title": f"Epic {number}"})
                 assert made.status_code == 201
                 reference: str = made.json()["reference_id"]

@@ -18,6 +18,7 @@ from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
 from accord.transports.options import Options
 from accord.transports.web.asgi import WebAsgi
 from accord.transports.web.server import listen_web
+from tests.plain_http import NO_TLS
 from tests.transports.asgi.service import uvicorn_serving
 
 PATIENCE = 20.0
@@ -274,7 +275,7 @@ async def serving(
             port = await stack.enter_async_context(uvicorn_serving(app))
             url = f"http://127.0.0.1:{port}/mcp"
         stack.push_async_callback(endpoint.close, 0)
-        client = await stack.enter_async_context(httpx.AsyncClient(timeout=PATIENCE))
+        client = await stack.enter_async_context(httpx.AsyncClient(timeout=PATIENCE, verify=NO_TLS))
         yield Site(url, endpoint, client)
 
 

@@ -16,6 +16,7 @@ import httpx
 from msgspec.structs import replace
 
 from tests.mcp.http.service import PATIENCE, Reply, Shaken, Site
+from tests.plain_http import NO_TLS
 
 PROGRAM = Path(__file__).with_name("program.py")
 MOST_ATTEMPTS = 200
@@ -57,7 +58,7 @@ class Workers:
 
     async def _connect(self) -> tuple[Site, int]:
         limits = httpx.Limits(max_connections=1, keepalive_expiry=None)
-        client = httpx.AsyncClient(timeout=PATIENCE, limits=limits)
+        client = httpx.AsyncClient(timeout=PATIENCE, limits=limits, verify=NO_TLS)
         await self._stack.enter_async_context(client)
         site = Site(self.url, cast(Any, None), client)
         pid = (await site.call_modern("who")).json["result"]["structuredContent"]

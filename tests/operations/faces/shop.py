@@ -43,6 +43,7 @@ from accord.store import Store, open_store
 from accord.store.store import Transaction
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
+from tests.plain_http import NO_TLS
 
 Id = Annotated[str, Meta(min_length=1, max_length=64)]
 Title = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -366,7 +367,9 @@ async def shop_at(
         shop.url = listener.url
         headers = {"authorization": f"Bearer {first.token}"}
         try:
-            async with httpx.AsyncClient(base_url=shop.url, headers=headers) as client:
+            async with httpx.AsyncClient(
+                base_url=shop.url, headers=headers, verify=NO_TLS
+            ) as client:
                 shop.client = client
                 yield shop
         finally:

@@ -25,6 +25,7 @@ class Crier(EmbeddedBus):
     """Tells, and keeps what it told; `after` is called by the test."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.told: list[Message] = []
         self.afters: list[Callable[[bool], None]] = []
         self.takes = True

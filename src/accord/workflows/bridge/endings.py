@@ -1,6 +1,7 @@
 """What became of tasks, on its way to the database: all that ends in one turn of the event loop,
 and while the last was written, is written in one transaction. The more calls are under way, the
-longer it is collected: what a transaction costs is shared by all that is in it.
+longer it is collected: what a transaction costs is shared by all that is in it. Successes that the
+executor of the same process can decide on are written by it, with what follows from them.
 
 While the database is away everything is kept, and written when it is back: no call is made again
 because of that. What somebody else took meanwhile is refused by its fence, row by row.
@@ -90,7 +91,7 @@ class Endings:
             while self._waiting:
                 await self._collect()
                 try:
-                    await self._write(self._next())
+                    await self._write(await self._offer(self._next()))
                     pause = AGAIN_SECONDS[0]
                 except UnavailableError as error:
                     log.warning("the ends of %d tasks wait: %s", len(self._waiting), error)
@@ -120,8 +121,26 @@ class Endings:
             batch[ending.change.id] = ending
         return list(batch.values())
 
+    async def _offer(self, batch: list[Ending]) -> list[Ending]:
+        """Those that are left, where the bus has recorded others."""
+        successes = [each.message for each in batch if each.change.outcome == "success"]
+        recorded = await self._bus.offer([each for each in successes if each is not None])
+        if not recorded:
+            return batch
+        left: list[Ending] = []
+        for ending in batch:
+            self._waiting.popleft()
+            if ending.message is None or ending.message.id not in recorded:
+                left.append(ending)
+            elif not ending.written.done():
+                ending.written.set_result(True)
+        self._waiting.extendleft(reversed(left))
+        return left
+
     async def _write(self, batch: list[Ending]) -> None:
         """Write a batch and take it off the queue. Raises UnavailableError."""
+        if not batch:
+            return
         try:
             done = await self._commit(batch)
         except UnavailableError:

@@ -52,6 +52,11 @@ class Bus(Protocol):
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
         """Tell bridges that nobody waits for these any more, also before they have them."""
 
+    async def offer(self, messages: Sequence[Message]) -> set[str]:
+        """Have the executor of this process decide on successes, where it is its affair: the ids of
+        those messages that are recorded, with the end of their tasks. Others are answered, or told,
+        as if they had not been offered."""
+
     async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
         """Tell executors what came of tasks."""
 

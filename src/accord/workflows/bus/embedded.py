@@ -1,4 +1,5 @@
-"""The bus that is nothing but the tables which executors and bridges share."""
+"""The bus that is nothing but the tables which executors and bridges share; within one process what
+came of a task need not go by them."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
 class EmbeddedBus:
     """Implements `Bus`."""
 
+    def __init__(self) -> None:
+        self._head: Head | None = None
+
     def join(self, *, hands: Hands | None = None, head: Head | None = None) -> None:
-        """Nothing arrives but by the tables."""
+        if head is not None:
+            self._head = head
 
     def lend(self, hands: Hands) -> Hands:
         return hands
@@ -36,6 +41,13 @@ class EmbeddedBus:
 
     async def cancel(self, db: Transaction, task_ids: Sequence[str]) -> None:
         await cancel_tasks(db, task_ids)
+
+    async def offer(self, messages: Sequence[Message]) -> set[str]:
+        head = self._head
+        if head is None:
+            return set()
+        own = [each for each in messages if head.is_its_own(each.run_id)]
+        return await head.decide_on(own) if own else set()
 
     async def answer(self, db: Transaction, messages: Sequence[Message]) -> None:
         await deliver(db, messages)

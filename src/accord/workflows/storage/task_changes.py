@@ -4,9 +4,11 @@ recorded."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
-from accord.store.store import Transaction
+from msgspec import json
+
+from accord.store.store import Engine, Transaction
 from accord.workflows.core.events import TaskSucceeded
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import WAKE, task_id
@@ -28,13 +30,25 @@ WHERE tasks.state <> 'done'
 """
 
 # Rows are to be found by their ids, whatever the statistics say: the state is written so that no
-# index has it. PostgreSQL only.
+# index has it.
 _FINISH: Final = """
 UPDATE tasks SET state = 'done', owner = NULL, attempt = done.attempt, finished_at = done.at,
     outcome = CASE cancelled WHEN 1 THEN 'cancelled' ELSE 'success' END
-FROM unnest($1::text[], $2::double precision[], $3::integer[]) AS done (id, at, attempt)
-WHERE tasks.id = ANY($1::text[]) AND tasks.id = done.id AND tasks.state || '' <> 'done'
+FROM {done}
+WHERE {found} AND tasks.id = done.id AND tasks.state || '' <> 'done'
 """
+_FINISH_MANY: Final[dict[Engine, str]] = {
+    "sqlite": _FINISH.format(
+        done="""(
+    SELECT value ->> 0 AS id, value ->> 1 AS at, value ->> 2 AS attempt FROM json_each($1)
+) AS done""",
+        found="true",
+    ),
+    "postgresql": _FINISH.format(
+        done="unnest($1::text[], $2::double precision[], $3::integer[]) AS done (id, at, attempt)",
+        found="tasks.id = ANY($1::text[])",
+    ),
+}
 
 
 async def finish_tasks(db: Transaction, messages: Iterable[Message]) -> None:
@@ -44,10 +58,14 @@ async def finish_tasks(db: Transaction, messages: Iterable[Message]) -> None:
         for each in messages
         if isinstance(each.arrival, TaskSucceeded)
     }
-    if done:
-        ids = sorted(done)
-        times, attempts = zip(*(done[id] for id in ids), strict=True)
-        await db.execute(_FINISH, ids, times, attempts)
+    rows = [(id, *done[id]) for id in sorted(done)]
+    if not rows:
+        return
+    if db.engine == "sqlite":
+        parameters: list[Any] = [json.encode(rows).decode()]
+    else:
+        parameters = [*zip(*rows, strict=True)]
+    await db.execute(_FINISH_MANY[db.engine], *parameters)
 
 
 async def cancel_tasks(db: Transaction, task_ids: Iterable[str]) -> None:
