@@ -41,9 +41,11 @@ async def make(settings: Settings, port: int, steps: int) -> str:
         await do("create_requirement", user_story_id=story.id, title="Logs", description=text)
         url = f"http://127.0.0.1:{port}/"
         await do("create_agent", name="instant", url=url, wire="a2a-1.0", max_concurrency=256)
-        each = {"type": "agent", "agent": "instant", "input": {"text": "${input}"}}
+        each = {"type": "agent", "agent": "instant", "input": {"text": "${input.text}"}}
         named = [{"name": f"step-{number}", **each} for number in range(1, steps + 1)]
         await do("create_workflow", definition={"name": "steps", "steps": named})
+        gate = {"name": "gate", "type": "wait", "until": "${input.until}"}
+        await do("create_workflow", definition={"name": "backlog", "steps": [gate, *named]})
     return first.token
 
 
