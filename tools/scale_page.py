@@ -195,7 +195,10 @@ WORKERS: Final = {
             "`get_requirement` over REST",
         )
     },
-    "a step of a workflow, with the database": ("scale_steps", "CPU of processes", "share of"),
+    "a step of a workflow, of runs that are all there, with the database": (
+        *("scale_steps", "CPU of processes and database, a step"),
+        "share of",
+    ),
 }
 CONNECTED: Final = (
     "memory of an assistant",

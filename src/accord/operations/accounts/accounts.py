@@ -1,7 +1,8 @@
 """`Accounts`: tells who calls, and lets people sign in and out.
 
-A token is looked up at every request, by one read of an index: who revokes one, deactivates its
-owner or takes a role away has done so for the very next request, in every process. Whatever is
+A token is looked up for every request, by a read of an index that begins after it came: who revokes
+one, deactivates its owner or takes a role away has done so for the very next request, in every
+process. Whatever is
 wrong with credentials, the answer is the same; the audit trail has the reason.
 """
 
@@ -17,6 +18,7 @@ from accord.operations.accounts import first_run, login_sessions, tokens, users
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.accounts.entities import FirstRun, SignedIn, User
 from accord.operations.accounts.last_used import LastUsed
+from accord.operations.accounts.lookups import Lookups
 from accord.operations.accounts.names import name_key
 from accord.operations.accounts.passwords import Passwords, random_password
 from accord.operations.accounts.server_key import ServerKey
@@ -83,6 +85,8 @@ class Accounts:
         self._slowed = 0
         self._signed_in = 0
         self._failures: Counter[tuple[str, str]] = Counter()
+        self._tokens = Lookups(store, tokens.FIND)
+        self._sessions = Lookups(store, login_sessions.FIND)
         self._tokens_used = LastUsed(store, tokens.USED, lane=LANE, now=now)
         self._sessions_seen = LastUsed(store, login_sessions.SEEN, lane=LANE, now=now)
 
@@ -144,7 +148,7 @@ class Accounts:
             await self._limiter.take((f"address:{address}",), FAILED_COST)
 
     async def _token_caller(self, token: str, came: dict[str, Any]) -> Caller:
-        row = await self._find(tokens.FIND, tokens.token_hash(token, self.token_key))
+        row = await self._find(self._tokens, tokens.token_hash(token, self.token_key))
         if row["revoked_at"] is not None:
             raise _Unknown("revoked", row)
         if row["expires_at"] <= self._now():
@@ -155,7 +159,7 @@ class Accounts:
 
     async def _session_caller(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
         token = credentials.token
-        row = await self._find(login_sessions.FIND, tokens.token_hash(token, self._session_key))
+        row = await self._find(self._sessions, tokens.token_hash(token, self._session_key))
         now = self._now()
         if row["expires_at"] <= now or row["seen_at"] <= login_sessions.idle_since(now):
             raise _Unknown("expired", row)
@@ -167,13 +171,13 @@ class Accounts:
         self._sessions_seen.note(row["hash"])
         return _caller(row, "session", came)
 
-    async def _find(self, statement: str, hashed: str) -> Row:
-        rows = await self._store.fetch(statement, hashed)
-        if not rows or not hmac.compare_digest(rows[0]["hash"], hashed):
+    async def _find(self, lookups: Lookups, hashed: str) -> Row:
+        row = await lookups.find(hashed)
+        if row is None or not hmac.compare_digest(row["hash"], hashed):
             raise _Unknown("unknown", None)
-        if not rows[0]["active"]:
-            raise _Unknown("inactive", rows[0])
-        return rows[0]
+        if not row["active"]:
+            raise _Unknown("inactive", row)
+        return row
 
     # Signing in and out
 

@@ -7,13 +7,17 @@ from hashlib import sha256
 from typing import Final
 
 from accord.operations.accounts.entities import LoginSession
+from accord.operations.accounts.lookups import EQUALS
 from accord.operations.accounts.tokens import days_after
-from accord.store.store import Row, Transaction
+from accord.store.store import Engine, Row, Transaction
 
-FIND: Final = """
+FIND: Final[dict[Engine, str]] = {
+    engine: f"""
 SELECT s.hash, s.seen_at, s.expires_at, s.user_id, u.username, u.role, u.active
-FROM login_sessions s JOIN users u ON u.id = s.user_id WHERE s.hash = $1
+FROM login_sessions s JOIN users u ON u.id = s.user_id WHERE s.hash {equals}
 """
+    for engine, equals in EQUALS.items()
+}
 INSERT: Final = """
 INSERT INTO login_sessions (hash, user_id, client, address, created_at, seen_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $5, $6)

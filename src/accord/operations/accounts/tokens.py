@@ -9,18 +9,22 @@ from hashlib import sha256
 from typing import Final
 
 from accord.operations.accounts.entities import NewToken, Token
+from accord.operations.accounts.lookups import EQUALS
 from accord.operations.accounts.token_text import SHOWN, make_token, shown_prefix
 from accord.operations.rights import SCOPES, Scope
-from accord.store.store import Row, Transaction
+from accord.store.store import Engine, Row, Transaction
 
 COLUMNS: Final = """
 t.id, t.name, t.user_id, u.username, t.prefix, t.last_four, t.scopes, t.created_at, t.expires_at,
 t.last_used_at, t.revoked_at
 """
-FIND: Final = """
+FIND: Final[dict[Engine, str]] = {
+    engine: f"""
 SELECT t.id, t.hash, t.scopes, t.expires_at, t.revoked_at, t.user_id, u.username, u.role, u.active
-FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = $1
+FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash {equals}
 """
+    for engine, equals in EQUALS.items()
+}
 BY_ID: Final = f"SELECT {COLUMNS} FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.id = $1"
 BY_NAME: Final = f"""
 SELECT {COLUMNS} FROM tokens t JOIN users u ON u.id = t.user_id

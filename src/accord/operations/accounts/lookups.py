@@ -1,0 +1,68 @@
+"""Rows that requests are recognized by. On PostgreSQL they are looked up for many requests at once:
+who comes while a read is under way waits for the next one, which begins after that. So a request
+sees whatever was changed before it came, as if it had asked alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Final
+
+from accord.store.errors import StoreError
+from accord.store.store import Engine, Row, Store
+
+EQUALS: Final[dict[Engine, str]] = {"sqlite": "= $1", "postgresql": "= ANY($1::text[])"}
+"""How a statement names the hashes that it is to find."""
+
+
+class Lookups:
+    """Of one statement for each engine, which gives rows with a `hash`. Belongs to one event
+    loop."""
+
+    def __init__(self, store: Store, statements: Mapping[Engine, str]) -> None:
+        self._store = store
+        self._statement = statements[store.engine]
+        self._alone = store.engine == "sqlite"  # a read is over before anybody else can come
+        self._waiting: dict[str, list[asyncio.Future[Row | None]]] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def find(self, hashed: str) -> Row | None:
+        """The row with this hash. Raises StoreError."""
+        if self._alone:
+            rows = await self._store.fetch(self._statement, hashed)
+            return rows[0] if rows else None
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[Row | None] = loop.create_future()
+        self._waiting.setdefault(hashed, []).append(found)
+        if self._reading is None:
+            self._reading = loop.create_task(self._read_all())
+        return await found
+
+    async def _read_all(self) -> None:
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting, {}
+                await self._read(asked)
+        finally:
+            self._reading = None
+            for futures in self._waiting.values():
+                for future in futures:
+                    future.cancel()
+
+    async def _read(self, asked: Mapping[str, list[asyncio.Future[Row | None]]]) -> None:
+        waiting = [(hashed, future) for hashed, some in asked.items() for future in some]
+        try:
+            rows = await self._store.fetch(self._statement, list(asked))
+        except StoreError as error:
+            for _, future in waiting:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        except BaseException:
+            for _, future in waiting:
+                future.cancel()
+            raise
+        found = {row["hash"]: row for row in rows}
+        for hashed, future in waiting:
+            if not future.done():
+                future.set_result(found.get(hashed))
