@@ -25,6 +25,8 @@ PURE_TESTS := tests/jsonrpc tests/conformance tests/a2a/golden tests/a2a/protoco
 UV := uv==0.13.7
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of programs, each of which would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock floors build stranger clean

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -25,6 +25,46 @@ OPTIONS = "-c listen_addresses='' -c max_connections=200"
 FAST = "-c fsync=off -c full_page_writes=off"
 
 
+class Administrator:
+    """Runs statements, in a thread, as whoever asks may be on an event loop. Its connection is kept:
+    to make one takes as long as what it is asked for."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._runner: asyncio.Runner | None = None
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._thread = ThreadPoolExecutor(1)
+
+    def ask(self, statement: str) -> None:
+        self._thread.submit(self._run, self._execute(statement)).result()
+
+    def close(self) -> None:
+        """Until it is asked again."""
+        self._thread.submit(self._end).result()
+
+    def _run(self, work: Coroutine[None, None, None]) -> None:
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        self._runner.run(work)
+
+    def _end(self) -> None:
+        if self._runner is not None:
+            if self._connection is not None:
+                self._connection.terminate()
+            self._runner.close()
+        self._runner = self._connection = None
+
+    async def _execute(self, statement: str) -> None:
+        try:
+            if self._connection is not None:
+                await self._connection.execute(statement, timeout=PATIENCE)
+                return
+        except (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, OSError):
+            pass  # the server was killed in between
+        self._connection = await asyncpg.connect(self._url, timeout=PATIENCE)
+        await self._connection.execute(statement, timeout=PATIENCE)
+
+
 class Cluster:
     """A server that runs, with a new database for whoever wants one."""
 
@@ -34,6 +74,7 @@ class Cluster:
         self._programs = programs
         self._user = user
         self._numbers = count(1)
+        self._administrator = Administrator(self.url("postgres"))
 
     def make(self) -> None:
         data, sockets = self._folder / "data", self._folder / "sockets"
@@ -54,6 +95,7 @@ class Cluster:
 
     def stop(self) -> None:
         """As if it crashed: it writes nothing more."""
+        self._administrator.close()
         self._run("pg_ctl", "-D", str(self._folder / "data"), "-m", "immediate", "-w", "stop")
 
     def database(self, name: str = "", *, template: str = "template0") -> str:
@@ -80,10 +122,7 @@ class Cluster:
         return f"postgresql://postgres@/{name}?{query}"
 
     def _ask(self, statement: str) -> None:
-        """Run a statement: in a thread, as whoever asks may be on an event loop. A program for it
-        would take three times as long."""
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(asyncio.run, _execute(self.url("postgres"), statement)).result()
+        self._administrator.ask(statement)
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -97,14 +136,6 @@ class Cluster:
             check=False,
         )
         assert done.returncode == 0, f"{program} failed with {done.returncode}"
-
-
-async def _execute(url: str, statement: str) -> None:
-    connection = await asyncpg.connect(url, timeout=PATIENCE)
-    try:
-        await connection.execute(statement, timeout=PATIENCE)
-    finally:
-        await connection.close(timeout=PATIENCE)
 
 
 @contextmanager
