@@ -100,7 +100,7 @@ class _Plant:
         if self._set_up == "kafka":
             folder = self._folder / "kafka"
             folder.mkdir()
-            broker = Broker(folder)
+            broker = Broker(folder, brief=True)
             self._stack.callback(broker.kill)
             self._victims["kafka"] = _broker(broker)
             await self._victims["kafka"].start()

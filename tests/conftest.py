@@ -18,11 +18,12 @@ from tests.databases import (
     url as url,
 )
 from tests.kafka import kafka as kafka
+from tests.scheduling import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 SLOW = (
-    "tests/workflows/chaos",
     "tests/workflows/bus",
     "tests/observe",
+    "tests/workflows/chaos",
     "tests/keep",
     "tests/web",
     "tests/scale",

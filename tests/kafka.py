@@ -18,7 +18,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 def _running(folder: Path) -> Iterator[Broker]:
     try:
-        broker = Broker(folder)
+        broker = Broker(folder, brief=True)
         broker.start()
     except BrokerError as error:
         pytest.skip(str(error))
