@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import msgspec
 import pytest
 
+from accord.hub.mcp import feed
+from accord.hub.mcp.announce import CHANNEL
 from tests.hub.mcp.hub import INFO, LEGACY, MODERN, Hub
 from tests.mcp.http.service import PATIENCE, Listening, request, with_meta
 
@@ -139,6 +141,30 @@ async def test_what_a_dry_run_would_do_is_not_told(hub: Hub, call: Call) -> None
     await call("create_epic", title="E")
     async with listening(hub, MODERN, "epic://EP-001", "requirements://epics") as ears:
         await call("update_epic", id="EP-001", title="F", dry_run=True)
+        await call("create_epic", title="G")
+        assert await ears.until("requirements://epics") == {"requirements://epics"}
+
+
+async def test_who_listens_later_is_not_told_of_a_change_that_was_heard_of_early(
+    hub: Hub, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await call("list_epics")  # with the first request it begins to hear
+    begun, gate = asyncio.Event(), asyncio.Event()
+    store = hub.world.runner.store
+    read = store.read
+
+    async def held(work: Any) -> Any:
+        if work is feed._last:
+            begun.set()
+            await gate.wait()
+        return await read(work)
+
+    monkeypatch.setattr(store, "read", held)
+    await store.notify(CHANNEL)  # as the wake of a commit may come before the commit is known of
+    await asyncio.wait_for(begun.wait(), PATIENCE)
+    await call("create_epic", title="E")
+    async with listening(hub, MODERN, "epic://EP-001", "requirements://epics") as ears:
+        gate.set()
         await call("create_epic", title="G")
         assert await ears.until("requirements://epics") == {"requirements://epics"}
 

@@ -134,7 +134,9 @@ class Feed:
                 self._since = last
                 self._unheard -= looked_at
                 return
-            # Whoever came meanwhile may have been there before the last change.
+            # Whoever came meanwhile may have been there before the last change; not before those
+            # that this process has heard of since.
+            looked_at = frozenset(self._unheard)
         await self._tell(looked_at)
         self._unheard -= looked_at
 
