@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Coroutine, Iterator
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -26,33 +27,39 @@ FAST = "-c fsync=off -c full_page_writes=off"
 
 
 class Administrator:
-    """Runs statements, in a thread, as whoever asks may be on an event loop. Its connection is kept:
+    """Runs statements, in threads, as whoever asks may be on an event loop. Its connection is kept:
     to make one takes as long as what it is asked for."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._runner: asyncio.Runner | None = None
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
-        self._thread = ThreadPoolExecutor(1)
 
     def ask(self, statement: str) -> None:
-        self._thread.submit(self._run, self._execute(statement)).result()
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(self._run, statement).result()
 
     def close(self) -> None:
-        """Until it is asked again."""
-        self._thread.submit(self._end).result()
+        """Until it is asked again; also where the program ends."""
+        thread = threading.Thread(target=self._end)
+        thread.start()
+        thread.join()
 
-    def _run(self, work: Coroutine[None, None, None]) -> None:
+    def _run(self, statement: str) -> None:
         if self._runner is None:
             self._runner = asyncio.Runner()
-        self._runner.run(work)
+        self._runner.run(self._execute(statement))
 
     def _end(self) -> None:
         if self._runner is not None:
-            if self._connection is not None:
-                self._connection.terminate()
+            self._runner.run(self._hang_up())
             self._runner.close()
         self._runner = self._connection = None
+
+    async def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+        await asyncio.sleep(0)
 
     async def _execute(self, statement: str) -> None:
         try:
