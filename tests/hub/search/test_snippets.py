@@ -5,23 +5,23 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from accord.hub.search.matching import groups_of
-from accord.hub.search.snippets import LENGTH, Snippet, snippet
+from accord.hub.search.snippets import LENGTH, Snippet, Snippets
 
 
 def marked(text: str, query: str) -> list[str]:
-    piece = snippet(text, groups_of(query))
+    piece = Snippets(groups_of(query)).of(text)
     return [piece.text[begin:end] for begin, end in piece.marks]
 
 
 def test_a_short_text_is_shown_whole() -> None:
-    assert snippet("The ferry leaves.", groups_of("ferry")) == Snippet(
+    assert Snippets(groups_of("ferry")).of("The ferry leaves.") == Snippet(
         "The ferry leaves.", [[4, 9]]
     )
 
 
 def test_of_a_long_text_what_is_around_the_first_word_is_shown() -> None:
     text = "nothing " * 100 + "the lighthouse keeper sleeps. " + "nothing " * 100
-    piece = snippet(text, groups_of("keeper"))
+    piece = Snippets(groups_of("keeper")).of(text)
     assert (piece.text[0], piece.text[-1]) == ("…", "…")
     assert "lighthouse keeper sleeps" in piece.text
     assert marked(text, "keeper") == ["keeper"]
@@ -34,7 +34,7 @@ def test_accents_and_beginnings_are_marked() -> None:
 
 @given(st.text(max_size=600), st.text(max_size=20))
 def test_marks_lie_within_the_snippet(text: str, query: str) -> None:
-    piece = snippet(text, groups_of(query))
+    piece = Snippets(groups_of(query)).of(text)
     assert len(piece.text) <= LENGTH + 2
     assert all(0 <= begin < end <= len(piece.text) for begin, end in piece.marks)
 

@@ -16,7 +16,7 @@ from accord.hub.presentation import summary
 from accord.hub.search.asking import MAX_RANKED
 from accord.hub.search.finding import Hit, Place, find_best
 from accord.hub.search.matching import Asked, facet, groups_of
-from accord.hub.search.snippets import snippet
+from accord.hub.search.snippets import Snippets
 from accord.hub.storage import items, pages, people
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
@@ -168,7 +168,8 @@ async def _search(
         following = pages.cursor_behind(
             name, last.score, last.sequence, newest, best.attempt, total
         )
-    found = [_found(hit, best.asked) for hit in hits[:limit]]
+    snippets = Snippets(best.asked.groups)
+    found = [_found(hit, snippets) for hit in hits[:limit]]
     return _page(found, following, total, _corrected(asked, best.asked) if hits else None)
 
 
@@ -185,7 +186,7 @@ def _page(
     )
 
 
-def _found(hit: Hit, asked: Asked) -> Found:
+def _found(hit: Hit, snippets: Snippets) -> Found:
     (_, id, kind, reference_id, title, description, content, status, comment_id, comment, *_) = (
         hit.row
     )
@@ -193,7 +194,7 @@ def _found(hit: Hit, asked: Asked) -> Found:
         kind, id, text = "comment", comment_id, comment
     else:
         text = description or content
-    piece = snippet(text, asked.groups)
+    piece = snippets.of(text)
     return Found(
         kind=kind,
         id=id,

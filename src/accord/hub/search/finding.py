@@ -7,7 +7,8 @@ almost like them are tried, and then whatever has one of them.
 
 from __future__ import annotations
 
-from itertools import compress
+from functools import lru_cache
+from itertools import compress, count
 from typing import Any, Final
 
 from msgspec import Struct, json
@@ -216,33 +217,54 @@ def _facets(question: Question, has: str, values: list[Any]) -> str:
 
 def _score(query: str, asked: Asked, has: str, values: list[Any]) -> str:
     """The expression; what it compares with is added to `values`."""
+    groups, reference = asked.groups, parse_reference(query)
+    shape = tuple((len(group.words), group.is_beginning) for group in groups)
+    expression = _expression(
+        shape, has, len(values) + 1, every=asked.every, has_reference=reference is not None
+    )
+    for group in groups:
+        whole = [f" {word} " for word in group.words]
+        begins = [f" {word}" for word in group.words] if group.is_beginning else whole
+        values += whole
+        if group.is_beginning:
+            values += begins
+        if not asked.every:
+            values += begins
+    if groups:
+        values.append(f" {' '.join([group.words[0] for group in groups])} ")
+    if reference is not None:
+        values.append(str(reference))
+    return expression
 
-    def value(text: str) -> str:
-        values.append(text)
-        return f"${len(values)}"
 
-    def has_any(column: str, some: tuple[str, ...], form: str) -> str:
-        return " OR ".join(f"{has}(e.{column}, {value(form.format(each))}) > 0" for each in some)
+@lru_cache(256)
+def _expression(
+    shape: tuple[tuple[int, bool], ...], has: str, first: int, *, every: bool, has_reference: bool
+) -> str:
+    """What scores are computed by, for groups with so many words, longer ones among them or not.
+    The first value is that of `$first`."""
+    numbers = count(first)
+
+    def has_any(column: str, some: int) -> str:
+        each = (f"{has}(e.{column}, ${next(numbers)}) > 0" for _ in range(some))
+        return " OR ".join(each)
 
     parts = ["0"]
-    for group in asked.groups:
-        cases = [f"WHEN {has_any('title', group.words, ' {} ')} THEN {WORD_OF_TITLE}"]
-        if group.is_beginning:
-            begins = has_any("title", group.words, " {}")
-            cases.append(f"WHEN {begins} THEN {BEGINS_WORD_OF_TITLE}")
-        if not asked.every:
-            form = " {}" if group.is_beginning else " {} "
-            cases.append(f"WHEN NOT ({has_any('body', group.words, form)}) THEN 0")
+    for some, is_beginning in shape:
+        cases = [f"WHEN {has_any('title', some)} THEN {WORD_OF_TITLE}"]
+        if is_beginning:
+            cases.append(f"WHEN {has_any('title', some)} THEN {BEGINS_WORD_OF_TITLE}")
+        if not every:
+            cases.append(f"WHEN NOT ({has_any('body', some)}) THEN 0")
         parts.append(f"CASE {' '.join(cases)} ELSE {ELSEWHERE} END")
-    if asked.groups:
-        phrase = " ".join(group.words[0] for group in asked.groups)
+    if shape:
+        phrase = f"${next(numbers)}"
         parts.append(
-            f"CASE WHEN e.title = {value(f' {phrase} ')} THEN {WHOLE_TITLE} "
-            f"WHEN {has}(e.title, {value(f' {phrase} ')}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
+            f"CASE WHEN e.title = {phrase} THEN {WHOLE_TITLE} "
+            f"WHEN {has}(e.title, {phrase}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
         )
-    reference = parse_reference(query)
-    if reference is not None:
-        named = f"(SELECT id FROM items WHERE reference_id = {value(str(reference))})"
+    if has_reference:
+        named = f"(SELECT id FROM items WHERE reference_id = ${next(numbers)})"
         parts.append(f"CASE WHEN e.entity_id = {named} THEN {EXACT} ELSE 0 END")
     return " + ".join(parts)
 

@@ -33,26 +33,33 @@ class Snippet(Struct, frozen=True):
     """Where each mark begins and ends, in characters."""
 
 
-def snippet(text: str, groups: tuple[Group, ...]) -> Snippet:
-    """The piece of `text` around the first of the words; its beginning where it has none."""
-    plain = _plain(groups) if text.isascii() else None
-    if plain is None:
-        first = _first(text, groups)
-    else:
-        at = plain.search(text.lower())
-        first = 0 if at is None else at.start()
-    begin = _word_edge(text, first - BEFORE) if first > BEFORE else 0
-    end = begin + LENGTH
-    shown = " ".join(text[begin:end].split())
-    # Marks are looked for before dots are added: what is ASCII is quick to look through.
-    found = _found(shown, groups) if plain is None else plain.finditer(shown.lower())
-    if begin:
-        marks = [[at.start() + 1, at.end() + 1] for at in found]
-        shown = f"…{shown}…" if end < len(text) else f"…{shown}"
-    else:
-        marks = [[*at.span()] for at in found]
-        shown = f"{shown}…" if end < len(text) else shown
-    return Snippet(shown, marks)
+class Snippets:
+    """Pieces of texts around the first of the words that were asked for; their beginnings where
+    they have none."""
+
+    def __init__(self, groups: tuple[Group, ...]) -> None:
+        self._groups = groups
+        self._plain = _plain(groups)
+
+    def of(self, text: str) -> Snippet:
+        plain = self._plain if text.isascii() else None
+        if plain is None:
+            first = _first(text, self._groups)
+        else:
+            at = plain.search(text.lower())
+            first = 0 if at is None else at.start()
+        begin = _word_edge(text, first - BEFORE) if first > BEFORE else 0
+        end = begin + LENGTH
+        shown = " ".join(text[begin:end].split())
+        # Marks are looked for before dots are added: what is ASCII is quick to look through.
+        found = _found(shown, self._groups) if plain is None else plain.finditer(shown.lower())
+        if begin:
+            marks = [[at.start() + 1, at.end() + 1] for at in found]
+            shown = f"…{shown}…" if end < len(text) else f"…{shown}"
+        else:
+            marks = [[*at.span()] for at in found]
+            shown = f"{shown}…" if end < len(text) else shown
+        return Snippet(shown, marks)
 
 
 def _first(text: str, groups: tuple[Group, ...]) -> int:
