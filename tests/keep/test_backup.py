@@ -16,6 +16,7 @@ from tests.app.served import PATIENCE, accord, serving
 from tests.store.cluster import Cluster
 
 KEY = {"ACCORD_SECRET_KEY": "k" * 64}
+FLAGS = (*ALLOWED, "--lease-seconds", "1", "--rate-limit", "0")
 AGENT = {
     "name": "shout",
     "steps": [
@@ -43,11 +44,11 @@ class Places:
         return ("--data", str(self.folder / "new"), *_database(self._new))
 
     def serving_old(self) -> Any:
-        flags = (*_database(self._old), *ALLOWED, "--lease-seconds", "1")
+        flags = (*_database(self._old), *FLAGS)
         return serving(self.folder / "old", *flags, env=self.env)
 
     def serving_new(self) -> Any:
-        flags = (*_database(self._new), *ALLOWED, "--lease-seconds", "1")
+        flags = (*_database(self._new), *FLAGS)
         return serving(self.folder / "new", *flags, env=self.env)
 
 
