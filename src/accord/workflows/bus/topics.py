@@ -185,5 +185,6 @@ _AWAY: Final = frozenset(
         KafkaError._RESOLVE,
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.INVALID_REPLICATION_FACTOR,  # not all brokers are back yet
+        KafkaError.UNKNOWN_TOPIC_OR_PART,  # deleted while it was looked at
     }
 )
