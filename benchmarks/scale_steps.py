@@ -39,21 +39,14 @@ BEFORE_SECONDS: Final = 0.2
 """How long before their time it begins to be measured."""
 
 
-class _Gated(Starts, frozen=True):
-    """Runs that wait until a time."""
+class _Told(Starts, frozen=True):
+    """Runs that are told until when to wait, where their workflow has them do so."""
 
     until: str = ""
 
     def requests(self) -> list[bytes]:
         given = {"text": "Go", "until": self.until}
         return [json.dumps({"input": given}).encode()] * REQUESTS
-
-
-class _Plain(Starts, frozen=True):
-    """Runs that begin at once."""
-
-    def requests(self) -> list[bytes]:
-        return [json.dumps({"input": {"text": "Go"}}).encode()] * REQUESTS
 
 
 class Taken(Struct):
@@ -77,7 +70,7 @@ class _Subject:
         """Have so many runs done that are all there."""
         at = time.time() + runs * START_SECONDS + QUIET_SECONDS
         moment = datetime.fromtimestamp(at, UTC).isoformat()
-        self._start("backlog", _Gated(until=moment), runs)
+        self._start("backlog", _Told(until=moment), runs)
         left = at - BEFORE_SECONDS - time.time()
         if left < QUIET_SECONDS / 2:
             raise AssertionError(f"{runs} runs took too long to start")
@@ -86,7 +79,7 @@ class _Subject:
 
     def take(self, runs: int) -> None:
         """Have so many runs done that are started meanwhile."""
-        self._measure(self.coming, runs, lambda: self._start("steps", _Plain(), runs))
+        self._measure(self.coming, runs, lambda: self._start("steps", _Told(), runs))
 
     def _measure(self, taken: Taken, runs: int, start: Callable[[], None]) -> None:
         deployment = self._deployment

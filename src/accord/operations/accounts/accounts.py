@@ -2,8 +2,7 @@
 
 A token is looked up for every request, by a read of an index that begins after it came: who revokes
 one, deactivates its owner or takes a role away has done so for the very next request, in every
-process. Whatever is
-wrong with credentials, the answer is the same; the audit trail has the reason.
+process. Whatever is wrong with credentials, the answer is the same; the audit trail has the reason.
 """
 
 from __future__ import annotations
