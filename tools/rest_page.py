@@ -164,6 +164,13 @@ def _with(response: Mapping[str, Any]) -> str:
 def _told(response: Mapping[str, Any]) -> list[str]:
     content: Mapping[str, Any] = response.get("content", {})
     return [
-        f"`{kind}` of {words(each['schema'])}" if kind != JSON else words(each["schema"])
+        f"`{kind}` of {words(_carried(each['schema']))}" if kind != JSON else words(each["schema"])
         for kind, each in content.items()
     ]
+
+
+def _carried(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the events of a stream have as their data; any other schema as it is."""
+    data = schema.get("properties", {}).get("data", {})
+    carried: Mapping[str, Any] = data.get("contentSchema", schema)
+    return carried

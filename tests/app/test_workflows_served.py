@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
+from accord.jsonrpc.sse import SseDecoder
 from tests.app.desk import ALLOWED, Desk, at, new_token, working
 from tests.app.served import accord, problem, serving
 
@@ -107,6 +110,7 @@ async def test_a_stream_goes_on_where_it_was_left_and_ends_with_its_run(tmp_path
             assert await admin.events(id, "2") == events[2:]
             path = f"/api/v1/runs/{id}/events"
             behind = await admin.client.get(path, params={"after": "2"})
+            await _check_as_described(admin, behind.content)
             assert behind.text.count("id: ") == len(events[2:])
             assert (await admin.client.get(path, params={"after": "4"})).status_code == 204
             over = await admin.client.get(path, headers={"last-event-id": "4"})
@@ -120,6 +124,25 @@ async def test_a_stream_goes_on_where_it_was_left_and_ends_with_its_run(tmp_path
             assert (await client.get(path)).status_code == 401
         async with served.client(nobody) as client:
             assert (await client.get(path)).status_code == 403
+
+
+async def _check_as_described(desk: Desk, stream: bytes) -> None:
+    """Events are what the OpenAPI document says of them."""
+    document = await desk.get("/openapi.json")
+    [watch] = [
+        each["get"]
+        for path, each in document["paths"].items()
+        if path.endswith("/runs/{id}/events")
+    ]
+    schema = watch["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    event = Draft202012Validator(schema)
+    data = schema["properties"]["data"]["contentSchema"]
+    carried = Draft202012Validator({**data, "components": document["components"]})
+    found = [each for each in SseDecoder().feed(stream) if each.id]
+    assert found
+    for each in found:
+        event.validate({"id": each.id, "event": each.event, "data": each.data.decode()})
+        carried.validate(json.loads(each.data))
 
 
 async def test_many_watch_one_run(tmp_path: Path) -> None:

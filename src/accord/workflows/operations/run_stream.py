@@ -40,6 +40,19 @@ _AT_ONCE: Final = 262_144
 _PAUSE: Final = 0.02
 """Bytes after which, and seconds that, a client is given to take them: who lets too much be queued
 is cut off."""
+_EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "The number of the event in the run's history."},
+        "event": {"type": "string", "description": "What happened."},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/RunEvent"},
+        },
+    },
+    "required": ["id", "event", "data"],
+}
 _DESCRIBED: Final[dict[str, Any]] = {
     "operationId": "watch_run",
     "summary": "Watch a run",
@@ -64,9 +77,9 @@ _DESCRIBED: Final[dict[str, Any]] = {
     ],
     "responses": {
         "200": {
-            "description": "The events.",
+            "description": "The events. The schema is that of each of them.",
             "headers": headers("X-Correlation-Id"),
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": {"schema": _EVENT}},
         },
         "204": {"description": "The run has ended, and all was seen."},
         **{str(each): failure(each) for each in (400, 401, 403, 404, 415, 422, 429, 500, 503)},
