@@ -238,6 +238,32 @@ async def test_a_snapshot_does_not_change_while_others_write(tmp_path: Path) -> 
         assert len(await store.fetch("SELECT x FROM t")) == 1
 
 
+async def test_all_statements_of_a_read_see_one_state(tmp_path: Path) -> None:
+    async with open_store(url(tmp_path)) as store:
+        await store.execute("CREATE TABLE t (x integer)")
+        other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+
+        async def read(db: Reading) -> list[int]:
+            first = len(await db.fetch("SELECT x FROM t"))
+            other.execute("INSERT INTO t VALUES (1)")
+            within = await store.read(lambda nested: nested.fetch("SELECT x FROM t"))
+            return [first, len(within), len(await db.fetch("SELECT x FROM t"))]
+
+        assert await store.read(read) == [0, 0, 0]
+        assert await store.read(read) == [1, 1, 1]
+        other.close()
+
+
+async def test_what_takes_too_long_for_now_is_not_fetched_now(tmp_path: Path) -> None:
+    async with open_store(url(tmp_path)) as store:
+        assert [tuple(row) for row in store.fetch_now("SELECT $1 AS x", 1) or ()] == [(1,)]
+        assert store.fetch_now(COUNT_TO, 300_000) is None
+        [row] = await store.fetch(COUNT_TO, 300_000)
+        assert row["n"] == 300_000
+    with pytest.raises(UnavailableError, match="closed"):
+        store.fetch_now("SELECT 1")
+
+
 async def test_a_statement_has_so_many_arguments(tmp_path: Path) -> None:
     async with open_store(url(tmp_path)) as store:
         with pytest.raises(StoreError, match="takes 4999 arguments, not 5,000"):

@@ -318,6 +318,14 @@ async def test_a_read_gives_its_result_and_raises_what_it_raises(store: Store) -
         await store.read(lambda db: db.fetch("SELECT * FROM nowhere"))
 
 
+async def test_what_is_fetched_now_is_the_same_where_nothing_is_waited_for(store: Store) -> None:
+    rows = store.fetch_now("SELECT value FROM counters WHERE name = $1", "all")
+    if store.engine == "sqlite":
+        assert [tuple(row) for row in rows or ()] == [(0,)]
+    else:
+        assert rows is None
+
+
 async def test_a_read_sees_what_was_committed_before_it(store: Store) -> None:
     for number in range(1, 20):
         await store.transact(count, lane="counting")

@@ -192,6 +192,9 @@ class PostgresStore:
             rows: list[Row] = await self._open.fetch(sql, *arguments)
             return rows
 
+    def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
+        return None
+
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
         return await self.fetch(sql, *arguments)
 

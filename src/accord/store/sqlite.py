@@ -120,7 +120,14 @@ class SqliteStore:
         return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        return await self.read(lambda db: db.fetch(sql, *arguments))
+        if self._closed:
+            raise _closed()
+        return await self._reader.fetch(sql, *arguments)
+
+    def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
+        if self._closed:
+            raise _closed()
+        return self._reader.fetch_now(sql, *arguments)
 
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
         return await self.transact(lambda transaction: transaction.fetch(sql, *arguments))

@@ -4,6 +4,8 @@ Going to a thread and back costs seven times as much as a row found by its key (
 a read is begun right here, on the event loop, with a limit to what each of its statements may
 take; one that takes more is stopped, and the read is run again in a thread. Statements that took
 more once go to the thread at once from then on. A read of a snapshot is always run in a thread.
+Here and there, all statements of a read see one state: a transaction for all of them also costs
+less than one for each.
 """
 
 from __future__ import annotations
@@ -61,11 +63,24 @@ class Reader:
     async def read(self, work: ReadWork[T], *, snapshot: bool) -> T:
         if not snapshot:
             try:
-                return driven(work(self._on_the_loop()))
+                return self._on_the_loop().run(work)
             except _TooSlow:
                 pass
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._read_there, work, snapshot)
+        return await self._elsewhere(work)
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        """The rows of a single statement."""
+        rows = self.fetch_now(sql, *arguments)
+        if rows is None:
+            return await self._elsewhere(lambda db: db.fetch(sql, *arguments))
+        return rows
+
+    def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
+        """The same; None where it takes too long for the event loop."""
+        try:
+            return driven(self._on_the_loop().fetch(sql, *arguments))
+        except _TooSlow:
+            return None
 
     def close(self) -> None:
         """Finish what is being read; blocks until that is done."""
@@ -78,19 +93,21 @@ class Reader:
             self._here = _Here(self._connect(wait=0.0))
         return self._here
 
-    def _read_there(self, work: ReadWork[T], snapshot: bool) -> T:
+    async def _elsewhere(self, work: ReadWork[T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._read_there, work)
+
+    def _read_there(self, work: ReadWork[T]) -> T:
         """Called in a thread that reads."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect()
         with translated():
-            if snapshot:
-                connection.execute("BEGIN")
+            connection.execute("BEGIN")
         try:
             return driven(work(SqliteTransaction(connection)))
         finally:
-            if snapshot:
-                connection.execute("ROLLBACK")
+            connection.execute("ROLLBACK")
 
     def _connect(self, *, wait: float | None = None) -> sqlite3.Connection:
         with translated():
@@ -113,7 +130,21 @@ class _Here:
         self._long: dict[str, int] = {}
         """What counts against statements that took long."""
         self._looks = 0
+        self._reading = False
         connection.set_progress_handler(self._is_over, STEPS)
+
+    def run(self, work: ReadWork[T]) -> T:
+        """The result of a read of one state."""
+        if self._reading:  # a read within another sees the same
+            return driven(work(self))
+        self._reading = True
+        try:
+            self._execute("BEGIN")
+            return driven(work(self))
+        finally:
+            self._reading = False
+            if self._connection.in_transaction:
+                self._execute("ROLLBACK")
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         counts = self._long.get(sql, 0)
@@ -137,6 +168,12 @@ class _Here:
         elif counts:
             self._remember(sql, counts - 1)
         return rows
+
+    def _execute(self, sql: str) -> None:
+        try:
+            self._connection.execute(sql)
+        except sqlite3.Error as error:
+            raise translation(error) from error
 
     def _is_over(self) -> bool:
         self._looks += 1

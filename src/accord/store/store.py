@@ -117,6 +117,9 @@ class Store(Protocol):
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
         """The rows that one reading statement gives."""
 
+    def fetch_now(self, sql: str, /, *arguments: Any) -> list[Row] | None:
+        """The same where nothing has to be waited for; None where something has."""
+
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
         """The rows that one writing statement gives (RETURNING), which is all or nothing and
         waits for nobody's lane; where others write to the same rows it sees what they left."""

@@ -7,6 +7,7 @@ import pytest
 from accord.mcp import Context, Server
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.authenticator import CALLER, TokenAuthenticator
+from accord.operations.accounts.credentials import bearer
 from accord.operations.accounts.token_text import make_token
 from accord.operations.caller import Caller
 from tests.mcp.http.service import modern_headers, request, serving, with_meta
@@ -78,6 +79,26 @@ async def test_everybody_else_gets_the_same_401(world: World) -> None:
         for reason in ("revoked", "expired", "inactive", "unknown", "malformed", "unknown")
     ]
     assert {record.address for record in world.trail.records} == {"127.0.0.1"}
+
+
+@pytest.mark.req("H-15")
+async def test_a_token_is_known_at_once_where_nothing_is_waited_for(world: World) -> None:
+    token = await world.token("uma")
+
+    def known() -> Caller | None:
+        return world.accounts.caller_now(bearer(token), face="mcp", address="192.0.2.9")
+
+    caller = known()
+    assert world.accounts.may_know_now == (world.store.engine == "sqlite")
+    if world.store.engine == "postgresql":
+        assert caller is None
+        return
+    asked = await world.accounts.caller(bearer(token), face="mcp", address="192.0.2.9")
+    assert caller == asked
+    await world.call("revoke_token", "uma", id="laptop")
+    world.trail.records.clear()
+    assert known() is None
+    assert world.trail.told() == []  # whoever is asked next puts it on record
 
 
 async def test_a_database_that_cannot_be_asked_is_503_and_not_401(world: World) -> None:

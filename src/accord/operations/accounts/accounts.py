@@ -36,7 +36,7 @@ from accord.operations.errors import (
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.limiter import Limiter
 from accord.operations.runner import LANE
-from accord.store.errors import UnavailableError as StoreUnavailableError
+from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
 from accord.store.store import Row, Store, Transaction
 from accord.telemetry.exposition import Exposition
 
@@ -116,22 +116,45 @@ class Accounts:
         its CSRF token; RateLimitedError for an address from which too many wrong ones came;
         UnavailableError where the database cannot be asked.
         """
-        came: dict[str, Any] = {
-            "face": face,
-            "client": client[:MAX_CLIENT],
-            "address": address,
-            "correlation_id": correlation_id,
-        }
+        came = _came(face, client, address, correlation_id)
         try:
             return await self._known(credentials, came)
         except StoreUnavailableError as error:
             raise UnavailableError("the database is not available at the moment") from error
 
+    @property
+    def may_know_now(self) -> bool:
+        """Whether there is any use in asking `caller_now`."""
+        return self._tokens.are_quick
+
+    def caller_now(
+        self,
+        credentials: Credentials,
+        *,
+        face: Face,
+        client: str = "",
+        address: str = "",
+        correlation_id: str = "",
+    ) -> Caller | None:
+        """The same for a token that is good, where nothing has to be waited for; None where
+        `caller` has to be asked, and says what is wrong."""
+        token = credentials.token
+        if credentials.by_cookie or kind_of(token) != "pat":
+            return None
+        hashed = tokens.token_hash(token, self.token_key)
+        try:
+            row = self._checked(self._tokens.find_now(hashed), hashed)
+            return self._token_caller(row, _came(face, client, address, correlation_id))
+        except (StoreError, _Unknown):
+            return None
+
     async def _known(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
         kind = kind_of(credentials.token)
         try:
             if kind == "pat" and not credentials.by_cookie:
-                return await self._token_caller(credentials.token, came)
+                hashed = tokens.token_hash(credentials.token, self.token_key)
+                row = self._checked(await self._tokens.find(hashed), hashed)
+                return self._token_caller(row, came)
             if kind == "ses":
                 return await self._session_caller(credentials, came)
             raise _Unknown("malformed", None)
@@ -146,19 +169,19 @@ class Accounts:
         if self._limiter is not None and address:
             await self._limiter.take((f"address:{address}",), FAILED_COST)
 
-    async def _token_caller(self, token: str, came: dict[str, Any]) -> Caller:
-        row = await self._find(self._tokens, tokens.token_hash(token, self.token_key))
+    def _token_caller(self, row: Row, came: dict[str, Any]) -> Caller:
         if row["revoked_at"] is not None:
             raise _Unknown("revoked", row)
         if row["expires_at"] <= self._now():
             raise _Unknown("expired", row)
         self._tokens_used.note(row["id"])
-        scopes = frozenset(tokens.scopes_in(row["scopes"]))
+        scopes = tokens.scope_set(row["scopes"])
         return _caller(row, "token", came, scopes=scopes, token_id=row["id"])
 
     async def _session_caller(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
         token = credentials.token
-        row = await self._find(self._sessions, tokens.token_hash(token, self._session_key))
+        hashed = tokens.token_hash(token, self._session_key)
+        row = self._checked(await self._sessions.find(hashed), hashed)
         now = self._now()
         if row["expires_at"] <= now or row["seen_at"] <= login_sessions.idle_since(now):
             raise _Unknown("expired", row)
@@ -170,8 +193,7 @@ class Accounts:
         self._sessions_seen.note(row["hash"])
         return _caller(row, "session", came)
 
-    async def _find(self, lookups: Lookups, hashed: str) -> Row:
-        row = await lookups.find(hashed)
+    def _checked(self, row: Row | None, hashed: str) -> Row:
         if row is None or not hmac.compare_digest(row["hash"], hashed):
             raise _Unknown("unknown", None)
         if not row["active"]:
@@ -195,12 +217,7 @@ class Accounts:
 
         Raises SignInError, RateLimitedError after several wrong passwords, UnavailableError.
         """
-        came: dict[str, Any] = {
-            "face": face,
-            "client": client[:MAX_CLIENT],
-            "address": address,
-            "correlation_id": correlation_id,
-        }
+        came = _came(face, client, address, correlation_id)
         name = name_key(username)[:64]
         try:
             await self._pace(name, address, came)
@@ -388,6 +405,16 @@ class _Unknown(Exception):  # noqa: N818 - a turn of the way, and told to nobody
         super().__init__(reason)
         self.reason = reason
         self.row = row
+
+
+def _came(face: Face, client: str, address: str, correlation_id: str) -> dict[str, Any]:
+    """How a request came, as callers and records have it."""
+    return {
+        "face": face,
+        "client": client[:MAX_CLIENT],
+        "address": address,
+        "correlation_id": correlation_id,
+    }
 
 
 def _caller(row: Row, via: Via, came: dict[str, Any], **more: Any) -> Caller:

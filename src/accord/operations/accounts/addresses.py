@@ -23,26 +23,27 @@ class Addresses:
     def client(self, peer: str, fields: Mapping[str, str]) -> str:
         """The address of whoever sent a request: `peer` is the other end of the connection, with
         its port or without; empty where that has none, as with a Unix socket."""
-        address = _parsed(peer)
-        if address is None:
+        known = _parsed(peer)
+        if known is None:
             return ""
+        address, text = known
         if not self._is_trusted(address):
-            return str(address)
+            return text
         for hop in reversed(fields.get("x-forwarded-for", "").split(",")[-MAX_HOPS:]):
             behind = _parsed(hop.strip())
             if behind is None:
                 break
-            address = behind
+            address, text = behind
             if not self._is_trusted(address):
                 break
-        return str(address)
+        return text
 
     def is_secure(self, peer: str, scheme: str, fields: Mapping[str, str]) -> bool:
         """Whether a request came by https, to us or to a proxy that is trusted."""
         if scheme == "https":
             return True
-        address = _parsed(peer)
-        if address is None or not self._is_trusted(address):
+        known = _parsed(peer)
+        if known is None or not self._is_trusted(known[0]):
             return False
         return fields.get("x-forwarded-proto", "").strip().lower() == "https"
 
@@ -50,8 +51,8 @@ class Addresses:
         return any(address in network for network in self._trusted)
 
 
-def _parsed(text: str) -> IPv4Address | IPv6Address | None:
-    """The address in `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`."""
+def _parsed(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
+    """The address in `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`, and how it is written."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -60,10 +61,11 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
 
 
 @lru_cache(1024)
-def _address(text: str) -> IPv4Address | IPv6Address | None:
+def _address(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
     try:
         address = ip_address(text)
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return mapped or address
+    address = mapped or address
+    return address, str(address)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import encode_failure
@@ -22,7 +22,7 @@ from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import bearer
-from accord.operations.caller import client_name
+from accord.operations.caller import Caller, client_name
 from accord.operations.errors import RateLimitedError, UnauthenticatedError, UnavailableError
 from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
@@ -40,8 +40,9 @@ class TokenAuthenticator(BearerAuth):
 
     def _verify(
         self, token: str, request: WebRequest, channel: ChannelInfo | None
-    ) -> Awaitable[Principal | None]:
-        return self._tokens.identify(token, request.fields, channel)
+    ) -> Principal | Awaitable[Principal | None]:
+        known = self._tokens.identify_now(token, request.fields, channel)
+        return self._tokens.identify(token, request.fields, channel) if known is None else known
 
     async def _later(
         self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest
@@ -65,28 +66,44 @@ class _Tokens:
     async def verify(self, token: str) -> Principal | None:
         return await self.identify(token, {}, None)
 
+    def identify_now(
+        self, token: str, fields: Mapping[str, str], channel: ChannelInfo | None
+    ) -> Principal | None:
+        """Whose token it is, where that is known without waiting: most often, so that no task has
+        to be made for it. None where `identify` has to be asked."""
+        if not self._accounts.may_know_now:
+            return None
+        caller = self._accounts.caller_now(bearer(token), **self._came(fields, channel))
+        return None if caller is None else _principal(caller)
+
     async def identify(
         self, token: str, fields: Mapping[str, str], channel: ChannelInfo | None
     ) -> Principal | None:
         try:
-            caller = await self._accounts.caller(
-                bearer(token),
-                face="mcp",
-                client=client_name(fields.get("user-agent", "")),
-                address=self._addresses.client("" if channel is None else channel.address, fields),
-                correlation_id=random_hex(16),
-            )
+            caller = await self._accounts.caller(bearer(token), **self._came(fields, channel))
         except UnauthenticatedError:
             return None
         except UnavailableError as error:
             raise UnverifiableError(str(error)) from error
-        return Principal(
-            subject=caller.user_id,
-            client_id=caller.token_id,
-            scopes=caller.scopes,
-            claims={CALLER: caller},
-            expires=_seconds(caller.expires_at),
-        )
+        return _principal(caller)
+
+    def _came(self, fields: Mapping[str, str], channel: ChannelInfo | None) -> dict[str, Any]:
+        return {
+            "face": "mcp",
+            "client": client_name(fields.get("user-agent", "")),
+            "address": self._addresses.client("" if channel is None else channel.address, fields),
+            "correlation_id": random_hex(16),
+        }
+
+
+def _principal(caller: Caller) -> Principal:
+    return Principal(
+        subject=caller.user_id,
+        client_id=caller.token_id,
+        scopes=caller.scopes,
+        claims={CALLER: caller},
+        expires=_seconds(caller.expires_at),
+    )
 
 
 def _seconds(time: str) -> float:

@@ -22,13 +22,14 @@ class Lookups:
     def __init__(self, store: Store, statements: Mapping[Engine, str]) -> None:
         self._store = store
         self._statement = statements[store.engine]
-        self._alone = store.engine == "sqlite"  # a read is over before anybody else can come
+        self.are_quick = store.engine == "sqlite"
+        """Whether a read is over before anybody else can come, so that `find_now` may find."""
         self._waiting: dict[str, list[asyncio.Future[Row | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, hashed: str) -> Row | None:
         """The row with this hash. Raises StoreError."""
-        if self._alone:
+        if self.are_quick:
             rows = await self._store.fetch(self._statement, hashed)
             return rows[0] if rows else None
         loop = asyncio.get_running_loop()
@@ -37,6 +38,12 @@ class Lookups:
         if self._reading is None:
             self._reading = loop.create_task(self._read_all())
         return await found
+
+    def find_now(self, hashed: str) -> Row | None:
+        """The same where it is found without waiting; None otherwise, whatever the reason. Raises
+        StoreError."""
+        rows = self._store.fetch_now(self._statement, hashed) if self.are_quick else None
+        return rows[0] if rows else None
 
     async def _read_all(self) -> None:
         try:

@@ -20,6 +20,7 @@ SHOWN: Final = 4
 """How many random characters are shown where tokens are listed."""
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
 _TOKEN: Final = re.compile(r"accord_(pat|ses)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})", re.ASCII)
 
 
@@ -44,9 +45,6 @@ def shown_prefix(token: str) -> str:
 
 def _checksum(text: str) -> str:
     """CRC32 in base 62, in 6 characters."""
-    number = crc32(text.encode())
-    digits = ""
-    for _ in range(CHECKSUM):
-        number, digit = divmod(number, len(_DIGITS))
-        digits = _DIGITS[digit] + digits
-    return digits
+    rest, last = divmod(crc32(text.encode()), len(_PAIRS))
+    first, middle = divmod(rest, len(_PAIRS))
+    return _PAIRS[first] + _PAIRS[middle] + _PAIRS[last]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -73,6 +74,11 @@ def token_of(row: Row) -> Token:
         last_used_at=row["last_used_at"],
         revoked_at=row["revoked_at"],
     )
+
+
+@lru_cache(1024)  # few of them are different, and they are asked for with every request
+def scope_set(text: str) -> frozenset[Scope]:
+    return frozenset(scopes_in(text))
 
 
 def scopes_in(text: str) -> list[Scope]:
