@@ -42,6 +42,7 @@ from accord.app.tracing import Spans, spans_for
 from accord.app.traffic import Traffic
 from accord.entry_points import PluginError
 from accord.hub.mcp.face import hub_server
+from accord.hub.search.upkeep import IndexUpkeep
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits
@@ -198,6 +199,9 @@ async def open_system(
             written.append(partial(_write_open, listener, endpoint))
             system = System(settings, local, listener, probes, site, asyncio.Event())
             async with AsyncExitStack() as stack:
+                upkeep = IndexUpkeep(local.store)
+                upkeep.start()
+                stack.push_async_callback(upkeep.close)
                 stack.push_async_callback(system.close)
                 stack.enter_context(pulse.beating())
                 if worker is not None:

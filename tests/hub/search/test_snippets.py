@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import given, strategies as st
 
 from accord.hub.search.matching import groups_of
@@ -37,6 +39,33 @@ def test_marks_lie_within_the_snippet(text: str, query: str) -> None:
     piece = Snippets(groups_of(query)).of(text)
     assert len(piece.text) <= LENGTH + 2
     assert all(0 <= begin < end <= len(piece.text) for begin, end in piece.marks)
+
+
+@given(
+    st.lists(st.sampled_from(["ferry", "ferryman", "Ferry", "wherry", "x", "-", "_", " ", "\n"]))
+)
+def test_just_the_words_that_were_asked_for_are_marked(parts: list[str]) -> None:
+    text = "".join(parts)
+    piece = Snippets(groups_of("ferry")).of(text)
+    for begin, end in piece.marks:
+        assert piece.text[begin:end].lower().startswith("ferry")
+        assert not piece.text[begin - 1 : begin].isalnum()
+    if len(text) <= LENGTH:  # shown whole
+        expected = [at.span() for at in re.finditer(r"(?i)(?<![a-z])ferry[a-z]*", piece.text)]
+        assert [(begin, end) for begin, end in piece.marks] == expected
+
+
+def test_a_mark_ends_where_the_snippet_ends() -> None:
+    piece = Snippets(groups_of("ferry")).of("x " + "ferry" * 100)
+    assert piece.text == "x " + ("ferry" * 100)[: LENGTH - 2] + "…"
+    assert piece.marks == [[2, LENGTH]]
+
+
+def test_blanks_are_put_together_and_marks_moved() -> None:
+    text = "A  long\n text " + "before " * 20 + "\tthe\n\nferry  sails"
+    piece = Snippets(groups_of("ferry")).of(text)
+    assert piece.text == "…before before before before the ferry sails"
+    assert marked(text, "ferry") == ["ferry"]
 
 
 def test_words_that_stand_behind_other_signs_are_marked() -> None:

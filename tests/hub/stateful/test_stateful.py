@@ -1,6 +1,6 @@
 """Any writes, on both engines: the hub does what the model does.
 
-ACCORD_STATEFUL=100 tries a hundred times as many (`make stateful`).
+ACCORD_STATEFUL=20 tries twenty times as many (`make races`).
 """
 
 from __future__ import annotations

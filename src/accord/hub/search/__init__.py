@@ -5,6 +5,7 @@ spelling    which words may have been meant by one that is misspelt
 matching    what is asked for, as a query of each database
 asking      how the index is asked for it
 index       keeps the index, in the transaction of every change
+upkeep      keeps it in few pieces
 finding     the best of the newest matches, page by page
 snippets    where a text says what was asked for
 

@@ -8,7 +8,6 @@ almost like them are tried, and then whatever has one of them.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import compress, count
 from typing import Any, Final
 
 from msgspec import Struct, json
@@ -24,6 +23,9 @@ from accord.store.store import Engine, Row
 
 NO_LIMIT: Final = 2**62
 ATTEMPTS: Final = 3
+SEQUENCE_BITS: Final = 40
+"""How much of a number that has a score in it is left for the sequence."""
+MAX_SEQUENCE: Final = 2**SEQUENCE_BITS - 1
 
 NEWEST: Final[dict[Engine, str]] = {
     "sqlite": """
@@ -51,9 +53,9 @@ SELECT {details}, best.score, (SELECT COUNT(*) FROM found) AS total,
 FROM best JOIN search_entries e ON e.sequence = best.sequence
 JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 """
-# Of SQLite. Three lists rather than rows, each of which Python goes back and forth for.
+# Of SQLite. One list of numbers rather than rows, each of which Python goes back and forth for.
 SCORED: Final = """
-SELECT json_group_array(sequence), json_group_array(score), json_group_array(fits)
+SELECT json_group_array((score << {bits}) + sequence) FILTER (WHERE fits), COUNT(*), MAX(sequence)
 FROM (SELECT e.sequence, {score} AS score, {facets} AS fits FROM ({newest}) AS e)
 """
 DETAILED: Final = f"""
@@ -85,6 +87,9 @@ class Place(Struct, frozen=True):
     newest: int = NO_LIMIT
     attempt: int = 0
     """Which attempt found the first page."""
+
+
+_FIRST: Final = Place()
 
 
 class Hit(Struct, frozen=True):
@@ -124,7 +129,7 @@ async def find_best(
         tried = await _tried(db, asked, attempt)
         if tried is None:
             continue
-        matches = await _best(db, engine, query, tried, place or Place(), most)
+        matches = await _best(db, engine, query, tried, place or _FIRST, most)
         if matches.hits or not asked.groups:
             return Best(matches, tried, attempt)
     return Best(Matches(), asked, 0)
@@ -178,26 +183,30 @@ async def _best_of_few(
     values: list[Any] = [question.match, place.newest, question.most]
     score = _score(query, asked, HAS[engine], values)
     facets = _facets(question, HAS[engine], values)
-    statement = SCORED.format(score=score, newest=NEWEST[engine], facets=facets)
-    [lists] = await db.fetch(statement, *values)
-    sequences, scores, fitting = map(json.decode, lists)
-    if len(sequences) >= question.most:
+    [scored] = await db.fetch(_scored(engine, score, facets), *values)
+    listed, count, newest = scored
+    if count >= question.most:
         return None
-    found = list(compress(zip(scores, sequences, strict=True), fitting))
-    before = (place.score, place.sequence)
-    page = sorted([each for each in found if each < before], reverse=True)[:most]
+    found: list[int] = json.decode(listed)
+    found.sort(reverse=True)
+    before = (place.score << SEQUENCE_BITS) + place.sequence
+    page = (found if place is _FIRST else [each for each in found if each < before])[:most]
     if not page:
         return Matches()
-    asked_for = json.encode([sequence for _, sequence in page]).decode()
-    detailed = await db.fetch(DETAILED, asked_for)
-    by_sequence = {row[0]: row for row in detailed}
-    # One that was changed just now has another place by now.
+    scores = {each & MAX_SEQUENCE: each >> SEQUENCE_BITS for each in page}
+    detailed = await db.fetch(DETAILED, json.encode(list(scores)).decode())
+    rows = {row[0]: row for row in detailed}
     hits = [
-        Hit(score, sequence, by_sequence[sequence])
-        for score, sequence in page
-        if sequence in by_sequence
+        Hit(score, sequence, rows[sequence])
+        for sequence, score in scores.items()
+        if sequence in rows  # whatever was done to the tables by hand
     ]
-    return Matches(hits, len(found), max(sequences))
+    return Matches(hits, len(found), newest)
+
+
+@lru_cache(256)
+def _scored(engine: Engine, score: str, facets: str) -> str:
+    return SCORED.format(score=score, newest=NEWEST[engine], facets=facets, bits=SEQUENCE_BITS)
 
 
 def _rank(hit: Hit) -> tuple[int, int]:
@@ -223,13 +232,9 @@ def _score(query: str, asked: Asked, has: str, values: list[Any]) -> str:
         shape, has, len(values) + 1, every=asked.every, has_reference=reference is not None
     )
     for group in groups:
-        whole = [f" {word} " for word in group.words]
-        begins = [f" {word}" for word in group.words] if group.is_beginning else whole
-        values += whole
+        values += [f" {word} " for word in group.words]
         if group.is_beginning:
-            values += begins
-        if not asked.every:
-            values += begins
+            values += [f" {word}" for word in group.words]
     if groups:
         values.append(f" {' '.join([group.words[0] for group in groups])} ")
     if reference is not None:
@@ -242,29 +247,37 @@ def _expression(
     shape: tuple[tuple[int, bool], ...], has: str, first: int, *, every: bool, has_reference: bool
 ) -> str:
     """What scores are computed by, for groups with so many words, longer ones among them or not.
-    The first value is that of `$first`."""
-    numbers = count(first)
+    The first value is that of `$first`. What most entries have not is asked first."""
 
-    def has_any(column: str, some: int) -> str:
-        each = (f"{has}(e.{column}, ${next(numbers)}) > 0" for _ in range(some))
+    def has_any(column: str, begin: int, some: int) -> str:
+        each = (f"{has}(e.{column}, ${place}) > 0" for place in range(begin, begin + some))
         return " OR ".join(each)
 
+    phrase = first + sum(2 * some if is_beginning else some for some, is_beginning in shape)
+    # It begins with the first word, and nothing else needs to be looked at for it.
+    bonus = (
+        f" + CASE WHEN {has}(e.title, ${phrase}) <> 1 THEN 0 "
+        f"WHEN e.title = ${phrase} THEN {WHOLE_TITLE} ELSE {TITLE_BEGINS} END"
+    )
     parts = ["0"]
+    place = first
     for some, is_beginning in shape:
-        cases = [f"WHEN {has_any('title', some)} THEN {WORD_OF_TITLE}"]
+        whole = begins = place
+        place += some
         if is_beginning:
-            cases.append(f"WHEN {has_any('title', some)} THEN {BEGINS_WORD_OF_TITLE}")
+            begins = place
+            place += some
+        elsewhere = str(ELSEWHERE)
         if not every:
-            cases.append(f"WHEN NOT ({has_any('body', some)}) THEN 0")
-        parts.append(f"CASE {' '.join(cases)} ELSE {ELSEWHERE} END")
-    if shape:
-        phrase = f"${next(numbers)}"
-        parts.append(
-            f"CASE WHEN e.title = {phrase} THEN {WHOLE_TITLE} "
-            f"WHEN {has}(e.title, {phrase}) = 1 THEN {TITLE_BEGINS} ELSE 0 END"
-        )
+            elsewhere = f"CASE WHEN {has_any('body', begins, some)} THEN {ELSEWHERE} ELSE 0 END"
+        cases = [
+            f"WHEN NOT ({has_any('title', begins, some)}) THEN {elsewhere}",
+            f"WHEN {has_any('title', whole, some)} THEN {WORD_OF_TITLE}{bonus}",
+        ]
+        parts.append(f"CASE {' '.join(cases)} ELSE {BEGINS_WORD_OF_TITLE} END")
+        bonus = ""
     if has_reference:
-        named = f"(SELECT id FROM items WHERE reference_id = ${next(numbers)})"
+        named = f"(SELECT id FROM items WHERE reference_id = ${phrase + bool(shape)})"
         parts.append(f"CASE WHEN e.entity_id = {named} THEN {EXACT} ELSE 0 END")
     return " + ".join(parts)
 

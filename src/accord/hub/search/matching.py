@@ -44,6 +44,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     """Whether all words are needed, or one is enough."""
 
 
+@lru_cache(256)  # the pages of one query, and queries of many
 def groups_of(query: str) -> tuple[Group, ...]:
     """The words of a query, each once."""
     return tuple(Group((each,)) for each in list(dict.fromkeys(words(query)))[:MAX_WORDS])
@@ -56,6 +57,7 @@ def facet(name: Facet, value: str) -> str:
     return "=" + blake2s(f"{name}={value}".encode(), digest_size=9).hexdigest()
 
 
+@lru_cache(256)
 def match(asked: Asked, engine: Engine) -> str:
     """The query, in the language of the database."""
     return _fts5(asked) if engine == "sqlite" else _tsquery(asked)

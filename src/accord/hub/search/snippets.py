@@ -42,24 +42,47 @@ class Snippets:
         self._plain = _plain(groups)
 
     def of(self, text: str) -> Snippet:
-        plain = self._plain if text.isascii() else None
-        if plain is None:
-            first = _first(text, self._groups)
-        else:
-            at = plain.search(text.lower())
-            first = 0 if at is None else at.start()
-        begin = _word_edge(text, first - BEFORE) if first > BEFORE else 0
+        plain = self._plain
+        if plain is None or not text.isascii():
+            return self._folded(text)
+        lowered = text.lower()
+        at = plain.search(lowered)
+        begin = 0 if at is None else _begin(text, at.start())
+        end = begin + LENGTH
+        dots = 1 if begin else 0
+        shown = text[begin:end]
+        if shown.isprintable() and "  " not in shown and shown[:1] != " ":
+            shown = shown.rstrip()
+            marks = _marks(plain, lowered, at, begin - dots, end)
+        else:  # what was found stands elsewhere once blanks are put together
+            shown = " ".join(shown.split())
+            lowered = shown.lower()
+            marks = _marks(plain, lowered, plain.search(lowered), -dots, LENGTH)
+        if dots:
+            shown = f"…{shown}"
+        return Snippet(f"{shown}…" if end < len(text) else shown, marks)
+
+    def _folded(self, text: str) -> Snippet:
+        """The same where more than letter case has to be folded, which takes its time."""
+        begin = _begin(text, _first(text, self._groups))
         end = begin + LENGTH
         shown = " ".join(text[begin:end].split())
-        # Marks are looked for before dots are added: what is ASCII is quick to look through.
-        found = _found(shown, self._groups) if plain is None else plain.finditer(shown.lower())
         if begin:
-            marks = [[at.start() + 1, at.end() + 1] for at in found]
-            shown = f"…{shown}…" if end < len(text) else f"…{shown}"
-        else:
-            marks = [[*at.span()] for at in found]
-            shown = f"{shown}…" if end < len(text) else shown
-        return Snippet(shown, marks)
+            shown = f"…{shown}"
+        marks = [[*at.span()] for at in _found(shown, self._groups)]
+        return Snippet(f"{shown}…" if end < len(text) else shown, marks)
+
+
+def _marks(
+    plain: re.Pattern[str], text: str, at: re.Match[str] | None, begin: int, end: int
+) -> list[list[int]]:
+    """The places of a match and of those that follow it before `end`, counted from `begin`."""
+    marks = []
+    while at is not None:
+        start, stop = at.span()
+        marks.append([start - begin, min(stop, end) - begin])
+        at = plain.search(text, stop, end)
+    return marks
 
 
 def _first(text: str, groups: tuple[Group, ...]) -> int:
@@ -101,7 +124,10 @@ def _is(word: str, groups: tuple[Group, ...]) -> bool:
     )
 
 
-def _word_edge(text: str, place: int) -> int:
-    """The beginning of the next word, where `place` is within one."""
-    space = text.find(" ", place, place + BEFORE)
+def _begin(text: str, first: int) -> int:
+    """Where a snippet begins: at a word that stands some way before the first mark."""
+    if first <= BEFORE:
+        return 0
+    place = first - BEFORE
+    space = text.find(" ", place, first)
     return place if space < 0 else space + 1

@@ -15,17 +15,21 @@ from accord.mcp.protocol.results import CallToolResult
 from accord.operations.errors import KINDS, ServiceError
 from accord.operations.faces.mapping import fields_of, message_of
 from accord.operations.faces.tools_size import MAX_BYTES, fit
-from accord.operations.faces.tools_text import fenced, told
+from accord.operations.faces.tools_text import are_alike, fenced, told
 from accord.operations.operation import Operation
 from accord.operations.outcome import Outcome, Preview
+from accord.operations.pages import Page
 from accord.operations.work import Effect, Hint
 
 MAX_EFFECTS: Final = 10
 """How many effects a sentence names."""
 MAX_MARKS: Final = 200
 """What the marks around stored text take."""
+MAX_CHARACTER_BYTES: Final = 4
+"""Of UTF-8."""
 MOST_ITEMS: Final = "limit"
 """The parameter that says how many items a page has."""
+_PAGE: Final = Page.__struct_fields__
 
 
 class TooManyItemsError(Exception):
@@ -55,6 +59,10 @@ class Results:
         if self._writes:
             sentence = _sentence(outcome)
             return self._sized(to_builtins(outcome.result), lambda value: sentence)
+        if isinstance(outcome.result, Page):  # the largest results, and most of them fit
+            whole = _whole(_page_text(outcome.result), encode(outcome.result))
+            if whole is not None:
+                return whole
         return self._sized(to_builtins(outcome.result), _read_text, can_have_less=can_have_less)
 
     def of_error(self, error: ServiceError, correlation_id: str) -> CallToolResult:
@@ -86,11 +94,8 @@ class Results:
         self, value: Any, text: Callable[[Any], str], *, can_have_less: bool = False
     ) -> CallToolResult:
         whole = value if isinstance(value, dict) else {"result": value}
-        found = text(whole)
-        data = encode(_structured(whole))
-        if len(found.encode()) + len(data) <= MAX_BYTES:
-            return CallToolResult(content=[TextContent(text=found)], structured_content=Raw(data))
-        return self._cut(whole, text, can_have_less=can_have_less)
+        found = _whole(text(whole), encode(_structured(whole)))
+        return found or self._cut(whole, text, can_have_less=can_have_less)
 
     def _cut(
         self, whole: dict[str, Any], text: Callable[[Any], str], *, can_have_less: bool
@@ -133,6 +138,14 @@ def _how_to_get_more(names: set[str], rest: str) -> str:
     return f"{cut} {rest}" if rest else cut
 
 
+def _whole(text: str, structured: bytes) -> CallToolResult | None:
+    """A result that is small enough as it is; None otherwise."""
+    room = MAX_BYTES - len(structured)
+    if len(text) * MAX_CHARACTER_BYTES > room and len(text.encode()) > room:
+        return None
+    return CallToolResult(content=[TextContent(text=text)], structured_content=Raw(structured))
+
+
 def _result(text: str, structured: Any) -> CallToolResult:
     return CallToolResult(
         content=[TextContent(text=text)], structured_content=Raw(encode(structured))
@@ -165,13 +178,21 @@ def _read_text(value: dict[str, Any]) -> str:
         return fenced(f"{told(others)}\n{value['text']}")
     if not isinstance(items, list) or "total" not in value:
         return fenced(told(value))
-    more = f"; more by cursor={value['next_cursor']}" if value.get("next_cursor") else ""
-    head = f"{len(items)} of {value['total']:,}{more}."
-    others = {
-        key: each
-        for key, each in value.items()
-        if key not in ("items", "next_cursor", "has_more", "total")
-    }
+    others = {key: each for key, each in value.items() if key not in _PAGE}
+    return _listed(items, value.get("next_cursor"), value["total"], others)
+
+
+def _page_text(page: Page[Any]) -> str:
+    """The same of a page that was not taken apart."""
+    names = [name for name in page.__struct_fields__ if name not in _PAGE]
+    others = to_builtins({name: getattr(page, name) for name in names}) if names else {}
+    items = page.items if are_alike(page.items) else to_builtins(page.items)
+    return _listed(items, page.next_cursor, page.total, others)
+
+
+def _listed(items: list[Any], next_cursor: str | None, total: int, others: dict[str, Any]) -> str:
+    more = f"; more by cursor={next_cursor}" if next_cursor else ""
+    head = f"{len(items)} of {total:,}{more}."
     shown = "\n".join(part for part in (told(others), told(items)) if part)
     return f"{head}\n{fenced(shown)}" if shown else head
 

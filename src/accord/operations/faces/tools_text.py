@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from msgspec import UNSET, Struct, to_builtins
+from msgspec.structs import astuple
 
 from accord.operations.identifiers import random_hex
 
@@ -28,6 +32,15 @@ _TEXT: Final = frozenset({str})
 _NUMBER: Final = frozenset({int})
 _OBJECTS: Final = frozenset({dict})
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_PLAIN: Final = _SCALARS | {type(UNSET), list}
+
+
+class _Column(NamedTuple):
+    """What rows have under one name."""
+
+    name: str
+    values: Sequence[Any]
+    kinds: set[type]
 
 
 def fenced(text: str) -> str:
@@ -40,12 +53,20 @@ def fenced(text: str) -> str:
 
 
 def told(value: Any, indent: str = "") -> str:
-    """A value of JSON in lines."""
+    """A value of JSON in lines. A list may have structs in it that `are_alike`."""
     if isinstance(value, dict):
         return "\n".join([_member(key, each, indent) for key, each in _shown(value)])
     if isinstance(value, _LISTS):
         return _several(value, indent)
     return indent + _scalar(value)
+
+
+def are_alike(values: Sequence[Any]) -> bool:
+    """Whether these are structs that all have the same members."""
+    if len(set(map(type, values))) != 1 or not isinstance(values[0], Struct):
+        return False
+    config = values[0].__struct_config__
+    return config.tag is None and not config.omit_defaults
 
 
 def _member(key: str, value: Any, indent: str) -> str:
@@ -68,29 +89,47 @@ def _text_member(key: str, value: str, indent: str) -> str:
 
 
 def _several(values: Sequence[Any], indent: str) -> str:
+    if values and isinstance(values[0], Struct):
+        columns = _told_columns(_columns_of_structs(values))
+        if all(map(_is_plain, columns)):
+            return _table(columns, indent)
+        values = to_builtins(values)
     if values and _OBJECTS.issuperset(map(type, values)):
-        columns = _columns(values)
-        if all(map(_is_flat, columns.values())):
+        columns = _told_columns(_columns(values))
+        if all(map(_is_flat, columns)):
             return _table(columns, indent)
         return "\n".join(f"{indent}-\n{told(each, indent + '  ')}" for each in values)
     return "\n".join(f"{indent}- {told(each, indent + '  ').lstrip()}" for each in values)
 
 
 def _columns(rows: Sequence[Members]) -> dict[str, Sequence[Any]]:
-    """What rows have, name by name, as `_shown` has it for one."""
+    """What rows have, name by name."""
     names = list(rows[0])
-    columns: dict[str, Sequence[Any]]
     if all(map(names.__eq__, map(list, rows))):
-        columns = dict(zip(names, zip(*map(dict.values, rows), strict=True), strict=True))
-    else:
-        names = list(dict.fromkeys(chain.from_iterable(rows)))
-        columns = {name: [row.get(name) for row in rows] for name in names}
-    for name in names:
+        return dict(zip(names, zip(*map(dict.values, rows), strict=True), strict=True))
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _columns_of_structs(rows: Sequence[Struct]) -> dict[str, Sequence[Any]]:
+    """The same of structs, which is much quicker than to make dictionaries of them."""
+    return dict(
+        zip(rows[0].__struct_encode_fields__, zip(*map(astuple, rows), strict=True), strict=True)
+    )
+
+
+def _told_columns(columns: dict[str, Sequence[Any]]) -> list[_Column]:
+    """What there is to read of them, as `_shown` has it for one."""
+    for name in columns:
         others = columns.get(_name_of(name))
         if others is not None:
             pairs = zip(columns[name], others, strict=True)
             columns[name] = [None if other else each for each, other in pairs]
-    return {name: column for name, column in columns.items() if _is_told(column)}
+    return [
+        _Column(name, column, set(map(type, column)))
+        for name, column in columns.items()
+        if _is_told(column)
+    ]
 
 
 def _is_told(column: Sequence[Any]) -> bool:
@@ -100,23 +139,24 @@ def _is_told(column: Sequence[Any]) -> bool:
     return first is not None and not (isinstance(first, _LISTS) and isinstance(first[0], _LISTS))
 
 
-def _table(columns: dict[str, Sequence[Any]], indent: str) -> str:
+def _table(columns: list[_Column], indent: str) -> str:
     """Rows with the same fields, whose names are said once."""
-    rows = map(" | ".join, (columns, *zip(*map(_cells, columns.values()), strict=True)))
+    names = [column.name for column in columns]
+    rows = map(" | ".join, (names, *zip(*map(_cells, columns), strict=True)))
     return indent + f"\n{indent}".join(rows)
 
 
-def _cells(column: Sequence[Any]) -> Sequence[str]:
-    kinds = set(map(type, column))
-    if kinds == _NUMBER:
-        return [*map(str, column)]
-    if kinds == _TEXT and "".join(column).isprintable():
-        lengths = set(map(len, column))
+def _cells(column: _Column) -> Sequence[str]:
+    values = column.values
+    if column.kinds == _NUMBER:
+        return [*map(str, values)]
+    if column.kinds == _TEXT and "".join(values).isprintable():
+        lengths = set(map(len, values))
         if max(lengths) <= MAX_CELL and not (
-            _TIME_LENGTH in lengths and any(map(_is_time, column))
+            _TIME_LENGTH in lengths and any(map(_is_time, values))
         ):
-            return column
-    return [_cell(each) for each in column]
+            return values
+    return [_cell(each) for each in values]
 
 
 def _cell(value: Any) -> str:
@@ -135,6 +175,7 @@ def _shown(value: Members) -> list[tuple[str, Any]]:
     ]
 
 
+@lru_cache(1024)  # there are few names, but each stands in many answers
 def _name_of(key: str) -> str:
     """The member that names what an id is of, if there is one."""
     if key == "id":
@@ -142,10 +183,18 @@ def _name_of(key: str) -> str:
     return f"{key[:-3]}_reference_id" if key.endswith("_id") else ""
 
 
-def _is_flat(values: Sequence[Any]) -> bool:
-    return _are_scalars(values) or not any(
-        kind is dict or (kind in _LISTS and dict in map(type, each))
-        for each, kind in zip(values, map(type, values), strict=True)
+def _is_flat(column: _Column) -> bool:
+    return column.kinds <= _SCALARS or not any(
+        isinstance(each, dict) or (isinstance(each, _LISTS) and dict in map(type, each))
+        for each in column.values
+    )
+
+
+def _is_plain(column: _Column) -> bool:
+    """Whether a column of structs has only what JSON has too, and is flat."""
+    return column.kinds <= _SCALARS or (
+        column.kinds <= _PLAIN
+        and all(_are_scalars(each) for each in column.values if isinstance(each, list))
     )
 
 
@@ -156,7 +205,7 @@ def _are_scalars(values: Iterable[Any]) -> bool:
 def _scalar(value: Any) -> str:
     if value.__class__ is str:
         return f"{value[:19]}Z" if _is_time(value) else value
-    if value is None:
+    if value is None or value is UNSET:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -1,0 +1,82 @@
+"""Keeps the index of SQLite in few pieces, so that searching stays quick.
+
+Every write adds a piece to the index, and SQLite puts some together only where there are several of
+one size; a search looks into each. So all of them are put together now and then, in steps that are
+small enough for nobody's write to wait. PostgreSQL does the like by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Final
+
+from accord.store.errors import StoreError
+from accord.store.store import Store, Transaction
+
+log = logging.getLogger("accord.hub")
+
+EVERY: Final = 3_600.0
+"""Seconds between two looks: all of the index is written anew."""
+SOON: Final = 1.0
+"""Seconds until the first one."""
+BETWEEN: Final = 0.02
+"""Seconds between two steps."""
+MOST_PIECES: Final = 4
+PAGES: Final = 100
+"""How much is written in one step: what takes about 10 ms."""
+
+_PIECES: Final = "SELECT COUNT(*) AS pieces FROM (SELECT DISTINCT segid FROM search_texts_idx)"
+# With a negative number all pieces are to become one, with another one SQLite goes on with that.
+_MERGE: Final = "INSERT INTO search_texts (search_texts, rank) VALUES ('merge', $1)"
+_CHANGES: Final = "SELECT total_changes() AS changes"
+
+
+class IndexUpkeep:
+    """Puts pieces together, from `start` to `close`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        if self._store.engine == "sqlite":
+            self._task = asyncio.create_task(self._run(), name="accord search index")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        seconds = SOON
+        while True:
+            await asyncio.sleep(seconds)
+            seconds = EVERY
+            try:
+                await self.merge()
+            except StoreError as error:
+                log.warning("the search index could not be put together: %s", error)
+
+    async def merge(self) -> None:
+        """Make one of all pieces where there are many. Raises StoreError."""
+        [row] = await self._store.fetch(_PIECES)
+        if row["pieces"] <= MOST_PIECES:
+            return
+        log.debug("the %d pieces of the search index are put together", row["pieces"])
+        pages = -PAGES
+        while await self._step(pages):
+            pages = PAGES
+            await asyncio.sleep(BETWEEN)
+
+    async def _step(self, pages: int) -> bool:
+        """Whether there was something left to do."""
+
+        async def work(transaction: Transaction) -> bool:
+            [before] = await transaction.fetch(_CHANGES)
+            await transaction.execute(_MERGE, pages)
+            [after] = await transaction.fetch(_CHANGES)
+            # The statement itself counts as one.
+            return bool(after["changes"] - before["changes"] > 1)
+
+        return await self._store.transact(work)

@@ -1,0 +1,100 @@
+"""What a page says to models does not depend on how it is taken apart."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+import pytest
+from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
+
+from accord.operations.faces.tools_results import Results
+from accord.operations.operation import Operation
+from accord.operations.outcome import Outcome
+from accord.operations.pages import Page
+from accord.operations.registry import Registry
+from accord.operations.work import Work
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Seed(Struct):
+    size: int
+
+
+class Fruit(Struct, kw_only=True, rename={"kind": "type"}):
+    id: str = "7"
+    reference_id: str = ""
+    kind: str = "fruit"
+    name: str | None = None
+    weight: float | UnsetType = UNSET
+    picked_at: str = "2026-01-02T03:04:05.000006Z"
+    labels: list[str] = []
+    marks: list[list[int]] = []
+    seeds: list[Seed] | UnsetType = UNSET
+    colour: Colour | UnsetType = UNSET
+
+
+class Stone(Struct, tag="stone"):
+    name: str
+
+
+class Leaf(Struct, omit_defaults=True):
+    name: str
+    green: bool = True
+
+
+class Basket(Page[Any], kw_only=True):
+    owner: str
+    best: Fruit | None = None
+
+
+def _operation() -> Operation:
+    registry = Registry()
+
+    @registry.read(tag="fruit")
+    async def list_fruit(work: Work, *, limit: int = 20) -> Basket:
+        """List fruit."""
+        raise NotImplementedError
+
+    return registry["list_fruit"]
+
+
+OPERATION = _operation()
+
+
+def page(*items: Any, **more: Any) -> Basket:
+    return Basket(items=list(items), next_cursor=None, has_more=False, total=7, owner="uma", **more)
+
+
+def told(result: Any) -> tuple[str, Any]:
+    """What a model and what a program is told."""
+    answer = Results(OPERATION, "").of(Outcome(result=result))
+    [content] = answer.content
+    assert isinstance(answer.structured_content, Raw)
+    text = to_builtins(content)["text"]
+    return re.sub(r"[0-9a-f]{8}", "MARK", text), json.decode(answer.structured_content)
+
+
+@pytest.mark.parametrize(
+    "basket",
+    [
+        page(),
+        page(Fruit()),
+        page(Fruit(name="Fig", reference_id="F-1", weight=0.0), Fruit(name="Pear")),
+        page(Fruit(name="Fig\n and\tmore", labels=["a", "b"], marks=[[1, 2]]), Fruit()),
+        page(Fruit(name="x" * 500), best=Fruit(name="Fig")),
+        page(Fruit(seeds=[Seed(1), Seed(2)]), Fruit()),
+        page(Fruit(colour=Colour.RED), Fruit(name="", weight=1.5)),
+        page(*(Fruit(name="x" * 3000) for _ in range(20))),
+        page(Fruit(), Stone("a"), Seed(1)),
+        page(Stone("a"), Stone("b")),
+        page(Leaf("a"), Leaf("b")),
+        page("a", Seed(1)),
+    ],
+)
+def test_a_page_is_told_as_what_it_is_made_of(basket: Basket) -> None:
+    assert told(basket) == told(to_builtins(basket))
