@@ -148,13 +148,15 @@ def page(run: Run, titles: dict[str, str]) -> str:
 
 
 def table(rows: Iterable[Row], titles: dict[str, str]) -> str:
-    parts = []
-    for group, members in groupby(rows, key=lambda row: row.group):
-        head = ("", "ours", "against", "theirs", "ratio", "must reach", "")
-        lines = [head, ("---",) * len(head), *(_cells(row) for row in members)]
-        cells = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-        parts.append(f"## {titles[group]}\n\n{cells}")
-    return "\n".join(parts)
+    groups = groupby(rows, key=lambda row: row.group)
+    return "\n".join(f"## {titles[group]}\n\n{plain_table(members)}" for group, members in groups)
+
+
+def plain_table(rows: Iterable[Row]) -> str:
+    """The rows of one group, without its title."""
+    head = ("", "ours", "against", "theirs", "ratio", "must reach", "")
+    lines = [head, ("---",) * len(head), *(_cells(row) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

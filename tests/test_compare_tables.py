@@ -1,4 +1,4 @@
-"""The pages of docs/compare show the figures that are stored, and no others."""
+"""Pages show the figures that are stored; those of docs/compare no others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.report import Row, Run, stored
-from tools.compare_tables import FIGURES, NothingFoundError, filled, pages
+from tools.compare_tables import COMPARISONS, FIGURES, NothingFoundError, filled, pages
 
 TYPED_IN = re.compile(r"\b\d[\d,.]*\s?(?:x|times|µs|ms|MB|KB|/s)(?![\w-])")
 RUN = Run(
@@ -30,12 +30,12 @@ def page(marker: str) -> str:
     return f"Before\n\n<!-- figures: {marker} -->\nold\n<!-- end of figures -->\n\nAfter\n"
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", pages(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_page_has_the_figures_of_the_stored_run(path: Path) -> None:
     assert path.read_text() == filled(path.read_text(), stored()), "python -m tools.compare_tables"
 
 
-@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(COMPARISONS.glob("*.md")), ids=lambda path: path.name)
 def test_a_page_has_no_figure_of_its_own(path: Path) -> None:
     assert TYPED_IN.findall(FIGURES.sub("", path.read_text())) == []
 
@@ -58,6 +58,22 @@ def test_a_marker_may_name_a_row_and_whom_it_is_compared_with(marker: str, count
     assert filled(page(marker), RUN).count(" µs |") == 2 * count
 
 
-def test_a_marker_that_finds_nothing_is_an_error() -> None:
-    with pytest.raises(NothingFoundError, match="no row of a is four"):
-        filled(page("a | four | "), RUN)
+def test_a_group_alone_is_shown_with_all_that_it_has() -> None:
+    assert filled(page("a"), RUN) == (
+        "Before\n\n<!-- figures: a -->\n\n"
+        "|  | ours | against | theirs | ratio | must reach |  |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |\n"
+        "| one | 2 µs | b tuned | 4 µs | 2.00x |  |  |\n"
+        "| two | 2 µs | c | 8 µs |  |  |  |\n"
+        "| three | 2 µs |  |  |  |  |  |\n"
+        "\nMeasured on 2026-02-02; how, and which versions: [benchmarks.md](../benchmarks.md).\n"
+        "\n<!-- end of figures -->\n\nAfter\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("marker", "why"), [("a | four | ", "no row of a is four"), ("b", "no row of b")]
+)
+def test_a_marker_that_finds_nothing_is_an_error(marker: str, why: str) -> None:
+    with pytest.raises(NothingFoundError, match=why):
+        filled(page(marker), RUN)

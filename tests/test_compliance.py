@@ -91,6 +91,10 @@ def test_the_report_gives_each_requirement_its_tests_and_their_worst_outcome() -
             "tests/test_a.py::test_x[2]": Shown(["F-01"], "failed"),
             "tests/test_b.py::test_y": Shown(["F-01", "F-24"], "passed"),
             "tests/test_b.py::test_z": Shown(["F-02"], "skipped"),
+            "tests/test_c.py::test_x[1]": Shown(["F-04"], "passed"),
+            "tests/test_c.py::test_x[2]": Shown(["F-04"], "skipped"),
+            "tests/test_c.py::test_y": Shown(["F-05"], "passed"),
+            "tests/test_c.py::test_z": Shown(["F-05"], "skipped"),
         },
     )
     lines = render(run, frozenset({"F-21", "F-24"})).splitlines()
@@ -104,6 +108,8 @@ def test_the_report_gives_each_requirement_its_tests_and_their_worst_outcome() -
     assert outcomes["RPC-4a"] == ("1 test", "passed")
     assert outcomes["F-01"] == ("2 tests", "failed")
     assert outcomes["F-02"] == ("1 test", "skipped")
+    assert outcomes["F-04"] == ("1 test", "passed")
+    assert outcomes["F-05"] == ("2 tests", "passed, 1 skipped")
     assert outcomes["F-03"] == ("nothing", "unproven")
     assert outcomes["F-21"] == (benchmarks, "passed")
     assert outcomes["F-24"] == (f"{benchmarks}, 1 test", "passed")

@@ -1,4 +1,4 @@
-"""Writes what was measured into the pages of docs/compare, between their markers.
+"""Writes what was measured into pages of the documentation, between their markers.
 
 A page says what it wants to show, and nobody types a figure:
 
@@ -6,7 +6,8 @@ A page says what it wants to show, and nobody types a figure:
     <!-- end of figures -->
 
 GROUP is one of docs/benchmarks.json; WHAT is what a row is called, or nothing for all of the group;
-AGAINST is how the names of those begin who are compared with, or nothing for everybody.
+AGAINST is how the names of those begin who are compared with, or nothing for everybody. A GROUP
+alone is shown as in docs/benchmarks.md, with all that it must reach.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from benchmarks.report import Row, Run, amount, stored, times
+from benchmarks.report import Row, Run, amount, plain_table, stored, times
 
-FOLDER: Final = Path(__file__).parent.parent / "docs" / "compare"
+DOCS: Final = Path(__file__).parent.parent / "docs"
+COMPARISONS: Final = DOCS / "compare"
 END: Final = "<!-- end of figures -->"
 FIGURES: Final = re.compile(
     r"(?P<marker><!-- figures: (?P<wanted>[^\n]+) -->\n).*?" + re.escape(END), re.DOTALL
@@ -60,21 +62,37 @@ def filled(page: str, run: Run) -> str:
     """`page` with the figures of `run` between its markers. Raises NothingFoundError."""
 
     def fill(found: re.Match[str]) -> str:
-        return f"{found['marker']}\n{_table(read_marker(found['wanted']), run)}\n{END}"
+        wanted = found["wanted"]
+        table = _table(read_marker(wanted), run) if "|" in wanted else _whole(wanted, run)
+        return f"{found['marker']}\n{table}\n{END}"
 
     return FIGURES.sub(fill, page)
 
 
 def pages() -> list[Path]:
-    return sorted(FOLDER.glob("*.md"))
+    return [
+        *sorted(COMPARISONS.glob("*.md")),
+        DOCS / "hub" / "speed.md",
+        DOCS / "workflows" / "speed.md",
+    ]
+
+
+def _whole(group: str, run: Run) -> str:
+    rows = [row for row in run.rows if row.group == group]
+    if not rows:
+        raise NothingFoundError(f"no row of {group}")
+    return f"{plain_table(rows)}\n{_measured(group, run)}"
 
 
 def _table(wanted: Wanted, run: Run) -> str:
     rows = [row for row in run.rows if wanted.takes(row)]
     if not rows:
         raise NothingFoundError(f"no row of {wanted.group} is {wanted.what or 'compared'}")
-    date = run.again.get(wanted.group, run.date)
-    return f"{HEAD}{''.join(map(_line, rows))}\nMeasured on {date}; {SOURCE}.\n"
+    return f"{HEAD}{''.join(map(_line, rows))}\n{_measured(wanted.group, run)}"
+
+
+def _measured(group: str, run: Run) -> str:
+    return f"Measured on {run.again.get(group, run.date)}; {SOURCE}.\n"
 
 
 def _line(row: Row) -> str:
