@@ -178,8 +178,10 @@ class Carrying:
         done.result(PATIENCE)
 
     async def publish_by_hand(self, order: Callable[[list[Row]], list[Row]]) -> None:
-        """Empty the outbox as a relay would that keeps no order, and repeats itself."""
+        """Empty the outbox as a relay would that keeps no order, and repeats itself; there is one
+        message in each row."""
         rows = await self.store.fetch("SELECT * FROM outbox ORDER BY id")
+        assert all(row["topic"] for row in rows)
         producer = Producer({"bootstrap.servers": self.servers, **QUIET})
         await self.make_topics()
         for row in order(rows):

@@ -112,7 +112,8 @@ async def test_messages_say_where_they_come_from(carrying: Carrying) -> None:
 
 async def test_a_cancelled_task_is_never_begun_whatever_arrives_first(carrying: Carrying) -> None:
     bus = carrying.bus()
-    await carrying.dispatch(bus, task("r", "early", time.time()), task("r", "late", time.time()))
+    for name in ("early", "late"):
+        await carrying.dispatch(bus, task("r", name, time.time()))
     await carrying.cancel(bus, "r/early")
     # As a reordering broker would have it: the cancellation of one, then both tasks.
     await carrying.publish_by_hand(lambda rows: sorted(rows, key=lambda row: -row["id"]))

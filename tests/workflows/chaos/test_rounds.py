@@ -28,7 +28,12 @@ async def test_whatever_is_killed_nothing_is_lost_and_nothing_is_done_twice(
         for number in range(rounds):
             plan = plan_round(seed, number, world.victims)
             done = await do_round(world, set_up, plan, f"{set_up}-{number}")
-            assert (done.runs, done.problems) == (RUNS, []), plan.kills
+            assert (done.runs, done.problems) == (RUNS, []), (plan.kills, _logged(tmp_path))
+
+
+def _logged(folder: Path) -> dict[str, list[str]]:
+    """What each program said last: it will not be seen again."""
+    return {log.name: log.read_text().splitlines()[-30:] for log in folder.glob("*/*.log")}
 
 
 def _need_kafka() -> None:

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -201,10 +202,9 @@ class AuditTrail:
     async def _run(self) -> None:
         was_unsealed = False
         while True:
-            try:
-                await asyncio.wait_for(self._hurry.wait(), FLUSH_SECONDS)
-            except TimeoutError:
-                pass
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await self._hurry.wait()
             # A record that was seen being written may be committed after the next look only.
             is_unsealed, self._unsealed = self._unsealed, False
             late = time.monotonic() - self._sealed_at > SEAL_SECONDS

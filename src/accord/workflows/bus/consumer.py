@@ -20,6 +20,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message,
 from accord.workflows.bus.counts import BusCounts
 from accord.workflows.bus.letters import Record
 from accord.workflows.bus.relay import ROW
+from accord.workflows.bus.stalls import Place, Stalls, places
 
 log = logging.getLogger("accord.workflows.bus")
 
@@ -47,6 +48,11 @@ AGAIN_SECONDS: Final = 1.0
 """How long to wait after something that should not happen."""
 LAG_SECONDS: Final = 5.0
 """How often the lag is looked at."""
+STALL_SECONDS: Final = 10.0
+"""How often it is looked whether all partitions are read that have something."""
+IN_VAIN_SECONDS: Final = 3_600.0
+"""How long nothing more is done about one where a new consumer finds nothing either: what is left
+may be the mark of a transaction, which nobody is given."""
 
 Receive = Callable[[Sequence[Record]], Coroutine[Any, Any, None]]
 
@@ -63,6 +69,7 @@ class TopicReader:
         counts: BusCounts,
         *,
         anew: Collection[str] = (),
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
         """Topics that are made `anew` are read from their beginning, whatever was committed."""
         self._config = {**config, **SETTINGS, "group.id": group}
@@ -72,9 +79,12 @@ class TopicReader:
         self._counts = counts
         self._loop = asyncio.get_running_loop()
         self._closing = threading.Event()
-        self._assignment: frozenset[tuple[str, int]] = frozenset()
+        self._assignment: frozenset[Place] = frozenset()
         self._storing: Any = None
         self._lag_at = 0.0
+        self._stall_seconds = stall_seconds
+        self._tried: dict[Place, tuple[int, float]] = {}
+        """Which offset a new consumer was made for, and when."""
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
 
     def start(self) -> None:
@@ -109,6 +119,8 @@ class TopicReader:
             on_lost=self._revoked,
         )
         last = 0
+        stalls = Stalls()
+        look_at = time.monotonic() + self._stall_seconds
         try:
             while not self._closing.is_set():
                 messages = _read(consumer, min(last * PACE_SECONDS, LONGEST_PACE))
@@ -118,6 +130,11 @@ class TopicReader:
                         return
                     _note(consumer, messages)
                 self._look_at_lag(consumer)
+                # Only where it has everything that was fetched.
+                if last < MOST and time.monotonic() > look_at:
+                    if self._is_stalled(consumer, stalls):
+                        return
+                    look_at = time.monotonic() + self._stall_seconds
         finally:
             self._assignment = frozenset()
             consumer.close()
@@ -130,11 +147,11 @@ class TopicReader:
             consumer.incremental_assign(partitions)
             if partitions:
                 self._anew = frozenset()
-        self._assignment |= _places(partitions)
+        self._assignment |= places(partitions)
         self._loop.call_soon_threadsafe(self._count_rebalance)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._assignment -= _places(partitions)
+        self._assignment -= places(partitions)
 
     def _count_rebalance(self) -> None:
         self._counts.rebalances += 1
@@ -151,6 +168,33 @@ class TopicReader:
             return False
         return True
 
+    def _is_stalled(self, consumer: Consumer, stalls: Stalls) -> bool:
+        """Whether nothing comes where something should, and a new consumer may help."""
+        try:
+            found = stalls.look(consumer)
+        except KafkaException as error:
+            log.debug("whether all is read is not known: %s", error)
+            return False
+        now = time.monotonic()
+        stalled = {
+            place: (offset, now)
+            for place, offset in found.items()
+            if not self._was_tried(place, offset, now - IN_VAIN_SECONDS)
+        }
+        if not stalled:
+            return False
+        self._tried |= stalled
+        log.warning("nothing comes from %s: a new consumer is made", sorted(stalled))
+        self._loop.call_soon_threadsafe(self._count_stall)
+        return True
+
+    def _was_tried(self, place: Place, offset: int, since: float) -> bool:
+        tried, at = self._tried.get(place, (-1, 0.0))
+        return tried == offset and at > since
+
+    def _count_stall(self) -> None:
+        self._counts.stalls += 1
+
     def _look_at_lag(self, consumer: Consumer) -> None:
         if time.monotonic() - self._lag_at < LAG_SECONDS:
             return
@@ -166,10 +210,6 @@ class TopicReader:
             log.debug("the lag is not known: %s", error)
         else:
             self._counts.lag.update(lag)
-
-
-def _places(partitions: Sequence[TopicPartition]) -> frozenset[tuple[str, int]]:
-    return frozenset((each.topic, each.partition) for each in partitions)
 
 
 def _read(consumer: Consumer, pace: float) -> list[Message]:

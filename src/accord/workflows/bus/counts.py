@@ -31,12 +31,17 @@ _PLAIN: Final[dict[str, tuple[str, Kind, str]]] = {
     "swept": (
         "accord_bus_swept_total",
         "counter",
-        "Messages published again because nobody received them.",
+        "Tasks and results sent again because nobody received them.",
     ),
     "rebalances": (
         "accord_bus_rebalances_total",
         "counter",
         "Times that partitions were given to a consumer here.",
+    ),
+    "stalls": (
+        "accord_bus_stalls_total",
+        "counter",
+        "Times that a consumer got nothing of what the broker had, and was replaced.",
     ),
     "outbox": ("accord_bus_outbox", "gauge", "Messages that wait to be published."),
     "outbox_seconds": (
@@ -59,6 +64,7 @@ class BusCounts:
         self.failures = 0
         self.swept = 0
         self.rebalances = 0
+        self.stalls = 0
         self.outbox = 0
         self.outbox_seconds = 0.0
 

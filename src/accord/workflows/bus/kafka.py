@@ -8,7 +8,7 @@ their process, and store what those have no room for in the tables that all of t
 A success goes to the broker at once: the row of its task is not done before an executor has
 recorded it, and until then the bridge has it. Whatever else came of a task goes by the outbox.
 
-Nothing is lost with the broker: what it forgot is published again (see `sweep`). What is too large
+Nothing is lost with the broker: what it forgot is sent again (see `sweep`). What is too large
 for it does not travel at all, as both ends share the database. That is PostgreSQL: with SQLite
 there is one process, which needs no bus.
 """
@@ -55,7 +55,7 @@ SHAPE: Final = Shape()
 SWEEP_SECONDS: Final = 60.0
 """After how long something counts as vanished."""
 CHECK_SECONDS: Final = 10.0
-"""How often topics are looked at."""
+"""How often topics, and whether they are read, are looked at."""
 
 
 class KafkaBus:
@@ -283,7 +283,15 @@ class KafkaBus:
             spans=self._spans,
         )
         group = f"{self._group}-{role}"
-        return TopicReader(self._config, group, read, intake.receive, self.counts, anew=anew)
+        return TopicReader(
+            self._config,
+            group,
+            read,
+            intake.receive,
+            self.counts,
+            anew=anew,
+            stall_seconds=self._check_seconds,
+        )
 
     async def _close_readers(self) -> None:
         await asyncio.gather(*(reader.close() for reader in self._readers))
