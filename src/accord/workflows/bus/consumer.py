@@ -50,9 +50,8 @@ LAG_SECONDS: Final = 5.0
 """How often the lag is looked at."""
 STALL_SECONDS: Final = 10.0
 """How often it is looked whether all partitions are read that have something."""
-IN_VAIN_SECONDS: Final = 3_600.0
-"""How long nothing more is done about one where a new consumer finds nothing either: what is left
-may be the mark of a transaction, which nobody is given."""
+IN_VAIN_SECONDS: Final = 300.0
+"""How long nothing more is done about one where a new consumer finds nothing either."""
 
 Receive = Callable[[Sequence[Record]], Coroutine[Any, Any, None]]
 

@@ -1,5 +1,5 @@
-"""Notices that a consumer does not get what the broker has. After a broker was restarted, the
-library may go on without fetching some of its partitions; a new consumer fetches them.
+"""Notices that a consumer does not get what the broker has. Where a broker is killed while
+partitions are handed out, librdkafka may never fetch them; a new consumer does.
 """
 
 from __future__ import annotations
