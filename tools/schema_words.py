@@ -101,8 +101,14 @@ def _range(schema: Mapping[str, Any], what: str, unit: str) -> str:
     least, most = schema.get(f"min{what}"), schema.get(f"max{what}")
     behind = f" {unit}" if unit else ""
     if most is None:
-        return f", at least {least:,}{behind}" if least else ""
-    return f", {least:,} to {most:,}{behind}" if least is not None else f", up to {most:,}{behind}"
+        return f", at least {_number(least)}{behind}" if least else ""
+    up_to = f"{_number(most)}{behind}"
+    return f", up to {up_to}" if least is None else f", {_number(least)} to {up_to}"
+
+
+def _number(value: float) -> str:
+    """The same for 5 and 5.0: to Python's types these are one, and whichever was there first."""
+    return f"{int(value):,}" if value == int(value) else f"{value:,}"
 
 
 def _about(schema: Any) -> str:

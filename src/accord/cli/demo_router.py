@@ -15,7 +15,7 @@ from accord.jsonrpc.errors import InvalidParamsError, RpcError
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Statistics
 
-LONGEST_SLEEP: Final = 86_400.0
+LONGEST_SLEEP: Final = 86_400
 """Seconds; no client needs a day, and timers overflow at some point."""
 
 Number: TypeAlias = int | float
