@@ -28,7 +28,7 @@ checks from outside that nothing was lost and nothing was done twice. It takes m
 Ctrl-C stops it, and the same command goes on where it was. `ROUNDS=50 SEED=3` makes other rounds,
 always the same for the same seed. Ten rounds are part of the tests.
 
-This page is written by the program.
+This page is written by the program; shorter runs that came later are added at its end.
 
 ## What is killed
 
