@@ -73,11 +73,12 @@ async def test_a_consumer_that_no_longer_fetches_is_replaced(
     bus = await carrying.start(role="bridge", check_seconds=0.5)
     await carrying.dispatch(bus, task("r", "early", time.time()))
     await carrying.until_states({"r/early": "ready"})
+    before = bus.counts.stalls  # a slow machine may be taken for one
     deaf.now = True
     await carrying.until(lambda: deaf.count == 1)
     await carrying.dispatch(bus, task("r", "late", time.time()))
     await carrying.until_states({"r/early": "ready", "r/late": "ready"})
-    assert bus.counts.stalls == 1
+    assert bus.counts.stalls == before + 1
 
 
 async def test_consumers_are_not_replaced_again_and_again(
@@ -101,5 +102,6 @@ async def test_a_consumer_that_has_everything_stays(carrying: Carrying) -> None:
     producer.produce(carrying.names.runs, json.encode({**START, "message_id": "m"}), "k")
     producer.commit_transaction(PATIENCE)  # which leaves a mark that nobody is given
     await carrying.until_count("runs", 1)
+    before = bus.counts.stalls
     await asyncio.sleep(2.0)
-    assert bus.counts.stalls == 0
+    assert bus.counts.stalls == before

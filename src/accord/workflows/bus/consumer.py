@@ -48,8 +48,6 @@ AGAIN_SECONDS: Final = 1.0
 """How long to wait after something that should not happen."""
 LAG_SECONDS: Final = 5.0
 """How often the lag is looked at."""
-STALL_SECONDS: Final = 10.0
-"""How often it is looked whether all partitions are read that have something."""
 IN_VAIN_SECONDS: Final = 300.0
 """How long nothing more is done about one where a new consumer finds nothing either."""
 
@@ -67,10 +65,11 @@ class TopicReader:
         receive: Receive,
         counts: BusCounts,
         *,
+        check_seconds: float,
         anew: Collection[str] = (),
-        stall_seconds: float = STALL_SECONDS,
     ) -> None:
-        """Topics that are made `anew` are read from their beginning, whatever was committed."""
+        """Every `check_seconds` it is looked whether all is read that there is. Topics that are
+        made `anew` are read from their beginning, whatever was committed."""
         self._config = {**config, **SETTINGS, "group.id": group}
         self._topics = list(topics)
         self._anew = frozenset(anew)
@@ -81,7 +80,7 @@ class TopicReader:
         self._assignment: frozenset[Place] = frozenset()
         self._storing: Any = None
         self._lag_at = 0.0
-        self._stall_seconds = stall_seconds
+        self._check_seconds = check_seconds
         self._tried: dict[Place, tuple[int, float]] = {}
         """Which offset a new consumer was made for, and when."""
         self._thread = threading.Thread(target=self._run, name=f"accord-{group}", daemon=True)
@@ -119,7 +118,7 @@ class TopicReader:
         )
         last = 0
         stalls = Stalls()
-        look_at = time.monotonic() + self._stall_seconds
+        look_at = time.monotonic() + self._check_seconds
         try:
             while not self._closing.is_set():
                 messages = _read(consumer, min(last * PACE_SECONDS, LONGEST_PACE))
@@ -133,7 +132,7 @@ class TopicReader:
                 if last < MOST and time.monotonic() > look_at:
                     if self._is_stalled(consumer, stalls):
                         return
-                    look_at = time.monotonic() + self._stall_seconds
+                    look_at = time.monotonic() + self._check_seconds
         finally:
             self._assignment = frozenset()
             consumer.close()

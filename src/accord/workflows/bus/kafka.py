@@ -289,8 +289,8 @@ class KafkaBus:
             read,
             intake.receive,
             self.counts,
+            check_seconds=self._check_seconds,
             anew=anew,
-            stall_seconds=self._check_seconds,
         )
 
     async def _close_readers(self) -> None:

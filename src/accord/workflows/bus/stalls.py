@@ -21,14 +21,14 @@ class Stalls:
 
     def __init__(self) -> None:
         self._positions: Mapping[Place, int] = {}
-        self._behind: Mapping[Place, int] = {}
+        self._behind: frozenset[Place] = frozenset()
 
     def look(self, consumer: Consumer) -> dict[Place, int]:
         """Where nothing came since the last look, though the broker had something then; and which
         offset was to come. Raises KafkaException where it does not answer; then nothing is known at
         the next look, either."""
         before, was_behind = self._positions, self._behind
-        self._positions, self._behind = {}, {}
+        self._positions, self._behind = {}, frozenset()
         positions = {_place(each): each.offset for each in consumer.position(consumer.assignment())}
         behind = {}
         for place, offset in positions.items():
@@ -36,7 +36,7 @@ class Stalls:
                 next_one, end = _next_and_end(consumer, place, offset)
                 if next_one < end:
                     behind[place] = next_one
-        self._positions, self._behind = positions, behind
+        self._positions, self._behind = positions, frozenset(behind)
         return {place: offset for place, offset in behind.items() if place in was_behind}
 
 
