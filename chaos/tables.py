@@ -44,9 +44,10 @@ class Postgres:
 
     async def fetch(self, sql: str) -> Rows:
         try:
+            if self._connection is None:
+                # Its own limit: one that is called off while it is made is left open.
+                self._connection = await asyncpg.connect(self._url, timeout=5.0)
             async with asyncio.timeout(5.0):
-                if self._connection is None:
-                    self._connection = await asyncpg.connect(self._url)
                 return [dict(row) for row in await self._connection.fetch(sql)]
         except _FAILURES as error:
             connection, self._connection = self._connection, None
