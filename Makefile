@@ -152,7 +152,7 @@ lock: ## Resolve requirements.lock again.
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet $(UV)
 	build/lock/bin/uv pip compile pyproject.toml requirements.in --all-extras --universal --python-version 3.11 \
-	  --upgrade --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
+	  --upgrade --no-strip-extras --generate-hashes --no-header --no-annotate --no-emit-index-url --quiet --output-file requirements.lock
 
 floors: setup assets ## Test with the lowest version of every dependency that pyproject.toml allows; takes some minutes.
 	$(PYTHON) -m venv build/lock
