@@ -1,14 +1,16 @@
 """What Accord owes its users, by number, each in one line.
 
 `F-…` are requirements of the JSON-RPC foundation, `O-…` of OpenRPC and of the exposure of web
-applications, `M-…` of the Model Context Protocol, `H-…` of the requirements hub, `RPC-…` the
-clauses of the JSON-RPC 2.0 specification: the section's number and a letter. A test that shows one carries
+applications, `M-…` of the Model Context Protocol, `H-…` of the requirements hub, `W-…` of workflows
+and agents, `Q-…` of the quality of the project itself, `RPC-…` the clauses of the JSON-RPC 2.0
+specification: the section's number and a letter. A test that shows one carries
 `@pytest.mark.req("F-07")`. `tests/conftest.py` refuses marks that are not listed here, and
-`tests/test_requirements.py` fails for those that nothing shows.
+`tests/test_requirements.py` fails for those that nothing shows and for packages that do not exist.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Literal
 
@@ -24,12 +26,6 @@ class Requirement(Struct, frozen=True):
     text: str
     package: str
     proof: Proof = "tests"
-
-    @property
-    def due(self) -> bool:
-        """Whether the package exists; before that nothing is owed."""
-        parent = self.package.rpartition(".")[0]
-        return (not parent or find_spec(parent) is not None) and find_spec(self.package) is not None
 
 
 _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
@@ -93,7 +89,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("O-01", "JSON-RPC by POST at a path of your choice, mounted into any ASGI application."),
         ("O-12", "Batch size, request size, calls in flight and time per call are limited."),
     ),
-    ("accord.openrpc.exposure", "tests"): (
+    ("accord.exposure", "tests"): (
         ("O-02", "Routes of a web application are methods, called in process, middleware and all."),
         ("O-03", "Include and exclude patterns select the routes."),
         (
@@ -201,6 +197,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-10", "Logs, metrics, and traces across executor, broker, bridge and agent."),
         ("W-08", "Tasks and results travel by Kafka, or by the tables, with the same promises."),
     ),
+    ("accord", "tests"): (
+        ("Q-01", "Each requirement names a package that exists, and something shows it."),
+        ("Q-03", "Locked packages are pinned with each extra that another one asks them for."),
+    ),
     ("accord.jsonrpc", "benchmarks"): (
         ("F-21", "A message under 1 KB takes less than 1 ms at the 99th percentile, in process."),
         ("F-22", "More than 10,000 messages a second on one connection; workers share the load."),
@@ -216,14 +216,39 @@ def _order(requirement: Requirement) -> str:
     return "" if requirement.id.startswith("RPC-") else requirement.id
 
 
-REQUIREMENTS: dict[str, Requirement] = {
-    requirement.id: requirement
-    for requirement in sorted(
-        (
-            Requirement(id, text, package, proof)
-            for (package, proof), rows in _ROWS.items()
-            for id, text in rows
-        ),
-        key=_order,
-    )
-}
+def unique(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
+    """Return requirements by id, clauses first. Raises ValueError for an id that is there twice."""
+    found: dict[str, Requirement] = {}
+    for each in sorted(requirements, key=_order):
+        if each.id in found:
+            raise ValueError(f"{each.id} is listed twice in tests/requirements.py")
+        found[each.id] = each
+    return found
+
+
+def unknown_packages(requirements: Iterable[Requirement]) -> list[str]:
+    """Return a line for each package that does not exist, with the requirements that name it."""
+    ids: dict[str, list[str]] = {}
+    for each in requirements:
+        ids.setdefault(each.package, []).append(each.id)
+    return [
+        f"{package}, which owes {', '.join(owed)}"
+        for package, owed in ids.items()
+        if not _exists(package)
+    ]
+
+
+def _exists(package: str) -> bool:
+    """Whether there is such a module. A folder that only has a __pycache__ left is none."""
+    try:
+        spec = find_spec(package)
+    except ModuleNotFoundError:  # of a package above it
+        return False
+    return spec is not None and spec.origin is not None
+
+
+REQUIREMENTS: dict[str, Requirement] = unique(
+    Requirement(id, text, package, proof)
+    for (package, proof), rows in _ROWS.items()
+    for id, text in rows
+)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -43,7 +46,7 @@ def locked() -> dict[str, tuple[str, str]]:
     found = list(LOCKED.finditer(text))
     ends = [each.start() for each in found[1:]] + [len(text)]
     return {
-        canonicalize_name(each[1]): (each[2], text[each.start() : end])
+        canonicalize_name(Requirement(each[1]).name): (each[2], text[each.start() : end])
         for each, end in zip(found, ends, strict=True)
     }
 
@@ -63,6 +66,60 @@ def test_what_tests_need_is_locked_too() -> None:
     wanted = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
     names = {canonicalize_name(line) for line in wanted if line and not line.startswith("#")}
     assert names - set(locked()) == set()
+
+
+def with_extras() -> dict[str, frozenset[str]]:
+    """The extras of each locked package, by its name."""
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    pins = [Requirement(each[1]) for each in LOCKED.finditer(text)]
+    return {canonicalize_name(each.name): frozenset(each.extras) for each in pins}
+
+
+def wanted_by(package: str, extras: frozenset[str]) -> list[Requirement]:
+    """Return what an installed package asks for with these extras; nothing if it is missing."""
+    try:
+        asked = distribution(package).requires or []
+    except PackageNotFoundError:
+        return []
+    return [
+        each
+        for each in map(Requirement, asked)
+        if each.marker is None
+        or any(each.marker.evaluate({"extra": extra}) for extra in (*extras, ""))
+    ]
+
+
+def missing_extras(kept: Mapping[str, frozenset[str]]) -> list[str]:
+    """Return a line for each extra that a locked package asks for and that the lock leaves out."""
+    return [
+        f"{package} asks for {each}, and requirements.lock pins {each.name} without [{missing}]"
+        for package, extras in kept.items()
+        for each in wanted_by(package, extras)
+        if (
+            missing := ",".join(sorted(each.extras - kept.get(canonicalize_name(each.name), set())))
+        )
+    ]
+
+
+@pytest.mark.req("Q-03")
+def test_every_extra_that_a_locked_package_asks_for_is_pinned_with_it() -> None:
+    """With hashes pip installs `a` and `a[b]` from two lines: what only says `a` stops `make
+    setup` on the day that a newer `a` is published."""
+    kept = with_extras()
+    assert missing_extras(kept) == []
+    without = {**kept, "coverage": frozenset()}
+    [complaint] = missing_extras(without)
+    assert complaint.startswith("pytest-cov asks for coverage[toml]")
+    assert complaint.endswith("requirements.lock pins coverage without [toml]")
+
+
+@pytest.mark.req("Q-03")
+def test_every_extra_that_we_ask_for_ourselves_is_pinned_with_it() -> None:
+    kept = with_extras()
+    wanted = (ROOT / "requirements.in").read_text(encoding="utf-8").splitlines()
+    ours = [Requirement(line) for line in wanted if line and not line.startswith("#")]
+    for each in (*direct(project()), *ours):
+        assert each.extras <= kept[canonicalize_name(each.name)], f"{each} is pinned without"
 
 
 def test_every_dependency_has_one_lowest_version() -> None:
