@@ -16,7 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-PATIENCE = 60.0
+from tests.patience import PATIENCE as PATIENCE
+
 _PORT = re.compile(r"(?:(?<=127\.0\.0\.1:)|(?<=--port ))[1-9]\d{3,4}\b")
 
 

@@ -18,10 +18,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.markdown import Block, read_blocks
+from tests.patience import PATIENCE as PATIENCE
 from tests.terminal import matches, play
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 40.0
 MOST_UNEXECUTED = 8
 """How many blocks may be left out before somebody has to think again."""
 
@@ -76,7 +76,6 @@ def test_python_runs(block: Block, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
-@pytest.mark.timeout(400)  # a quickstart starts a dozen programs, one after the other
 @pytest.mark.parametrize("block", SESSIONS, ids=lambda block: block.place)
 def test_console_shows_what_is_printed(block: Block, tmp_path: Path, env: dict[str, str]) -> None:
     for file in _files_before(block):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE as PATIENCE
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
-PATIENCE = 30.0
 
 
 def start(name: str, *arguments: str) -> subprocess.Popen[str]:

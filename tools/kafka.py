@@ -23,7 +23,7 @@ from typing import Final
 VERSION: Final = "4.1.1"
 LOG4J: Final = "2.24.3"
 CACHE: Final = Path(__file__).parent.parent / ".cache" / "kafka"
-PATIENCE: Final = 60.0
+PATIENCE: Final = 300.0
 MEMORY: Final = "-Xmx512m"
 BRIEFLY: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """For a Java that runs for minutes: it spends more on compiling well than it has of it."""

@@ -82,7 +82,6 @@ def test_messages_of_03_are_what_the_schema_says(block: Block) -> None:
     validate(value, name)
 
 
-@pytest.mark.timeout(180)
 def test_messages_of_10_are_what_the_protocol_buffers_say() -> None:
     lines = []
     for block in MESSAGES:

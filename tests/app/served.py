@@ -13,9 +13,8 @@ from typing import Any
 
 import httpx
 
+from tests.patience import PATIENCE as PATIENCE
 from tests.plain_http import NO_TLS
-
-PATIENCE = 60.0
 
 
 class Served:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.served import accord, serving
+from tests.patience import PATIENCE
 
 
 async def test_the_first_start_hands_over_credentials_once(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ async def test_on_a_terminal_the_credentials_are_shown(tmp_path: Path) -> None:
     os.close(other)
     shown = b""
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while b"curl http" not in shown:
                 shown += await asyncio.to_thread(os.read, main, 65_536)
     finally:

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from accord.jsonrpc.sse import SseDecoder
 from tests.app.desk import ALLOWED, Desk, at, new_token, working
 from tests.app.served import accord, problem, serving
+from tests.patience import PATIENCE
 
 SHOUT = {
     "name": "shout",
@@ -159,7 +160,7 @@ async def test_many_watch_one_run(tmp_path: Path) -> None:
             base_url=served.url, headers=headers, limits=limits, timeout=30
         ) as client:
             watching = [asyncio.create_task(Desk(client).events(id)) for _ in range(100)]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 await agent.began.wait()
             agent.go.set()
             found = await asyncio.gather(*watching)
@@ -176,12 +177,12 @@ async def test_cancelling_reaches_the_agent(tmp_path: Path) -> None:
     ):
         await admin.prepare(url, SHOUT)
         id = await admin.start("shout", {"text": "hold on"})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await agent.began.wait()
         await admin.post(f"/runs/{id}/cancel", {"reason": "enough"})
         ended = await admin.ended(id)
         assert (ended["state"], ended["steps"][0]["state"]) == ("cancelled", "cancelled")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await agent.stopped.wait()
 
 
@@ -202,7 +203,7 @@ async def test_a_run_ends_though_the_server_is_killed_in_its_middle(tmp_path: Pa
             async with at(served) as admin:
                 await admin.prepare(url, two)
                 id = await admin.start("two")
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE):
                     await agent.began.wait()
             served.process.kill()
             await served.process.wait()
@@ -223,7 +224,7 @@ async def test_a_server_that_is_stopped_lets_go_at_once(tmp_path: Path) -> None:
             async with at(served) as admin:
                 await admin.prepare(url, SHOUT)
                 id = await admin.start("shout", {"text": "hold on"})
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE):
                     await agent.began.wait()
             assert await served.stop() == 0
             assert '"level":"error"' not in served.log

@@ -12,7 +12,8 @@ from typing import IO
 
 from msgspec import Struct
 
-PATIENCE = 120.0
+from tests.patience import PATIENCE as PATIENCE
+
 COMMAND = [sys.executable, "-m", "accord"]
 
 

@@ -37,7 +37,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.req("O-14")
-@pytest.mark.timeout(180)
 def test_mypy_finds_nothing_in_strict_mode(folder: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental"]
     files = sorted(map(str, folder.glob("*.py")))
@@ -48,7 +47,6 @@ def test_mypy_finds_nothing_in_strict_mode(folder: Path) -> None:
 
 
 @pytest.mark.req("O-14")
-@pytest.mark.timeout(180)
 def test_tsc_finds_nothing_in_strict_mode(folder: Path, packages: Path) -> None:
     assert check(folder, packages) == ""
 

@@ -52,7 +52,6 @@ def expected() -> Outcomes:
 
 
 @pytest.mark.req("O-14")
-@pytest.mark.timeout(180)
 async def test_the_python_client_gives_what_the_requests_give(expected: Outcomes) -> None:
     exposed = Exposed()
     module = python_client(exposed.document, "shop_client")
@@ -124,7 +123,6 @@ say(answers);
 
 
 @pytest.mark.req("O-14")
-@pytest.mark.timeout(180)
 async def test_the_typescript_client_gives_what_the_requests_give(
     expected: Outcomes, packages: Path, tmp_path: Path
 ) -> None:

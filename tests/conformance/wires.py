@@ -21,9 +21,9 @@ from websockets.asyncio.client import connect as connect_websocket
 from accord import Peer, serve
 from accord.transports.memory import memory_pair
 from tests.conformance.service import router
+from tests.patience import PATIENCE as PATIENCE
 from tests.transports.recorder import Recorder
 
-PATIENCE = 20.0
 SERVICE = Path(__file__).with_name("service.py")
 PROBE = '{"jsonrpc": "2.0", "method": "subtract", "params": [1, 1], "id": "probe"}'
 PROBE_ANSWER = '{"jsonrpc":"2.0","id":"probe","result":0}'

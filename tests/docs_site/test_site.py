@@ -23,7 +23,7 @@ from tests.docs_site.built_page import STRUCTURE, BuiltPage
 from tools.source_links import source_of
 
 ROOT = Path(__file__).parent.parent.parent
-PATIENCE = 30_000
+PATIENCE = 120_000
 NARROW = ("hub/settings.html", "reference/tools.html")
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 CODE = {"fence": "pre", "code_block": "pre"}

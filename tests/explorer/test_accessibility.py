@@ -80,7 +80,6 @@ async def keys(visit: Visit) -> None:
 SCENES: list[Scene] = [overview, result, error, form, wire, editor, batch, history, search, keys]
 
 
-@pytest.mark.timeout(180)  # ten scenes, each looked at by axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_axe_finds_nothing_to_object_to(
     browser: Browser, url: str, packages: Path, scheme: str

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.explorer.visit import Visit
+from tests.patience import PATIENCE
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("O-13")]
 
@@ -42,7 +43,7 @@ async def run(*command: str, text: str = "", folder: Path, **env: str) -> str:
         cwd=folder,
         env=os.environ | env,
     )
-    out, err = await asyncio.wait_for(process.communicate(text.encode()), 30)
+    out, err = await asyncio.wait_for(process.communicate(text.encode()), PATIENCE)
     assert (process.returncode, err.decode()) == (0, ""), text
     assert os.listdir(folder) == []
     return out.decode()

@@ -14,9 +14,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from accord.transports.websocket.frames import FrameReader, Message, Opcode, frame
+from tests.patience import PATIENCE as PATIENCE
 
-PATIENCE: Final = 20.0
-"""Seconds until a test that waits for something gives up: far more than it ever takes."""
 _RESET: Final = struct.pack("ii", 1, 0)
 _UPGRADE: Final = (
     b"GET /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

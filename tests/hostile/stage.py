@@ -14,6 +14,7 @@ import pytest
 from accord import Peer, Router, connect, serve
 from accord.transports.serve import Server
 from tests.hostile.attacker import open_files, until
+from tests.patience import PATIENCE
 
 URLS: Final = {
     "tcp": "tcp://127.0.0.1:0",
@@ -21,7 +22,7 @@ URLS: Final = {
     "http": "http://127.0.0.1:0/rpc",
 }
 MIB: Final = 1024 * 1024
-LONGEST_WAIT: Final = 30.0
+LONGEST_WAIT: Final = PATIENCE
 """Seconds that the well-behaved client waits for an answer at most; usually it takes a few
 milliseconds, but the machine may be busy."""
 

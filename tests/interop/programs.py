@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE as PATIENCE
+
 PEERS = Path(__file__).parent / "peers"
 ACCORD = (sys.executable, "-m", "accord")
-PATIENCE = 30.0
-"""Seconds that a program gets to do all it should."""
 
 
 def peer(script: str) -> list[str]:

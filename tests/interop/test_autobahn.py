@@ -27,6 +27,7 @@ from accord.jsonrpc.limits import MIB, Limits
 from accord.transports.options import Options
 from accord.transports.websocket.client import open_websocket
 from accord.transports.websocket.server import listen_websocket
+from tests.patience import PATIENCE
 from tests.transports.recorder import Echo
 
 CACHE = Path(__file__).parent.parent.parent / ".cache" / "autobahn"
@@ -36,7 +37,7 @@ EXCLUDED = ["9.*", "12.*", "13.*"]
 OPTIONS = Options(limits=Limits(max_message_bytes=16 * MIB))
 PASSED = {"OK", "INFORMATIONAL"}
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.req("F-17", "F-19", "F-30")]
+pytestmark = [pytest.mark.req("F-17", "F-19", "F-30")]
 
 
 def python2() -> Path | None:
@@ -156,7 +157,7 @@ async def test_our_server_passes_the_autobahn_suite(program: Path, tmp_path: Pat
 async def test_our_client_passes_the_autobahn_suite(program: Path, tmp_path: Path) -> None:
     url = f"ws://127.0.0.1:{free_port()}"
     async with suite(program, "fuzzingserver", tmp_path, url=url):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             count = await case_count(url)
         for case in range(1, count + 1):
             await echo_until_closed(f"{url}/runCase?case={case}&agent=accord")

@@ -35,12 +35,13 @@ from accord import (
 )
 from accord.jsonrpc.ids import LAST_ID, Counter
 from accord.transports.memory import MemoryChannel, memory_pair
+from tests.patience import PATIENCE
 from tests.transports.recorder import Recorder
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until `condition()`."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - it is the tested code that changes it
             await asyncio.sleep(0)
 
@@ -505,7 +506,7 @@ async def test_a_drop_cancels_the_handlers_that_serve_the_lost_connection() -> N
         await until(lambda: peer.in_flight > 0)
         await asyncio.sleep(0)
         channel.close()
-        await asyncio.wait_for(cancelled.wait(), 5)
+        await asyncio.wait_for(cancelled.wait(), PATIENCE)
         await peer.wait_closed()
     await until(lambda: not peer.in_flight)
 

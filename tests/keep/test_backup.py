@@ -92,7 +92,6 @@ async def writing(desk: Desk) -> AsyncIterator[Writer]:
         await asyncio.wait({task})
 
 
-@pytest.mark.timeout(300)
 async def test_a_backup_of_a_busy_server_is_an_installation_elsewhere(places: Places) -> None:
     backup = str(places.folder / "backup.tar.gz")
     async with working() as (agent, url):

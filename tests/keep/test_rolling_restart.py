@@ -174,7 +174,6 @@ def interpreter() -> str:
     return python("mcp")
 
 
-@pytest.mark.timeout(400)
 async def test_clients_go_on_while_one_server_after_the_other_is_restarted(
     tmp_path: Path, cluster: Cluster, interpreter: str
 ) -> None:

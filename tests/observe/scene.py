@@ -28,8 +28,8 @@ from accord.operations.logs.formats import JsonFormat
 from accord.telemetry.request_spans import RequestSpans
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
+from tests.patience import PATIENCE as PATIENCE
 
-PATIENCE: Final = 60.0
 TRACE: Final = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT: Final = f"00-{TRACE}-00f067aa0ba902b7-01"
 TEXT: Final = "The system shall let an admin sign in fast."

@@ -14,6 +14,7 @@ from accord.operations.rates.memory import MemoryLimiter
 from accord.store import open_store
 from accord.telemetry.exposition import Exposition
 from accord.workflows.backlog import Backlog
+from tests.patience import PATIENCE
 
 
 def numbers(page: Exposition) -> dict[str, float]:
@@ -42,7 +43,7 @@ async def test_an_event_loop_that_is_kept_busy_is_seen_to_be_late() -> None:
     pulse = Pulse()
     late = "accord_event_loop_late_seconds"
     with pulse.beating():
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             time.sleep(TICK_SECONDS + 0.1)  # noqa: ASYNC251 - that is what is to be seen
             while True:
                 await asyncio.sleep(0.01)

@@ -13,9 +13,9 @@ from referencing.jsonschema import DRAFT7
 
 from tests.interop.programs import environment
 from tests.node_packages import node_packages
+from tests.patience import PATIENCE as PATIENCE
 
 HERE = Path(__file__).parent
-PATIENCE = 50.0
 
 _PARSE = """
 const { parseOpenRPCDocument } = require("@open-rpc/schema-utils-js");

@@ -36,6 +36,7 @@ from accord.workflows.core.commands import CallPlugin
 from accord.workflows.step_type import StepTypes
 from examples.plugins.transport.accord_deflate import transport
 from tests.hub.world import RECORDERS, World, world_at
+from tests.patience import PATIENCE
 
 operations = Operations()
 
@@ -224,5 +225,5 @@ async def test_what_unpacks_to_too_much_or_to_nothing_ends_the_connection(
 
     channel.start(Ears())  # type: ignore[arg-type]  # the others are for what does not happen here
     channel.send(sent)
-    async with asyncio.timeout(30.0):
+    async with asyncio.timeout(PATIENCE):
         await ended

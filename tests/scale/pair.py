@@ -14,10 +14,18 @@ from typing import Any
 import httpx
 from msgspec import Struct
 
-PATIENCE = 60.0
+from tests.patience import PATIENCE as PATIENCE
+
 HOOK_SECRET = "what the sender of a webhook signs with"
 ENVIRON = {"ACCORD_SECRET_KEY": "k" * 64, "ACCORD_SECRET_BUILD": HOOK_SECRET}
 BURST = 500
+PROGRAM = """
+import sys
+from accord.cli import main
+from accord.web import keeping
+keeping.KEPT_SECONDS = 3600.0  # so that pages change by what the other server announces alone
+sys.exit(main())
+"""
 FLAGS = (
     *("--port", "0", "--log-level", "warning", "--trusted-proxies", "127.0.0.1"),
     *("--rate-limit", "60", "--rate-burst", str(BURST)),
@@ -64,7 +72,7 @@ def _running(data: Path, database: str) -> Iterator[subprocess.Popen[str]]:
     with data.with_suffix(".log").open("wb") as log:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "accord", "serve", "--data", str(data)),
+                *(sys.executable, "-c", PROGRAM, "serve", "--data", str(data)),
                 *("--database", database, *FLAGS),
             ],
             stdin=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ from hypothesis import assume, given, strategies as st
 
 from accord.schema import strings
 from accord.schema.patterns import to_ecma
+from tests.patience import PATIENCE
 
 SAME = ["", "^a+b*c?$", "a|b", "[a-z]", "[^a]", r"\d\w\s\.", "(a)(?:b)", r"(a)\1", "(?=a)(?!b)(?<=c)(?<!d)", "a{2}b{2,}c{2,3}", "a+?b??", r"\u00e9\x41", r"[\w.+-]+@x", r"a\\"]  # fmt: skip
 DIFFERENT = [
@@ -61,4 +62,4 @@ def test_patterns_are_read_by_ecmascript_in_its_strictest_mode() -> None:
     own += [strings.INTEGER_KEY, strings.NUMBER_KEY, strings.datetime(None), strings.time(True)]
     patterns = [each["pattern"] for each in own] + SAME + [written for _, written in DIFFERENT]
     program = "for (const it of JSON.parse(process.argv[1])) new RegExp(it, 'u')"
-    subprocess.run(["node", "-e", program, json.dumps(patterns)], check=True, timeout=30)
+    subprocess.run(["node", "-e", program, json.dumps(patterns)], check=True, timeout=PATIENCE)

@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from tests.patience import PATIENCE as PATIENCE
 from tests.web.house import ADMIN, House
-
-PATIENCE = 30.0
 
 
 class Fortress:

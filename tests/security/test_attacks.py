@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.security.fortress import Fortress
 from tests.web.house import ADMIN, PASSWORD
 
@@ -150,7 +151,7 @@ async def test_a_definition_that_is_a_bomb_is_refused(fortress: Fortress) -> Non
     ],
 )
 async def test_no_search_takes_long_or_breaks(fortress: Fortress, sought: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         answer = await fortress.call("GET", "/search", params={"query": sought})
     assert answer.status_code in (200, 422), answer.text[:300]
 

@@ -21,7 +21,8 @@ from urllib.parse import urlencode, urlsplit
 import asyncpg
 import pytest
 
-PATIENCE = 60.0
+from tests.patience import PATIENCE as PATIENCE
+
 OPTIONS = "-c listen_addresses='' -c max_connections=200"
 FAST = "-c fsync=off -c full_page_writes=off"
 

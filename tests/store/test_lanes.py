@@ -9,11 +9,11 @@ import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store
 from accord.store.errors import ConstraintError, UnavailableError
+from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
 from tests.store.program import count
 
 LANE = "counting"
-PATIENCE = 30.0
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from accord.store import Transaction, open_store
 from accord.store.errors import UnavailableError
 from accord.store.postgres import PostgresStore
 from accord.store.postgres_transaction import together
+from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
-
-PATIENCE = 30.0
 
 
 async def test_a_database_that_is_not_there_is_said(cluster: Cluster) -> None:

@@ -15,6 +15,7 @@ from accord.store import Store, StoreError, Transaction, open_store, sqlite_read
 from accord.store.errors import UnavailableError
 from accord.store.store import Reading
 from accord.store.wake import WakeFolder
+from tests.patience import PATIENCE
 
 
 def url(folder: Path) -> str:
@@ -121,7 +122,7 @@ async def test_pipes_that_nobody_reads_are_removed(tmp_path: Path) -> None:
         heard = asyncio.Event()
         stop = await store.listen("news", heard.set)
         await store.notify("news")
-        await asyncio.wait_for(heard.wait(), 30)
+        await asyncio.wait_for(heard.wait(), PATIENCE)
         assert not left.exists()
         stop()
         assert os.listdir(left.parent) == []
@@ -133,7 +134,7 @@ async def test_a_listener_that_is_slow_is_woken_all_the_same(tmp_path: Path) -> 
     stop = folder.listen("news", heard.set)
     for _ in range(70_000):  # more than a pipe holds
         folder.notify("news")
-    await asyncio.wait_for(heard.wait(), 30)
+    await asyncio.wait_for(heard.wait(), PATIENCE)
     stop()
 
 
@@ -290,7 +291,7 @@ async def test_who_begins_to_listen_is_not_taken_for_one_that_is_gone(tmp_path: 
         while not over.is_set():
             folder.notify("news")
 
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
         notifying = tasks.create_task(asyncio.to_thread(notify))
         try:
             for _ in range(500):

@@ -13,9 +13,9 @@ import pytest
 from accord.store import Row, Store, StoreError, Transaction, open_store
 from accord.store.errors import ConstraintError, UnavailableError
 from accord.store.store import Reading
+from tests.patience import PATIENCE as PATIENCE
 from tests.store.program import count
 
-PATIENCE = 30.0
 PROGRAM = Path(__file__).with_name("program.py")
 
 

@@ -7,15 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.mcp.interop.commands import python
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 170.0
 
 
-@pytest.mark.timeout(400)
 def test_a_wheel_in_an_empty_folder_becomes_a_connected_assistant_and_a_finished_workflow(
     tmp_path: Path,
 ) -> None:

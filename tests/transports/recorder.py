@@ -7,9 +7,7 @@ from collections.abc import Callable
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import RpcError, TransportError
-
-PATIENCE = 20.0
-"""Seconds until a test that waits for something gives up: far more than it ever takes."""
+from tests.patience import PATIENCE as PATIENCE
 
 
 class Recorder:

@@ -23,6 +23,7 @@ from accord import (
     connect,
     serve,
 )
+from tests.patience import PATIENCE
 
 URLS = {
     "memory": "memory:test",
@@ -99,12 +100,12 @@ async def test_calls_notifications_batches_and_errors_work_the_same_everywhere(
             2 * n for n in range(50)
         ]
         await peer.notify("tell", ["a secret"])
-        assert await asyncio.wait_for(told.get(), 10) == "a secret"
+        assert await asyncio.wait_for(told.get(), PATIENCE) == "a secret"
         async with peer.batch() as batch:
             calls = [batch.call("add", [n, 1]) for n in range(3)]
             batch.notify("tell", ["é" * 100])
         assert [await call for call in calls] == [1, 2, 3]
-        assert await asyncio.wait_for(told.get(), 10) == "é" * 100
+        assert await asyncio.wait_for(told.get(), PATIENCE) == "é" * 100
         with pytest.raises(RpcError, match="Method not found: nope"):
             await peer.call("nope")
         assert server.connections >= 1
@@ -145,8 +146,8 @@ async def test_a_server_that_closes_fails_its_clients_calls_at_once(place: Place
             assert await peer.call("add", [1, 2]) == 3
             await server.close()
             with pytest.raises((BusyError, ConnectionLostError)):
-                await asyncio.wait_for(hanging.result(), 10)
-            await asyncio.wait_for(peer.wait_closed(), 10)
+                await asyncio.wait_for(hanging.result(), PATIENCE)
+            await asyncio.wait_for(peer.wait_closed(), PATIENCE)
         assert server.peers == set()
         with pytest.raises(ConnectError):
             await connect(server.url, **place.client)
@@ -269,4 +270,4 @@ async def test_a_client_finds_its_server_again_after_a_restart(place: Place) -> 
             await lost
         waiting = asyncio.create_task(peer.call("add", [2, 2]))
         async with serve(make_router(), first.url, drain=0):
-            assert await asyncio.wait_for(waiting, 10) == 4
+            assert await asyncio.wait_for(waiting, PATIENCE) == 4

@@ -18,6 +18,7 @@ from accord import (
 from accord.jsonrpc.channel import Channel
 from accord.transports.memory import MemoryChannel, memory_pair
 from accord.transports.reconnect import open_reconnecting
+from tests.patience import PATIENCE
 
 FAST = Backoff(initial=0.001, longest=0.01)
 
@@ -148,5 +149,5 @@ async def test_closing_while_reconnecting_ends_at_once() -> None:
     peer.observe(lambda state, error: interrupted.set())
     server.drop()
     await interrupted.wait()
-    await asyncio.wait_for(peer.close(), 5)
+    await asyncio.wait_for(peer.close(), PATIENCE)
     assert peer.state.value == "closed"

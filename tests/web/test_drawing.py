@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from itertools import combinations, pairwise
-from time import process_time
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +12,7 @@ from accord.web.drawing.graph import Edge, Graph, Node
 from accord.web.drawing.layout import HEIGHT, LABEL_SIZE, WIDTH, Placed, Point, place
 from accord.web.drawing.svg import draw
 from accord.web.drawing.texts import shortened, text_width
+from tests.effort import calls
 
 pytestmark = pytest.mark.req("H-21")
 
@@ -152,7 +152,7 @@ def test_a_line_that_leads_back_goes_below_and_has_a_tip() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "edges"), [(500, 499), (500, 750)])
-def test_five_hundred_boxes_are_drawn_in_a_moment(nodes: int, edges: int) -> None:
+def test_five_hundred_boxes_are_drawn_with_bounded_work(nodes: int, edges: int) -> None:
     chosen = random.Random(nodes + edges)
     names = [f"n{at}" for at in range(nodes)]
     lines = [(chosen.randrange(max(0, at - 12), at), at) for at in range(1, nodes)]
@@ -161,14 +161,7 @@ def test_five_hundred_boxes_are_drawn_in_a_moment(nodes: int, edges: int) -> Non
         tuple(Node(id=name, title=name) for name in names),
         tuple(Edge(source=names[a], target=names[b]) for a, b in lines),
     )
-    best = min(_seconds(graph) for _ in range(5))
-    assert best < 0.2
-
-
-def _seconds(graph: Graph) -> float:
-    began = process_time()
-    draw(graph, "many")
-    return process_time() - began
+    assert calls(lambda: draw(graph, "many")) < 1_000_000
 
 
 def test_what_is_drawn_is_escaped_and_says_its_state_in_words() -> None:

@@ -21,7 +21,6 @@ from tests.web.poison import CALCULATED, PAYLOADS, SHORT, TEXT, poison
 pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.req("H-21"),
-    pytest.mark.timeout(300),
 ]
 
 WORD = quote(SHORT, safe="")

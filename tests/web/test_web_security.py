@@ -15,6 +15,7 @@ from playwright.async_api import Browser
 from accord.web.answers import POLICY
 from accord.web.routing import Route
 from accord.web.site import PAGES
+from tests.patience import PATIENCE
 from tests.web.house import ADMIN, PASSWORD, House, housed, visiting
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21", "H-18")]
@@ -43,7 +44,7 @@ def path_of(route: Route) -> str:
 async def client(house: House) -> AsyncIterator[httpx.AsyncClient]:
     """A program that sends the administrator's cookie, as a browser would by itself."""
     cookies = {"accord_session": await house.session()}
-    async with httpx.AsyncClient(base_url=house.url, cookies=cookies, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=house.url, cookies=cookies, timeout=PATIENCE) as client:
         yield client
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from accord.a2a import Agent
 from accord.a2a.server.serving import serve
 from accord.workflows.operations.run_views import Run
+from tests.patience import PATIENCE as PATIENCE
 from tests.web.house import House
 
-PATIENCE = 20.0
 AGENTS = ("ears-review", "threat-model", "test-ideas")
 
 REVIEW = {

@@ -28,7 +28,6 @@ def official(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
         yield request.param, url
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.req("W-12", "W-13")
 async def test_agents_of_the_official_sdks_pass(official: tuple[str, str]) -> None:
     language, url = official

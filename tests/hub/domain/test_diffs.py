@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import time
+from collections.abc import Callable
 
 from hypothesis import given, strategies as st
 
 from accord.hub.domain.diffs import MAX_EDITS, FieldDifference, apply, differences, unified
+from tests.effort import growth
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
 FIELDS = st.dictionaries(st.sampled_from("abc"), st.integers(0, 2) | st.none())
@@ -77,11 +78,12 @@ def test_texts_with_little_in_common_replace_each_other_as_a_whole() -> None:
 
 
 def test_texts_made_to_be_slow_to_compare_are_not() -> None:
-    old = "\n".join("ab"[number * number % 7 % 2] for number in range(25_000))
-    new = "\n".join("ab"[number * number % 11 % 2] for number in range(25_000))
-    began = time.perf_counter()
-    unified(old, new)
-    assert time.perf_counter() - began < 5
+    def compare(lines: int) -> Callable[[], object]:
+        old = "\n".join("ab"[number * number % 7 % 2] for number in range(lines))
+        new = "\n".join("ab"[number * number % 11 % 2] for number in range(lines))
+        return lambda: unified(old, new)
+
+    assert growth(compare(3_125), compare(25_000)) < 24  # a square would be 64
 
 
 def _patched(old: list[str], diff: str) -> list[str]:

@@ -41,7 +41,6 @@ async def call(served: Served, tool: str, **arguments: Any) -> Any:
 
 
 @pytest.mark.req("H-03", "H-06", "H-07", "H-08", "H-09", "H-10")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("peer", "mode", "version"), CLIENTS)
 async def test_clients_of_others_work_with_the_hub(
     tmp_path: Path, peer: str, mode: str, version: str

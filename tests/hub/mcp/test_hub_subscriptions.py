@@ -170,7 +170,6 @@ async def test_who_listens_later_is_not_told_of_a_change_that_was_heard_of_early
 
 
 @pytest.mark.req("H-02")
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("way", [LEGACY, MODERN])
 async def test_changes_of_another_process_are_told(hub: Hub, elsewhere: Call, way: str) -> None:
     await hub.tool("create_epic", title="Checkout")

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-PATIENCE: Final = 60.0
+from tests.patience import PATIENCE as PATIENCE
+
 _numbers = count(1)
 
 

@@ -19,6 +19,7 @@ from tests.app.served import Served, accord, serving
 from tests.hub.races.line import Line, lines
 from tests.hub.races.racing import FLAGS, SECRET, faults_in
 from tests.hub.races.writers import Writers
+from tests.patience import PATIENCE
 from tests.store.cluster import Cluster, running_cluster
 
 TIMES = int(os.environ.get("ACCORD_RACES", "1"))
@@ -47,7 +48,7 @@ async def verified(data: Path, database: str) -> None:
 
 async def ready(served: Served) -> None:
     """Until it says that it is."""
-    async with asyncio.timeout(30), served.client() as client:
+    async with asyncio.timeout(PATIENCE), served.client() as client:
         while (await client.get("/readyz")).status_code != 200:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

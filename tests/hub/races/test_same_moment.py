@@ -13,9 +13,9 @@ from accord.mcp import Client
 from accord.store import Store, open_store
 from tests.hub.races.line import Answer, Line, lines, unique
 from tests.hub.races.racing import Racing
+from tests.patience import PATIENCE as PATIENCE
 
 WRITERS = 32
-PATIENCE = 30.0
 
 Mode: TypeAlias = Literal["modern", "legacy"]
 

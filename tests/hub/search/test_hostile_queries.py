@@ -1,13 +1,11 @@
-"""Nothing that somebody types can break a query, or take long."""
+"""Nothing that somebody types can break a query, or make it large."""
 
 from __future__ import annotations
-
-from time import perf_counter
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from accord.hub.domain.plain_text import fault_of_text
-from accord.hub.search.matching import Asked, facet, groups_of, match
+from accord.hub.search.matching import MAX_WORDS, Asked, facet, groups_of, match
 from accord.hub.search.words import MAX_WORD, words
 from tests.hub.world import World
 
@@ -31,10 +29,9 @@ async def test_hostile_queries_are_answered(world: World) -> None:
     for query in HOSTILE:
         await world.call("create_epic", title="AND a NOT b OR title", description=_kept(query))
     for query in HOSTILE:
-        begun = perf_counter()
         page = await world.call("search_global", query=query)
-        assert perf_counter() - begun < 2, query[:100]
         assert page.total <= len(HOSTILE)
+        assert len(groups_of(query)) <= MAX_WORDS
 
 
 def _kept(query: str) -> str:

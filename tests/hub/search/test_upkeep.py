@@ -9,6 +9,7 @@ import pytest
 from accord.hub.search import upkeep
 from accord.hub.search.upkeep import MOST_PIECES, IndexUpkeep
 from tests.hub.world import World
+from tests.patience import PATIENCE
 
 PIECES = "SELECT COUNT(*) AS pieces FROM (SELECT DISTINCT segid FROM search_texts_idx)"
 
@@ -75,7 +76,7 @@ async def test_a_server_does_it_by_itself_until_it_is_closed(
     await fill(world)
     keeping = IndexUpkeep(world.store)
     keeping.start()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while True:
             if await pieces(world) == 1:
                 break

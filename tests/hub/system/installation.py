@@ -23,10 +23,10 @@ from accord.app.system import System, open_system
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.rights import ROLES, SCOPES, Role
 from accord.store.store import Row
+from tests.patience import PATIENCE as PATIENCE
 
 T = TypeVar("T")
 
-PATIENCE = 60.0
 KEY = "a key of the tests that is long enough for everything that is derived from it"
 NAMES: dict[Role, str] = {"Administrator": "ada", "User": "uma", "Commenter": "carl"}
 SESSION, PLAIN = "session", "plain"

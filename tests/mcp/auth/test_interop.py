@@ -35,7 +35,6 @@ async def report(*arguments: str) -> Any:
 
 
 @pytest.mark.req("M-17")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_official_sdk_shows_its_token(mode: str) -> None:
     async with make_shop().serve("http://127.0.0.1:0/mcp", auth=tokens()) as serving:
@@ -47,7 +46,6 @@ async def test_the_official_sdk_shows_its_token(mode: str) -> None:
 
 
 @pytest.mark.req("M-17")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_the_official_sdk_gets_a_token_and_then_more_scopes(mode: str) -> None:
     authority = Authority()

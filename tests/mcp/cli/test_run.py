@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -28,20 +27,18 @@ def test_stdout_has_nothing_but_messages(weather: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["stdin", "SIGTERM", "SIGINT"])
-def test_it_leaves_within_a_second_whatever_runs(weather: Path, ending: str) -> None:
+def test_it_leaves_whatever_runs(weather: Path, ending: str) -> None:
     with run(str(weather), "--stdio") as process:
         ask(process, INITIALIZE)
         tell(process, INITIALIZED)
         tell(process, call("block"))
         ask(process, {"jsonrpc": "2.0", "id": 3, "method": "ping"})
-        began = time.monotonic()
         if ending == "stdin":
             assert process.stdin is not None
             process.stdin.close()
         else:
             process.send_signal(signal.Signals[ending])
-        assert process.wait(PATIENCE) == 0
-        assert time.monotonic() - began < 1.5
+        assert process.wait(PATIENCE) == 0  # `block` takes far longer
 
 
 async def test_a_server_is_served_over_http(weather: Path) -> None:

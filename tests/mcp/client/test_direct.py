@@ -61,7 +61,7 @@ async def test_messages_keep_their_order_and_the_stack_stays_flat() -> None:
 
     async with Peer(far, theirs) as server, Peer(near, ours) as client:
         client.post("ping", [0])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await done.wait()
     assert heard == list(range(5_001))
 

@@ -18,6 +18,7 @@ from accord.mcp.client.listening import Change
 from accord.mcp.protocol.params import ProgressParams
 from tests.mcp.client.scripted import complete, text
 from tests.mcp.client.web import Request, Stream, sessions, stateless, web
+from tests.patience import PATIENCE
 
 TOOL = {"name": "x", "inputSchema": {"type": "object"}}
 
@@ -85,7 +86,7 @@ async def test_a_stream_brings_progress_and_then_the_answer() -> None:
 async def test_progress_gives_a_call_more_time_up_to_the_longest() -> None:
     async def call(request: Request) -> None:
         stream = await request.stream()
-        for step in range(100):
+        for step in range(100_000):
             await stream.send(progress(request, step))
             await asyncio.sleep(0.02)
 
@@ -93,7 +94,7 @@ async def test_progress_gives_a_call_more_time_up_to_the_longest() -> None:
         began = asyncio.get_running_loop().time()
         with pytest.raises(TimeoutError):
             await client.call_tool("x", timeout=0.2, longest=0.6)
-        assert 0.5 < asyncio.get_running_loop().time() - began < 1.9
+        assert asyncio.get_running_loop().time() - began > 0.5
 
 
 @pytest.mark.parametrize("how", ["timeout", "cancelled"])
@@ -224,7 +225,7 @@ async def test_changes_are_heard_and_listening_begins_again_after_a_loss() -> No
     ):
         assert await changes.next(5) == Change("tools")
         assert await changes.next(5) == Change("tools")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert [change async for change in changes] in ([], [Change("tools")])
     assert len(listens) == 2
     assert listens[0].message["params"]["notifications"] == {"toolsListChanged": True}
@@ -424,7 +425,7 @@ async def test_the_stream_beside_requests_is_made_anew() -> None:
     async with (
         web(sessions({"GET": get})) as server,
         Client(server.url, mode="legacy"),
-        asyncio.timeout(5),
+        asyncio.timeout(PATIENCE),
     ):
         await twice.wait()
     assert [request.headers.get("last-event-id") for request in gets[:2]] == [None, "g1"]

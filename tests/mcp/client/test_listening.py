@@ -13,6 +13,7 @@ from accord.mcp.client.client import Mode
 from accord.mcp.client.listening import MAX_WAITING, Change, Changes, Wanted
 from tests.mcp.client.demo import demo
 from tests.mcp.client.scripted import legacy, modern, never, refuse
+from tests.patience import PATIENCE
 
 MODES: tuple[Mode, ...] = ("modern", "legacy")
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -61,7 +62,7 @@ async def test_listening_ends_when_the_server_ends_it() -> None:
     server = demo()
     async with Client(server, mode="modern") as client, client.listen(tools=True) as changes:
         server.closing.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             assert [change async for change in changes] == []
         with pytest.raises(ConnectionClosedError):
             await changes.next(5)

@@ -21,9 +21,9 @@ from accord.transports.http.requester import Requester
 from accord.transports.options import Options
 from accord.transports.web_address import parse
 from tests.mcp.interop.commands import python
+from tests.patience import PATIENCE as PATIENCE
 
 PEERS = Path(__file__).parent / "peers"
-PATIENCE = 30.0
 
 KINDS = [
     ("official", "stdio", "auto", "2026-07-28"),
@@ -58,7 +58,6 @@ def running(peer: str, transport: str) -> Iterator[Any]:
 
 
 @pytest.mark.req("M-15")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("peer", "transport", "mode", "version"), KINDS)
 async def test_servers_of_others_are_called(
     peer: str, transport: str, mode: Mode, version: str
@@ -101,7 +100,6 @@ async def asks(client: Client, mode: Mode) -> None:
         assert (await client.call_tool("ask")).text == "accept: anna"
 
 
-@pytest.mark.timeout(180)
 async def test_a_session_that_the_official_server_has_lost_is_begun_anew() -> None:
     with running("official", "http") as url:
         async with Client(url, mode="legacy") as client:

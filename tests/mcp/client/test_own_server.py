@@ -18,6 +18,7 @@ from accord.mcp.server.http import McpEndpoint
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
 from tests.mcp.client.demo import demo
+from tests.patience import PATIENCE
 
 MODES: tuple[Mode, ...] = ("modern", "legacy")
 
@@ -114,7 +115,7 @@ async def test_a_call_that_is_given_up_ends_on_the_server(mode: Mode) -> None:
     async with served(server) as url, Client(url, mode=mode) as client:
         with pytest.raises(TimeoutError):
             await client.call_tool("hang", timeout=0.2)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await server.ended.wait()  # type: ignore[attr-defined]
 
 

@@ -13,6 +13,7 @@ from accord.mcp import Client
 from accord.mcp.client.client import Mode
 from tests.mcp.client.demo import demo
 from tests.mcp.client.scripted import Scripted, complete, modern, text
+from tests.patience import PATIENCE
 
 MODES: tuple[Mode, ...] = ("modern", "legacy")
 PROMISE = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -87,7 +88,7 @@ async def test_a_call_that_is_given_up_is_cancelled_on_the_server(mode: Mode) ->
     async with Client(server, mode=mode) as client:
         with pytest.raises(TimeoutError):
             await client.call_tool("hang", timeout=0.05)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await ended.wait()
 
 

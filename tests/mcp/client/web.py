@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.patience import PATIENCE
+
 DISCOVERED = {
     "resultType": "complete",
     "supportedVersions": ["2026-07-28"],
@@ -109,7 +111,7 @@ class Stream:
 
     async def closed(self) -> None:
         """Wait until the client has ended the connection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await self._ended.wait()
 
 
@@ -129,7 +131,7 @@ class Web:
 
     async def until(self, enough: Callable[[], bool]) -> None:
         """Wait until what was asked is enough."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not enough():
                 self._asked.clear()
                 await self._asked.wait()

@@ -11,6 +11,7 @@ from accord.jsonrpc.errors import ConnectError
 from accord.mcp.client.auth import AuthorizationError, MemoryStorage, OAuth
 from tests.mcp.client_auth.browser import fetch
 from tests.mcp.client_auth.conftest import World
+from tests.patience import PATIENCE
 
 
 async def test_the_answer_comes_to_a_page_of_the_program(world: World) -> None:
@@ -124,6 +125,6 @@ async def test_a_connection_that_says_nothing_does_not_hold_up_the_program(world
         held.append(writer)
         await fetch(answer)
 
-    async with asyncio.timeout(10), world.client(OAuth(open_browser=holding)):
+    async with asyncio.timeout(PATIENCE), world.client(OAuth(open_browser=holding)):
         pass
     held[0].close()

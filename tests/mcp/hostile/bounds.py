@@ -9,10 +9,11 @@ from typing import Final
 
 from tests.hostile.attacker import open_files, until
 from tests.hostile.stage import MIB, bounded_memory
+from tests.patience import PATIENCE
 
 MOST_BYTES: Final = 8 * MIB
 """How much more Python may come to hold while somebody misbehaves."""
-LONGEST: Final = 30.0
+LONGEST: Final = PATIENCE
 """Seconds within which everything is over: usually it takes a few tenths, but the machine may
 be busy."""
 

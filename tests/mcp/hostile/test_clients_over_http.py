@@ -32,6 +32,7 @@ from tests.mcp.http.service import (
     serving,
     with_meta,
 )
+from tests.patience import PATIENCE
 
 LEAKS = re.compile(rb"Traceback|File \"|accord/|msgspec|site-packages|object at 0x")
 """What no client is to see of our insides."""
@@ -77,7 +78,7 @@ async def exchange(url: str, data: bytes) -> tuple[int, bytes]:
 
 async def answered(attacker: Attacker) -> tuple[int, bytes]:
     received = b""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not (found := re.match(rb"HTTP/1\.1 (\d+) .*?\r\n\r\n", received, re.DOTALL)):
             received += await attacker._loop.sock_recv(attacker._socket, 65_536)
         length = re.search(rb"content-length: (\d+)", found[0], re.IGNORECASE)
@@ -315,7 +316,7 @@ async def test_what_a_handler_says_to_nobody_is_kept_within_limits(carrier: Carr
         await attacker.send(wire("POST", {**JSON, **shaken.headers}, body))
         assert (await answered(attacker))[0] == 200
         attacker.reset()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await done.wait()
         assert events.size <= 1_000_000
 

@@ -19,6 +19,7 @@ from accord.mcp import Client
 from tests.hostile.attacker import until
 from tests.mcp.hostile import programs
 from tests.mcp.hostile.bounds import bounded
+from tests.patience import PATIENCE
 
 SOON = 0.3
 """Seconds that calls have whose server never answers them."""
@@ -90,11 +91,9 @@ async def test_a_program_that_asks_without_end_is_read_no_further_than_it_reads(
 
 @pytest.mark.parametrize("timeout", [0.05, 0.1, 0.15])
 async def test_a_program_that_does_not_take_answers_is_left_in_time(timeout: float) -> None:
-    async with talking("asks_without_end") as client:
+    async with asyncio.timeout(PATIENCE), talking("asks_without_end") as client:
         with pytest.raises((CallTimeoutError, ConnectionLostError)):
             await client.call_tool("x", timeout=timeout)
-        began = asyncio.get_running_loop().time()
-    assert asyncio.get_running_loop().time() - began < 10
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,10 @@ from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
 from accord.transports.options import Options
 from accord.transports.web.asgi import WebAsgi
 from accord.transports.web.server import listen_web
+from tests.patience import PATIENCE as PATIENCE
 from tests.plain_http import NO_TLS
 from tests.transports.asgi.service import uvicorn_serving
 
-PATIENCE = 20.0
-"""Seconds until a test that waits for something gives up: far more than it ever takes."""
 MODERN = "2026-07-28"
 ACCEPT = {"accept": "application/json, text/event-stream"}
 

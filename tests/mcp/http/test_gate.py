@@ -17,6 +17,7 @@ from tests.mcp.http.service import (
     request,
     serving,
 )
+from tests.patience import PATIENCE
 
 POST = {**ACCEPT, "content-type": "application/json"}
 
@@ -224,7 +225,7 @@ async def test_http_1_0_gets_its_stream_until_the_connection_ends() -> None:
         head = "\r\n".join(["POST /mcp HTTP/1.0", *lines, f"content-length: {len(body)}"])
         reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
         writer.write(head.encode() + b"\r\n\r\n" + body)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             answer = await reader.read()
         writer.close()
         shown, _, events = answer.partition(b"\r\n\r\n")

@@ -20,6 +20,7 @@ from tests.mcp.http.service import (
     with_meta,
 )
 from tests.mcp.http.test_security import Tokens
+from tests.patience import PATIENCE
 
 TYPED = {"content_type": "application/json"}
 
@@ -70,7 +71,7 @@ async def test_a_client_that_leaves_ends_what_runs_for_it(carrier: Carrier) -> N
             ):
                 await site.send("POST", message, url=url, **TYPED)
             await gate.entered.wait()
-        await asyncio.wait_for(gate.cancelled.wait(), 20)
+        await asyncio.wait_for(gate.cancelled.wait(), PATIENCE)
 
 
 async def test_the_rules_are_those_of_the_endpoint(carrier: Carrier) -> None:

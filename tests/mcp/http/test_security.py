@@ -328,5 +328,5 @@ async def test_a_client_that_does_not_read_is_cut_off() -> None:
         headers = modern_headers("tools/call", params)
         async with site.open("POST", request("tools/call", params), **headers) as stream:
             gate.opened.set()
-            await asyncio.wait_for(gate.cancelled.wait(), 20)
+            await asyncio.wait_for(gate.cancelled.wait(), PATIENCE)
             assert stream.status == 200

@@ -19,6 +19,7 @@ from tests.mcp.http.service import (
     request,
     serving,
 )
+from tests.patience import PATIENCE
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
@@ -174,7 +175,7 @@ async def test_an_ended_session_takes_everything_with_it(carrier: Carrier) -> No
             assert (await shaken.end()).status == 204
             assert await announcements.rest() == []
             assert await call.rest() == []
-        await asyncio.wait_for(gate.cancelled.wait(), 20)
+        await asyncio.wait_for(gate.cancelled.wait(), PATIENCE)
         assert len(server.listeners) == 0
         assert site.endpoint.pulse.streams == 0
         assert vars(site.endpoint.events)["count"] == 0

@@ -22,6 +22,7 @@ from tests.mcp.http.service import (
     serving,
     with_meta,
 )
+from tests.patience import PATIENCE
 
 SERVER = {"io.modelcontextprotocol/serverInfo": {"name": "shop", "version": "1.0"}}
 
@@ -200,7 +201,7 @@ async def test_a_client_that_leaves_cancels_its_request(carrier: Carrier) -> Non
         )
         await gate.entered.wait()
         call.cancel()
-        await asyncio.wait_for(gate.cancelled.wait(), 20)
+        await asyncio.wait_for(gate.cancelled.wait(), PATIENCE)
         await site.until(lambda: site.endpoint.in_flight == 0)
 
 
@@ -211,7 +212,7 @@ async def test_a_client_that_leaves_its_stream_cancels_its_request(carrier: Carr
         headers = modern_headers("tools/call", params)
         async with site.open("POST", request("tools/call", params), **headers) as stream:
             assert (await stream.message())["params"]["data"] == "begun"
-        await asyncio.wait_for(gate.cancelled.wait(), 20)
+        await asyncio.wait_for(gate.cancelled.wait(), PATIENCE)
         await site.until(lambda: site.endpoint.in_flight == site.endpoint.pulse.streams == 0)
 
 

@@ -23,6 +23,7 @@ from tests.mcp.http.service import (
     notification,
     serving,
 )
+from tests.patience import PATIENCE
 
 
 def text_of(message: Any) -> str:
@@ -267,7 +268,7 @@ async def test_nobody_can_be_asked_who_has_gone_and_does_not_listen() -> None:
         (serving_it,) = (session.calls or {}).values()
         await site.until(lambda: not serving_it._post.can_send)
         gate.opened.set()
-        await asyncio.wait_for(lost.wait(), 20)
+        await asyncio.wait_for(lost.wait(), PATIENCE)
 
 
 async def test_a_question_waits_while_its_client_reconnects(carrier: Carrier) -> None:
@@ -310,6 +311,6 @@ async def test_streams_show_that_they_are_alive(carrier: Carrier) -> None:
         shaken = await site.session()
         async with shaken.listening() as stream:
             seen = b""
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while b":\n\n" not in seen:
                     seen += await anext(stream._chunks)

@@ -12,12 +12,11 @@ import pytest
 
 from benchmarks.environments import python_of
 from tests.interop.programs import environment
+from tests.patience import PATIENCE as PATIENCE
 
 PEERS: Final = Path(__file__).parent / "peers"
 OURS: Final = (sys.executable, str(Path(__file__).parent / "server.py"))
 """The command that starts our server, but for its transport."""
-PATIENCE: Final = 60.0
-"""Seconds that a program gets to do all it should."""
 
 
 def python(peer: str) -> str:

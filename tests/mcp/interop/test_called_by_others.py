@@ -43,7 +43,6 @@ SEEN: dict[str, Any] = {
 
 
 @pytest.mark.req("M-01", "M-05", "M-06", "M-09")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("peer", "transport", "mode", "version"), CLIENTS)
 def test_clients_of_others_find_everything(
     ours: str, packages: Path, node: str, peer: str, transport: str, mode: str, version: str

@@ -45,7 +45,6 @@ def running(node: str, packages: Path, major: str, transport: str) -> Iterator[A
 
 
 @pytest.mark.req("M-15")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("major", "transport", "mode", "version", "asked"), SERVERS)
 async def test_servers_of_typescript_are_called(
     node: str, packages: Path, major: str, transport: str, mode: Mode, version: str, asked: str

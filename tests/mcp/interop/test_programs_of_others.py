@@ -38,7 +38,6 @@ class Inspector:
 
 
 @pytest.mark.req("M-09")
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("reached", ["http", "http modern", "sse", "stdio"])
 def test_inspector_uses_our_server(
     ours: str, packages: Path, node: str, tmp_path: Path, reached: str
@@ -63,7 +62,6 @@ def guarded() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("era", [[], ["--protocol-era", "modern"]])
 def test_inspector_shows_its_token(
     guarded: str, packages: Path, node: str, tmp_path: Path, era: list[str]
@@ -76,7 +74,6 @@ def test_inspector_shows_its_token(
         Inspector(node, packages, tmp_path, *reached)(*ADD)
 
 
-@pytest.mark.timeout(180)
 def test_the_command_line_of_fastmcp_shows_its_token(guarded: str, tmp_path: Path) -> None:
     program = os.fspath(Path(python("fastmcp")).parent / "fastmcp")
     call = [program, "call", guarded, "add", "a=1", "b=2", "--json"]
@@ -84,7 +81,6 @@ def test_the_command_line_of_fastmcp_shows_its_token(guarded: str, tmp_path: Pat
 
 
 @pytest.mark.req("M-09")
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 async def test_mcp_remote_carries_both_eras(
     ours: str, packages: Path, node: str, tmp_path: Path, mode: Mode, version: str
@@ -114,7 +110,6 @@ async def test_mcp_remote_carries_both_eras(
 
 
 @pytest.mark.req("M-09")
-@pytest.mark.timeout(180)
 def test_the_command_line_of_fastmcp_calls_our_server(ours: str, tmp_path: Path) -> None:
     program = os.fspath(Path(python("fastmcp")).parent / "fastmcp")
     result = output(program, "call", ours, "add", "a=1", "b=2", "--json", home=tmp_path)

@@ -15,6 +15,7 @@ from accord.mcp.client.client import Mode
 from accord.mcp.protocol.asking import CreateMessage, CreateMessageResult, ElicitForm, ElicitUrl
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.params import LogParams, ProgressParams
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.req("M-16")
 
@@ -224,7 +225,7 @@ async def test_a_call_that_is_cancelled_is_cancelled_behind(mode: Mode, behind: 
         call = asyncio.create_task(client.call_tool("wait"))
         await begun.wait()
         call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await ended.wait()
         with pytest.raises(asyncio.CancelledError):
             await call

@@ -16,6 +16,7 @@ from accord.operations.audit.verify import Report, verify
 from accord.operations.errors import UnavailableError
 from accord.store import Store, StoreError, Transaction, open_store
 from tests.operations.audit.trails import KEY, migrated, record, values
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ async def test_records_are_written_within_a_second_without_being_asked_for(
     monkeypatch.setattr(trail_module, "FLUSH_SECONDS", 0.01)
     async with AuditTrail(store, KEY) as trail:
         trail.later(record())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while not await store.fetch("SELECT sequence FROM audit_seals"):  # noqa: ASYNC110
                 await asyncio.sleep(0)  # of the database there is no event
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.operations.faces.shop import Shop
+from tests.patience import PATIENCE
 
 TARGETS = [
     *("/api/v1/pens/../../rpc", "/api/v1/pens/%2e%2e%2f", "/api/v1/pens/..;/x", "/api/v1/%"),
@@ -38,7 +39,7 @@ class Line:
         try:
             writer.write(head.encode("latin-1") + body)
             await writer.drain()
-            answer = await asyncio.wait_for(reader.read(), 20)
+            answer = await asyncio.wait_for(reader.read(), PATIENCE)
         finally:
             writer.close()
             await writer.wait_closed()
@@ -117,7 +118,7 @@ async def test_a_write_is_finished_when_its_caller_has_gone(local: Shop) -> None
     writer.write(head.encode() + body)
     await writer.drain()
     writer.transport.abort()
-    await asyncio.wait_for(told.wait(), 20)
+    await asyncio.wait_for(told.wait(), PATIENCE)
     assert (await local.get("/pens/a")).status_code == 200
 
 

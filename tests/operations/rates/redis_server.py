@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-PATIENCE = 30.0
+from tests.patience import PATIENCE as PATIENCE
 
 
 def free_port() -> int:

@@ -14,10 +14,8 @@ from accord.jsonrpc.context import Context
 from accord.jsonrpc.router import Router
 from accord.transports.asgi.protocol import Event
 from accord.transports.pages import Page, etag_of
+from tests.patience import PATIENCE as PATIENCE
 from tests.transports.http.service import RawClient
-
-PATIENCE = 20.0
-"""Seconds until a test that waits for something gives up: far more than it ever takes."""
 
 
 class Service:

@@ -19,9 +19,7 @@ from accord.jsonrpc.running import Source
 from accord.jsonrpc.session import Statistics
 from accord.transports.http.server import HttpListener, listen_http
 from accord.transports.options import Options
-
-PATIENCE = 20.0
-"""Seconds until a test that waits for something gives up: far more than it ever takes."""
+from tests.patience import PATIENCE as PATIENCE
 
 
 class Held:

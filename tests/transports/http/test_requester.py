@@ -13,6 +13,7 @@ from accord.jsonrpc.errors import FramingError
 from accord.transports.http.requester import MAX_BUFFERED, Requester
 from accord.transports.options import Options
 from accord.transports.web_address import WebAddress, parse
+from tests.patience import PATIENCE
 
 Serve = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -167,7 +168,7 @@ async def test_closing_early_ends_the_connection() -> None:
     async with served(serve) as (address, _), requester() as client:
         response = await client.request("GET", address, {})
         response.close()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await ended.wait()
         with pytest.raises(ConnectionLostError):
             await response.receive()
@@ -189,7 +190,7 @@ async def test_a_request_that_is_cancelled_ends_its_connection() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await ended.wait()
 
 

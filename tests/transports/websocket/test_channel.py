@@ -30,6 +30,7 @@ from accord.transports.websocket.frames import (
     close_payload,
     frame,
 )
+from tests.patience import PATIENCE
 from tests.transports.recorder import Echo, Recorder
 from tests.transports.wire import Wire
 
@@ -187,7 +188,7 @@ async def test_a_server_whose_writes_are_stuck_stops_reading_pings() -> None:
 async def test_an_end_that_answers_pings_is_left_alone() -> None:
     settings = WebSocketSettings(serving=True, ping_seconds=0.01)
     _, wire, receiver = started(settings)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while events(wire).count(Ping(b"")) < 5:
             if len(wire.writes) > len(receiver.messages):
                 wire.feed(sent(Opcode.PONG))
@@ -400,7 +401,7 @@ async def test_pings_do_not_give_a_slow_message_more_time() -> None:
     _, wire, receiver = started(settings)
     begun = bytes([Opcode.TEXT]) + sent(Opcode.TEXT, b"begun")[1:]
     wire.feed(sent(Opcode.TEXT, b"whole") + begun)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not wire.aborted:
             wire.feed(sent(Opcode.PING))
             await asyncio.sleep(0.005)

@@ -16,6 +16,7 @@ from accord.a2a import message_id
 from accord.app.parts import PARTS
 from accord.store import open_store
 from tests.a2a.scripted import Asked
+from tests.patience import PATIENCE
 from tests.store.cluster import Cluster, running_cluster
 from tests.workflows.bridge.unruly import HANG, done, reply, task03, unruly
 from tests.workflows.bridge.yard import RUN, Tasks, Yard, until, working
@@ -45,7 +46,7 @@ async def bridge(url: str) -> AsyncIterator[asyncio.subprocess.Process]:
     )
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(30.0):
+        async with asyncio.timeout(PATIENCE):
             assert (await process.stdout.readline()).startswith(b"ready ")
         yield process
     finally:

@@ -1,22 +1,14 @@
-"""Spans of calls where tracing is on, and what building requests and reading answers takes."""
+"""Spans of calls where tracing is on."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from statistics import median
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from accord.a2a.protocol.answers import read_result
-from accord.a2a.protocol.formats import FORMATS
-from accord.a2a.protocol.outcome import outcome_of
-from accord.a2a.protocol.params import Send
-from accord.a2a.protocol.requests import message_of, send_request
-from accord.a2a.protocol.versions import Wire
 from accord.store import open_store
 from accord.telemetry.tracing import OutgoingSpans
 from accord.workflows.bridge.agents import AgentCaller
@@ -73,31 +65,3 @@ async def test_a_call_is_a_span_in_the_trace_of_its_run(migrated_url: str) -> No
         "accord.task.attempt": "1",
     }
     assert (failed.name, failed.status.is_ok) == (f"method {agent.url}", False)
-
-
-@pytest.mark.req("W-11")
-@pytest.mark.parametrize("wire", Wire)
-def test_building_a_request_and_reading_an_answer_takes_next_to_no_time(wire: Wire) -> None:
-    text = "lorem ipsum " * 1_000
-    parts = [{"kind": "text", "text": text}] if wire is Wire.V03 else [{"text": text}]
-    state = "completed" if wire is Wire.V03 else "TASK_STATE_COMPLETED"
-    task = {
-        "kind": "task",
-        "id": "r-1",
-        "contextId": "c-1",
-        "status": {"state": state},
-        "artifacts": [{"artifactId": "a", "parts": parts}],
-    }
-    value = task if wire is Wire.V03 else {"task": task}
-    body = http({"jsonrpc": "2.0", "id": "t-1", "result": value}).partition(b"\r\n\r\n")[2]
-    building, reading = [], []
-    for _ in range(50):
-        begun = time.perf_counter()
-        message = message_of({"text": text, "lang": "de"}, message_id="m-1")
-        send_request(wire, "t-1", Send(message=message, blocking=False))
-        built = time.perf_counter()
-        outcome_of(read_result(body, "t-1", FORMATS[wire].read_answer))
-        building.append(built - begun)
-        reading.append(time.perf_counter() - built)
-    assert median(building) < 0.005
-    assert median(reading) < 0.010

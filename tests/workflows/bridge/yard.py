@@ -28,9 +28,9 @@ from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import Event, decode_event
 from accord.workflows.membership import Membership
 from accord.workflows.storage.tasks import Call, Kind, NewTask
+from tests.patience import PATIENCE as PATIENCE
 
 LOCAL = AddressPolicy(allow_private=True)
-PATIENCE = 20.0
 SOON = Retry(attempts=3, initial_delay=0.01, max_delay=0.05, jitter=False)
 RUN = "7b0c5c3e-0000-7000-8000-000000000001"
 

@@ -29,8 +29,8 @@ from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.events import TaskSucceeded
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import NewTask
+from tests.patience import PATIENCE as PATIENCE
 
-PATIENCE = 90.0
 PARTITIONS = 4
 QUIET = {"log_level": 0}
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.workflows.bus.carrying import Carrying, answer, task
+from tests.workflows.bus.carrying import PATIENCE, Carrying, answer, task
 from tools.kafka import Broker
 
 
@@ -40,9 +40,8 @@ async def test_a_bus_starts_and_stops_without_a_broker(carrying: Carrying, kafka
     try:
         bus = await carrying.start()
         await carrying.dispatch(bus, task("r", "a", time.time()))
-        begun = time.monotonic()
-        await carrying.close(bus)
-        assert time.monotonic() - begun < 10
+        async with asyncio.timeout(PATIENCE):
+            await carrying.close(bus)
         bus = await carrying.start(check_seconds=0.2)
     finally:
         await loop.run_in_executor(None, kafka.start)

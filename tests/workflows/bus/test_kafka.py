@@ -30,6 +30,7 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.state import Failure
 from accord.workflows.storage.inbox import Message
+from tests.patience import PATIENCE
 from tests.workflows.bus.carrying import Carrying, answer, task
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -295,7 +296,7 @@ async def test_options_that_kafka_does_not_know_are_refused(carrying: Carrying) 
 async def test_topics_are_made_as_configured(carrying: Carrying) -> None:
     await carrying.start()
     admin = carrying.admin()
-    found = admin.list_topics(timeout=10).topics
+    found = admin.list_topics(timeout=PATIENCE).topics
     assert {len(found[name].partitions) for name in carrying.names.all()} == {4}
 
 

@@ -20,6 +20,7 @@ from accord.workflows.bus.bus import Announcement
 from accord.workflows.bus.outbox import Outgoing
 from accord.workflows.bus.sweep import sweep
 from accord.workflows.storage.leases import Lease
+from tests.patience import PATIENCE
 from tests.workflows.bus.carrying import Carrying, answer, task
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -122,7 +123,7 @@ async def test_one_process_at_a_time_publishes(store: Store) -> None:
     await first.release()
     assert await second.take()
     assert not await first.take()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not await first.take():  # noqa: ASYNC110 - it ends by the clock of the database
             await asyncio.sleep(0.05)
     assert not second.is_held

@@ -9,6 +9,7 @@ import pytest
 
 from tests.app.desk import ALLOWED, at, working
 from tests.app.served import serving
+from tests.patience import PATIENCE
 
 
 @pytest.mark.req("W-09")
@@ -20,7 +21,7 @@ async def test_after_a_kill_nobody_waits_for_the_lease_of_the_last_server(tmp_pa
             async with at(served) as admin:
                 await admin.prepare(url, {"name": "one", "steps": [step]})
                 id = await admin.start("one")
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE):
                     await agent.began.wait()
             served.process.kill()
             await served.process.wait()

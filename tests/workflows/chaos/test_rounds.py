@@ -16,7 +16,6 @@ stopped past its lease."""
 
 
 @pytest.mark.req("W-09")
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("set_up", PLAN)
 async def test_whatever_is_killed_nothing_is_lost_and_nothing_is_done_twice(
     tmp_path: Path, set_up: SetUp

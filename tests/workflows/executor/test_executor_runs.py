@@ -29,6 +29,7 @@ from accord.workflows.core.events import (
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.children import child_id
 from accord.workflows.storage.history import WAKE
+from tests.patience import PATIENCE
 from tests.workflows.executor.world import (
     Bridge,
     begin,
@@ -383,7 +384,7 @@ async def test_watchers_are_woken_and_counts_and_logs_tell_what_happened(
     caplog.set_level(logging.INFO, "accord.workflows")
     async with executing(store) as executor, Bridge(store):
         [run] = await begin(store, "one", correlation_id="c-7")
-        async with asyncio.timeout(10.0):
+        async with asyncio.timeout(PATIENCE):
             await woken.wait()
         await until_finished(store, [run])
     stop()

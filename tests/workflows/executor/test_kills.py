@@ -18,6 +18,7 @@ from accord.app.parts import PARTS
 from accord.store import Store, open_store
 from accord.workflows.core.events import RunFinished, StepStarted, TaskSucceeded
 from accord.workflows.storage.history import read_history
+from tests.patience import PATIENCE
 from tests.store.cluster import running_cluster
 from tests.workflows.executor.world import (
     Bridge,
@@ -47,7 +48,7 @@ class Process:
 
     async def line(self) -> str:
         assert self._process.stdout is not None
-        async with asyncio.timeout(20.0):
+        async with asyncio.timeout(PATIENCE):
             return (await self._process.stdout.readline()).decode().strip()
 
     async def kill(self) -> None:

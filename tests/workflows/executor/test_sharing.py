@@ -17,6 +17,7 @@ from accord.workflows.core.events import SignalReceived
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership
 from accord.workflows.storage.shards import SHARDS
+from tests.patience import PATIENCE
 from tests.workflows.executor.world import (
     Bridge,
     begin,
@@ -88,7 +89,7 @@ async def test_what_one_lets_go_of_is_taken_at_once(store: Store) -> None:
             runs = await begin(store, "wait", count=40)
             for run in runs:
                 await until_status(store, run, "waiting")
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(PATIENCE):
             await until_shares(store, SHARDS)
         [run] = await begin(store, "two")
         await until_finished(store, [run])
@@ -172,7 +173,7 @@ async def test_a_membership_is_lost_while_the_database_does_not_hear_it(store: S
     await membership.start()
     assert not membership.lost.is_set()
     await store.execute("ALTER TABLE members RENAME TO away")
-    async with asyncio.timeout(5.0):
+    async with asyncio.timeout(PATIENCE):
         await membership.lost.wait()
     await store.execute("ALTER TABLE away RENAME TO members")
     await until(lambda: _is_heard(membership))

@@ -27,8 +27,8 @@ from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import Loaded, load_run
 from accord.workflows.storage.runs import NewRun, Starter, create_runs
 from accord.workflows.storage.tasks import WAKE
+from tests.patience import PATIENCE as PATIENCE
 
-PATIENCE = 40.0
 Answer = Callable[[Command], Arrival | None]
 
 SAVE = """

@@ -20,8 +20,8 @@ from accord.operations.caller import Caller
 from accord.operations.outcome import Outcome
 from accord.operations.rights import Role
 from accord.workflows.operations.run_views import Run
+from tests.patience import PATIENCE as PATIENCE
 
-PATIENCE = 20.0
 KEY = "a key of the tests that is long enough for everything that is derived from it"
 PEOPLE: dict[str, Role] = {
     "ada": "Administrator",

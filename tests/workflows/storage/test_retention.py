@@ -13,6 +13,7 @@ from msgspec import json
 from accord.store import Store, open_store
 from accord.workflows.retention import AT_ONCE, DAY, Retention
 from accord.workflows.storage.leases import Lease
+from tests.patience import PATIENCE
 
 NOW = 1_763_200_000.0
 """2025-11-15"""
@@ -165,7 +166,7 @@ async def test_it_looks_when_it_starts(store: Store) -> None:
     cleaning = retention(store)
     await cleaning.start()
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while await left(store) != all_have():  # noqa: ASYNC110 - the database tells nobody
                 await asyncio.sleep(0.01)
     finally:

@@ -15,6 +15,7 @@ from accord.operations.errors import ServiceError
 from accord.telemetry.exposition import Exposition
 from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.triggers.events import Events
+from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -192,7 +193,7 @@ async def test_a_process_that_listens_hears_of_it_at_once(site: Site) -> None:
     heard = asyncio.Event()
     stop_hearing = await site.store.listen("triggers", heard.set)
     await site.save("name: review\non: epic.created")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await heard.wait()
     await site.world.call("create_epic", title="After")
     assert [run["input"]["after"]["title"] for run in await site.runs()] == ["After"]

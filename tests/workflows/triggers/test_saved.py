@@ -12,6 +12,7 @@ from accord.store.store import Transaction
 from accord.workflows.core.definition import Trigger
 from accord.workflows.storage.runs import Starter
 from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved, renew_triggers
+from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site
 
 ALL = """name: all
@@ -98,6 +99,6 @@ async def test_triggers_are_announced(site: Site) -> None:
     heard = asyncio.Event()
     stop = await site.store.listen("triggers", heard.set)
     await site.save(ALL)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await heard.wait()
     stop()

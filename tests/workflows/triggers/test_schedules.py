@@ -11,6 +11,7 @@ import pytest
 from accord.store import open_store
 from accord.workflows.triggers.schedules import Scheduler
 from tests.hub.world import world_at
+from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site
 
 NOON = NOW - NOW % 86_400 + 12 * 3_600
@@ -151,7 +152,7 @@ async def test_it_wakes_when_a_schedule_is_saved(site: Site) -> None:
         await site.save(DAILY)
         site.now = NOON
         await site.save("name: another\non: epic.created")  # wakes it: what it knew is old
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not await site.runs():  # noqa: ASYNC110 - the database tells nobody
                 await asyncio.sleep(0.01)
     finally:
