@@ -168,6 +168,12 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
     ),
+    ("accord.hub.operations.proposals", "tests"): (
+        ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),
+    ),
+    ("accord.workflows.operations.approvals", "tests"): (
+        ("H-31", "No token approves a workflow run that its owner started."),
+    ),
     ("accord.web.app", "tests"): (
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
     ),

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.hub.advice import advise
+from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.mcp.announce import announce
 from accord.hub.recorder import record
@@ -48,14 +49,22 @@ class World:
     def __init__(self, store: Store) -> None:
         self.trail = Trail()
         self.store = store
-        self.runner = Runner(
-            hub_operations(), store, self.trail, services=(Formats(),), recorders=RECORDERS
-        )
+        self.set_policy(AcceptancePolicy())
         self._numbers = count(1)
         self.admin = _caller("ada", "Administrator", 1)
         self.user = _caller("uma", "User", 2)
         self.other = _caller("otto", "User", 3)
         self.commenter = _caller("carl", "Commenter", 4)
+
+    def set_policy(self, policy: AcceptancePolicy) -> None:
+        """Have proposals accepted by another policy from now on."""
+        self.runner = Runner(
+            hub_operations(),
+            self.store,
+            self.trail,
+            services=(Formats(), policy),
+            recorders=RECORDERS,
+        )
 
     async def call(self, name: str, /, caller: Caller | None = None, **arguments: Any) -> Any:
         """The result of an operation, as `user` calls it unless somebody else does."""

@@ -48,11 +48,14 @@ async def test_an_installation_of_the_first_release_is_served(
     settings = Settings(data=str(data), database=database, secret_key=first.KNOWN["key"])
     async with serving(data, *flags(database), "--lease-seconds", "1", env=first.KEY) as served:
         async with open_local(settings) as local:
-            approver = {"user": "admin", "name": "approver", "scopes": ["approve", "read"]}
-            token = (await local.run("create_token", **approver)).result.token
-        async with at(served, token) as admin, at(served, was["nina"]) as nina:
+            password = "correct horse battery"
+            await local.run("set_password", id="admin", password=password)
+            session = (await local.accounts.sign_in("admin", password)).token
+        async with at(served, session) as admin, at(served, was["nina"]) as nina:
             await _everything_is_there(nina)
             await _runs_go_on(admin, was)
+        async with at(served, was["token"]) as robot:
+            await _proposal_is_known_to_be_of_a_token(robot)
         assert await served.stop() == 0
         await _trail_is_intact(settings)
 
@@ -86,6 +89,15 @@ async def _everything_is_there(desk: Desk) -> None:
     [baseline] = (await desk.get("/baselines"))["items"]
     [proposal] = (await desk.get("/proposals"))["items"]
     assert (baseline["name"], proposal["reason"]) == ("First review", "Customers ask for it.")
+
+
+async def _proposal_is_known_to_be_of_a_token(robot: Desk) -> None:
+    [listed] = (await robot.get("/proposals"))["items"]
+    assert (listed["token"], listed["client"]) == ("first run", "python-httpx/0.28.1")
+    found = await robot.get(f"/proposals/{listed['id']}")
+    assert found["cannot_accept"].startswith("you proposed it yourself, and nobody accepts with a")
+    answer = await robot.client.post(f"/api/v1/proposals/{listed['id']}/accept", json={})
+    assert answer.status_code == 403
 
 
 async def _runs_go_on(desk: Desk, was: dict[str, Any]) -> None:

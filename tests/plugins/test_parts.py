@@ -12,6 +12,7 @@ import pytest
 
 from accord import Limits, RegistrationError, Router
 from accord.a2a.protocol.errors import MalformedAnswerError, UnknownOutcomeError
+from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
 from accord.jsonrpc.peer import Peer
@@ -62,7 +63,11 @@ async def world(migrated_url: str) -> AsyncIterator[World]:
         registry = hub_operations()
         registry.include(operations)
         found.runner = Runner(
-            registry, found.store, found.trail, services=(Formats(),), recorders=RECORDERS
+            registry,
+            found.store,
+            found.trail,
+            services=(Formats(), AcceptancePolicy()),
+            recorders=RECORDERS,
         )
         yield found
 

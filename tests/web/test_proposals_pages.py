@@ -52,6 +52,19 @@ async def test_a_proposal_is_read_and_rejected_with_a_reason(visitor: Visitor) -
     await expect(page.get_by_role("heading", name="Another one")).to_be_visible()
 
 
+@pytest.mark.req("H-30")
+async def test_what_you_proposed_yourself_has_no_button_to_accept_it(visitor: Visitor) -> None:
+    page, house = visitor.page, visitor.house
+    steps = [step("update_epic", id="EP-004", title="Mine")]
+    made = await house.do("propose_changes", reason="My own idea", steps=steps)
+    await visitor.open(f"/proposals/{made.id}")
+    detail = page.get_by_role("region", name="The proposal")
+    await expect(detail).to_contain_text("somebody else has to accept it")
+    await expect(detail.get_by_role("button", name="Reject")).to_be_visible()
+    await expect(detail.get_by_role("button", name="Accept")).to_have_count(0)
+    await house.do("reject_proposal", id=made.id, reason="No")
+
+
 async def test_what_changed_since_is_told_and_keeps_it_from_being_accepted(
     browser: Browser, house: House
 ) -> None:

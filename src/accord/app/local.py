@@ -23,6 +23,7 @@ from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations
 from accord.app.parts import PARTS
 from accord.app.plugins import Plugins, load_plugins
 from accord.app.settings import Settings
+from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.server_key import KEY_VARIABLE, ServerKey, load_key
 from accord.operations.arguments import convert
@@ -101,6 +102,7 @@ async def open_local(
                     events,
                     breakers,
                     Definitions(),
+                    AcceptancePolicy(settings.accept_own_proposals),
                     plugins.formats,
                     plugins.steps,
                     agent_addresses(settings),

@@ -124,6 +124,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         False
     )
 
+    accept_own_proposals: Annotated[
+        bool,
+        Meta(
+            description="let people who signed in accept what their own tokens proposed; without "
+            "it somebody else has to"
+        ),
+    ] = True
     plugins: Annotated[
         list[str],
         Meta(

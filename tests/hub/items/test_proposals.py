@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec import UNSET, to_builtins
 from msgspec.structs import replace
 
+from accord.hub.domain.acceptance import AcceptancePolicy
+from accord.operations.caller import Caller
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
+from accord.operations.rights import Scope
 from tests.hub.items.state import state
 from tests.hub.world import World
 
@@ -161,7 +164,7 @@ async def test_decided_proposals_are_listed_newest_first(world: World) -> None:
     ]
     await world.call("reject_proposal", id=made[2].id, reason="no")
     await world.call("reject_proposal", id=made[0].id, reason="no")
-    await world.call("accept_proposal", id=made[1].id)
+    await world.call("accept_proposal", world.other, id=made[1].id)
     page = await world.call("list_decided_proposals", limit=2)
     assert ([each.reason for each in page.items], page.total) == (["1", "0"], 3)
     rest = await world.call("list_decided_proposals", limit=2, cursor=page.next_cursor)
@@ -205,3 +208,114 @@ async def test_what_would_follow_is_told_and_nothing_is_changed(world: World) ->
         await world.call("check_proposal", id=made.id)
     with pytest.raises(ForbiddenError):
         await world.call("check_proposal", world.commenter, id=made.id)
+
+
+def with_token(caller: Caller, *scopes: Scope, id: str = "t-1") -> Caller:
+    return replace(
+        caller, via="token", token_id=id, scopes=frozenset(scopes or ("read", "write", "propose"))
+    )
+
+
+def in_run(caller: Caller) -> Caller:
+    return replace(caller, face="system", run_id="r-1")
+
+
+OWN: list[tuple[str, str, bool]] = [
+    ("session", "session", False),
+    ("session", "token", False),
+    ("session", "local", False),
+    ("session", "run", False),
+    ("local", "session", False),
+    ("local", "token", False),
+    ("token", "token", False),
+    ("token", "another token", False),
+    ("token", "run", False),
+    ("token", "session", True),
+    ("token", "local", True),
+    ("run", "run", False),
+    ("run", "token", False),
+    ("run", "session", True),
+]
+
+
+def ways(caller: Caller) -> dict[str, Caller]:
+    return {
+        "session": caller,
+        "local": replace(caller, via="local", face="cli"),
+        "token": with_token(caller),
+        "another token": with_token(caller, id="t-2"),
+        "run": in_run(caller),
+    }
+
+
+@pytest.mark.req("H-30")
+@pytest.mark.parametrize(("proposed", "accepted", "allowed"), OWN)
+async def test_who_proposed_accepts_only_in_person_what_a_program_of_theirs_proposed(
+    world: World, proposed: str, accepted: str, allowed: bool
+) -> None:
+    await world.call("create_epic", title="Checkout")
+    way = ways(world.user)
+    made = await world.call("propose_changes", way[proposed], reason="clearer", steps=RENAME)
+    found = await world.call("get_proposal", way[accepted], id=made.id)
+    if allowed:
+        assert found.cannot_accept is UNSET
+        await world.call("accept_proposal", way[accepted], id=made.id)
+    else:
+        assert found.cannot_accept.startswith("you proposed it yourself")
+        with pytest.raises(ForbiddenError, match="you proposed it yourself"):
+            await world.call("accept_proposal", way[accepted], id=made.id)
+        assert (await world.call("get_epic", id="EP-001")).title == "Checkout"
+        assert (await world.call("get_proposal", id=made.id)).state == "open"
+        # Whoever else has the rights may, by any way.
+        for way_of_another in ways(world.other).values():
+            shown = await world.call("get_proposal", way_of_another, id=made.id)
+            assert shown.cannot_accept is UNSET
+        await world.call("accept_proposal", with_token(world.other), id=made.id)
+
+
+@pytest.mark.req("H-30")
+async def test_no_dry_run_and_no_step_gets_around_it(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    robot = with_token(world.user)
+    made = await world.call("propose_changes", robot, reason="clearer", steps=RENAME)
+    with pytest.raises(ForbiddenError, match="you proposed it yourself"):
+        await world.call("accept_proposal", robot, id=made.id, dry_run=True)
+    accept = step("accept_proposal", id=made.id)
+    for operation in ("apply_changes", "propose_changes"):
+        more = {"reason": "x"} if operation == "propose_changes" else {}
+        with pytest.raises(InvalidError, match="no operation for a step"):
+            await world.call(operation, robot, steps=[accept], **more)
+    await world.call("reject_proposal", robot, id=made.id, reason="I was wrong")
+
+
+@pytest.mark.req("H-30")
+async def test_a_setting_has_somebody_else_accept_what_tokens_proposed(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = await world.call("propose_changes", with_token(world.user), reason="x", steps=RENAME)
+    world.set_policy(AcceptancePolicy(own=False))
+    with pytest.raises(ForbiddenError, match="setting accept_own_proposals"):
+        await world.call("accept_proposal", id=made.id)
+    await world.call("accept_proposal", world.other, id=made.id)
+
+
+async def test_how_a_proposal_was_made_is_kept_with_it(world: World) -> None:
+    await world.call("create_epic", title="Checkout")
+    robot = replace(with_token(world.user), face="mcp", client="scribe 1.0", run_id="r-1")
+    made = await world.call("propose_changes", robot, reason="x", steps=RENAME)
+    [row] = await world.store.fetch(
+        "SELECT via, face, client, token_id, run_id FROM proposals WHERE id = $1", made.id
+    )
+    assert tuple(row) == ("token", "mcp", "scribe 1.0", "t-1", "r-1")
+
+
+@pytest.mark.req("H-30")
+async def test_a_proposal_of_an_older_release_without_a_token_waits_for_somebody_else(
+    world: World,
+) -> None:
+    await world.call("create_epic", title="Checkout")
+    made = await world.call("propose_changes", with_token(world.user), reason="x", steps=RENAME)
+    await world.store.execute("UPDATE proposals SET via = '', token_id = ''")
+    for caller in (world.user, with_token(world.user)):
+        with pytest.raises(ForbiddenError, match="you proposed it yourself"):
+            await world.call("accept_proposal", caller, id=made.id)
+    await world.call("accept_proposal", world.other, id=made.id)

@@ -12,6 +12,7 @@ from hypothesis import note, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from msgspec import to_builtins
 
+from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
 from accord.operations.audit.trail import AuditTrail
@@ -66,7 +67,11 @@ class HubMachine(RuleBasedStateMachine):
         store = self._world.store
         self._trail = AuditTrail(store, KEY)
         self._world.runner = Runner(
-            hub_operations(), store, self._trail, services=(Formats(),), recorders=RECORDERS
+            hub_operations(),
+            store,
+            self._trail,
+            services=(Formats(), AcceptancePolicy()),
+            recorders=RECORDERS,
         )
         self._agreement = Agreement(self._world, self._ids)
         for who, command in BEGINNING:

@@ -1,7 +1,8 @@
 """Who may do what, written by hand: not derived from the registry, so that neither drifts alone.
 
 Each operation is in one group, and is called with arguments that make sense. `$epic` stands for
-something that belongs to whoever calls; see `things.py`.
+something that belongs to whoever calls; see `things.py`. Nobody accepts and approves what is their
+own, so that these two are called with what is somebody else's.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ MATRIX: dict[str, Call] = {
     "apply_changes": Call(WRITE, {"steps": STEPS}),
     "import_items": Call(WRITE, {"format": "markdown", "content": "## EP-001: Till\n"}),
     "check_proposal": Call(WRITE, {"id": "$proposal"}),
-    "accept_proposal": Call(WRITE, {"id": "$proposal"}),
+    "accept_proposal": Call(WRITE, {"id": "$proposal_of_another"}),
     "reject_proposal": Call(WRITE, {"id": "$proposal", "reason": "Not now."}),
     # start, signal, pause, cancel runs: all for administrators, own for others
     "run_workflow": Call(RUN, {"name": "$workflow"}),
@@ -178,7 +179,7 @@ MATRIX: dict[str, Call] = {
     "retry_run": Call(RUN, {"run": "$run"}),
     "signal_run": Call(RUN, {"run": "$run", "name": "go"}),
     # approve
-    "approve_run": Call(APPROVE, {"run": "$run"}),
+    "approve_run": Call(APPROVE, {"run": "$run_of_another"}),
     # propose
     "propose_changes": Call(PROPOSE, {"steps": STEPS, "reason": "We need it."}),
     # delete

@@ -48,7 +48,7 @@ class Company:
         boss = self.wire("Administrator", SESSION)
         prompt = made(boss.rest("POST", "/prompts", name="kind", content="Be kind."))
         made(boss.rest("POST", "/prompts/{id}/activate", id=prompt["id"]))
-        shared = workflow_things(boss)
+        shared = {**workflow_things(boss), **things_of_another(self.here)}
         self.things: dict[Role, dict[str, Any]] = {
             role: {
                 **things_of(self.wire(role, SESSION), NAMES[role], prompt["reference_id"]),
@@ -71,6 +71,16 @@ class Company:
         things = {**self.things[role], "password": password_of(NAMES[role])}
         found = filled(MATRIX[operation.name].arguments, things)
         return {**found, "dry_run": True} if operation.writes else found
+
+
+def things_of_another(here: Installation) -> dict[str, Any]:
+    """A proposal and a run of somebody else."""
+    otto = here.wire(here.add("otto", "User"))
+    steps = [{"operation": "create_epic", "arguments": {"title": "Till"}}]
+    return {
+        "proposal_of_another": made(otto.rest("POST", "/proposals", steps=steps, reason="x"))["id"],
+        "run_of_another": run_of(otto),
+    }
 
 
 @pytest.fixture(scope="module")

@@ -53,6 +53,13 @@ class Running(Struct, frozen=True):
     token: str
     other: str
     """Of somebody else, who may do as much."""
+    password: str
+    """Of the first person, who owns `token`."""
+
+    async def sign_in(self) -> str:
+        """Begin a login session of the first person; its token."""
+        signed_in = await self.system.local.accounts.sign_in("admin", self.password)
+        return signed_in.token
 
     @property
     def url(self) -> str:
@@ -70,6 +77,7 @@ class Prepared(Struct, frozen=True):
     data: Path
     token: str
     other: str
+    password: str
 
 
 async def prepare(settings: Settings) -> Prepared:
@@ -89,7 +97,7 @@ async def prepare(settings: Settings) -> Prepared:
                 ("eve", ["read", "run"]),
             )
         ]
-    return Prepared(Path(settings.data), mine, others)
+    return Prepared(Path(settings.data), mine, others, first.password)
 
 
 def message(text: str, skill: str, message_id: str = "m-1", **metadata: Any) -> Message:
@@ -119,4 +127,4 @@ async def serving(settings: Settings, prepared: Prepared) -> AsyncIterator[Runni
         open_system(settings) as system,
     ):
         await system.local.run("update_agent", name="demo", url=demo.url)
-        yield Running(system, prepared.token, prepared.other)
+        yield Running(system, prepared.token, prepared.other, prepared.password)

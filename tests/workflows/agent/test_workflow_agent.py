@@ -272,7 +272,7 @@ async def test_an_agent_that_asks_is_answered(world: Running) -> None:
 async def test_an_approval_is_a_message(
     world: Running, sent: str, state: TaskState, told: str
 ) -> None:
-    async with world.client() as client:
+    async with world.client(await world.sign_in()) as client:
         task = await send(client, message("x", "approve"))
         assert said(task) == "gate waits for the approval of administrator"
         with pytest.raises(AgentError, match="say approve or reject"):
@@ -281,6 +281,17 @@ async def test_an_approval_is_a_message(
         assert await send(client, sent, "m-3", task_id=task.id) == done
     assert done.status.state is state
     assert told in (extract(done).output if state is TaskState.COMPLETED else said(done))
+
+
+@pytest.mark.req("H-31")
+async def test_no_token_approves_a_task_that_its_owner_began(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("x", "approve"))
+        with pytest.raises(AgentError, match="nobody approves with a token what they started"):
+            await send(client, "approve", "m-2", task_id=task.id)
+        async with world.client(await world.sign_in()) as person:
+            done = await send(person, "approve it is fine", "m-3", task_id=task.id)
+    assert done.status.state is TaskState.COMPLETED
 
 
 async def test_who_may_not_approve_is_told_so(world: Running) -> None:

@@ -63,6 +63,32 @@ async def test_a_token_decides_only_with_the_scope(busy: Office) -> None:
     assert (await busy.ended(id)).state == "completed"
 
 
+@pytest.mark.req("H-31")
+@pytest.mark.parametrize("started", ["in a session", "with a token"])
+async def test_nobody_approves_with_a_token_a_run_that_they_started(
+    busy: Office, started: str
+) -> None:
+    await busy.save(GATE)
+    robot = busy.token("uma", "run", "approve", "read")
+    id = await busy.start("gate", by="uma" if started == "in a session" else robot)
+    await busy.until(id, "waiting")
+    for token in (robot, busy.token("uma", "approve")):
+        with pytest.raises(ForbiddenError, match="nobody approves with a token what they started"):
+            await busy.call("approve_run", token, run=id)
+    assert (await busy.call("get_run", id=id)).state == "waiting"
+    await busy.call("approve_run", "uma", run=id)
+    assert (await busy.ended(id)).state == "completed"
+
+
+@pytest.mark.req("H-31")
+async def test_a_token_may_refuse_what_its_owner_started(busy: Office) -> None:
+    await busy.save(GATE)
+    id = await busy.start("gate", by="uma")
+    await busy.until(id, "waiting")
+    await busy.call("approve_run", busy.token("uma", "approve"), run=id, approved=False)
+    assert (await busy.ended(id)).state == "failed"
+
+
 async def test_where_several_wait_one_is_named(busy: Office) -> None:
     await busy.save(TWO)
     id = await busy.start("two")

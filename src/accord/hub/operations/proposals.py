@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub.advice import advise
+from accord.hub.domain.acceptance import AcceptancePolicy, Origin, acceptance_problem
 from accord.hub.entities import Cursor, Difference, Limit, Page
 from accord.hub.lifecycle import check_text
 from accord.hub.steps import Step, StepResult, Steps, may_do, may_propose, run_steps
@@ -17,7 +18,7 @@ from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.hub.storage.proposals import ProposalRow
 from accord.hub.trial import tried
-from accord.operations.errors import ConflictError
+from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.operation import Rest
 from accord.operations.outcome import Change
 from accord.operations.registry import Registry
@@ -86,6 +87,8 @@ class Proposal(ProposalSummary, kw_only=True):
     """What it would have changed when it was proposed."""
     stale: list[str]
     """Reference ids of what was changed since: then it cannot be accepted."""
+    cannot_accept: str | UnsetType = UNSET
+    """Why you may not accept it, as its author."""
 
 
 class Checked(Changed, kw_only=True):
@@ -119,17 +122,22 @@ async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Propos
         "steps": msgspec.json.encode(steps).decode(),
         "preview": msgspec.json.encode(preview).decode(),
         "created_at": work.now,
+        "via": work.caller.via,
+        "face": work.caller.face,
+        "client": work.caller.client,
+        "token_id": work.caller.token_id,
+        "run_id": work.caller.run_id,
     }
     await rows.insert(work.db, "proposals", values)
     row = await proposals.find(work.db, str(values["id"]))
     _tell(work, None, row)
-    return await _detail(work.db, row)
+    return await _detail(work, row)
 
 
 @operations.read(rest=Rest("GET", "/proposals/{id}"), tag="proposals", snapshot=True)
 async def get_proposal(work: Work, *, id: ProposalId) -> Proposal:
     """Get a proposal: its steps, what they would change, and whether that still holds."""
-    return await _detail(work.db, await proposals.find(work.db, id))
+    return await _detail(work, await proposals.find(work.db, id))
 
 
 @operations.read(rest=Rest("GET", "/proposals"), tag="proposals", snapshot=True)
@@ -176,8 +184,12 @@ async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20)
 async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") -> Accepted:
-    """Carry out a proposal as it stands, as a change of yours."""
+    """Carry out a proposal as it stands, as a change of yours. No token accepts what its owner
+    proposed; you may accept, signed in, what a token of yours proposed."""
     row = await _acceptable(work.db, id)
+    problem = _problem(work, row)
+    if problem:
+        raise ForbiddenError(problem)
     results = await run_steps(work, _steps(row), may_do)
     return Accepted(**_summary(await _decide(work, row, "accepted", reason)), results=results)
 
@@ -311,13 +323,25 @@ def _tell(work: Work, before: ProposalRow | None, after: ProposalRow) -> None:
     )
 
 
-async def _detail(db: Database, row: ProposalRow) -> Proposal:
+async def _detail(work: Work, row: ProposalRow) -> Proposal:
     preview = _preview(row)
+    is_open = row.state == "open"
     return Proposal(
         **_summary(row),
         steps=_steps(row),
         preview=preview[:MAX_SHOWN],
-        stale=await _stale(db, preview) if row.state == "open" else [],
+        stale=await _stale(work.db, preview) if is_open else [],
+        cannot_accept=(_problem(work, row) or UNSET) if is_open else UNSET,
+    )
+
+
+def _problem(work: Work, row: ProposalRow) -> str:
+    """Return why the caller may not accept a proposal, as its author."""
+    caller = work.caller
+    return acceptance_problem(
+        work.service(AcceptancePolicy),
+        Origin(row.author_id, row.via, row.run_id),
+        Origin(caller.user_id, caller.via, caller.run_id),
     )
 
 

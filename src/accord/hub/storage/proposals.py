@@ -13,20 +13,18 @@ SELECT: Final = """
 SELECT p.id, p.author_id, p.reason, p.steps, p.preview, p.state, p.decided_by AS decider_id,
        p.decided_at, p.decision_reason, p.created_at,
        author.username AS author, decider.username AS decider, changes.id AS change_id,
-       made.face, made.client, tokens.name AS token
+       p.via, p.face, p.client, p.token_id, p.run_id, tokens.name AS token
 FROM proposals p
 JOIN users author ON author.id = p.author_id
 LEFT JOIN users decider ON decider.id = p.decided_by
 LEFT JOIN changes ON changes.proposal_id = p.id
-LEFT JOIN revisions first ON first.entity_id = p.id AND first.action = 'created'
-LEFT JOIN changes made ON made.id = first.change_id
-LEFT JOIN tokens ON tokens.id = made.token_id
+LEFT JOIN tokens ON tokens.id = p.token_id
 """
 OPEN_OF: Final = "SELECT COUNT(*) AS total FROM proposals WHERE author_id = $1 AND state = 'open'"
 
 STORED: Final = (
     *("id", "author_id", "reason", "state", "decided_by", "decided_at", "decision_reason"),
-    "created_at",
+    *("created_at", "via", "face", "client", "token_id", "run_id"),
 )
 
 
@@ -46,10 +44,15 @@ class ProposalRow(Struct, frozen=True):
     author: str
     decider: str | None
     change_id: str | None
-    face: str | None
-    """The way, the program and the token by which it was made."""
-    client: str | None
+    via: str
+    """`token`, `session` or `local`; empty for proposals made before it was stored."""
+    face: str
+    client: str
+    """The program that made it, as it called itself."""
+    token_id: str
+    run_id: str
     token: str | None
+    """The name of the token."""
 
     def stored(self) -> dict[str, Any]:
         """What effects tell of it; what it would do stands in the table alone."""

@@ -1,5 +1,6 @@
-"""Decisions that runs wait for. One of the people or roles that the step names is enough, and a
-token decides only where its scope `approve` was given on purpose."""
+"""Decisions that runs wait for. One of the people or roles that the step names is enough. A token
+decides only where its scope `approve` was given on purpose, and never approves a run that its owner
+started."""
 
 from __future__ import annotations
 
@@ -72,12 +73,19 @@ async def approve_run(
     approved: bool = True,
     reason: Reason = "",
 ) -> Run:
-    """Approve what a run waits for, or with `approved: false` refuse it."""
+    """Approve what a run waits for, or with `approved: false` refuse it. No token approves a run
+    that its owner started."""
     found = await loaded(work, run)
     wanted = _wanted(found, step)
     if not may_decide(work.caller, wanted.by):
         raise ForbiddenError(
             f"{wanted.key} is decided by {' or '.join(wanted.by)}", required=wanted.by
+        )
+    own = work.caller.user_id == found.row.starter.user_id
+    if approved and own and work.caller.via == "token":
+        raise ForbiddenError(
+            "you started this run, and nobody approves with a token what they started: "
+            "sign in and approve it there, or ask somebody else"
         )
     decision = ApprovalGiven(
         at=now_of(work),
