@@ -29,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures compliance test-versions lock floors build stranger clean
+.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -141,6 +141,9 @@ docs-serve: setup ## Show the documentation while it is written (DOCS_PORT=8001)
 pictures: setup assets ## Take the pictures of the explorer and of the pages again.
 	$(BIN)/python -m tools.explorer_pictures
 	$(BIN)/python -m tools.web_pictures
+
+snapshots: setup assets ## Accept what outsiders now see: write tests/snapshots again.
+	$(BIN)/python -m tools.snapshots
 
 compliance: setup ## Write docs/compliance.md from the last complete test run.
 	$(BIN)/python -m tools.compliance_page

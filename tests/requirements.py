@@ -204,6 +204,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord", "tests"): (
         ("Q-01", "Each requirement names a package that exists, and something shows it."),
+        ("Q-02", "What outsiders see is kept as snapshots, so that a change of it is visible."),
         ("Q-03", "Locked packages are pinned with each extra that another one asks them for."),
         ("Q-10", "Tests pass on a busy machine: none asserts how long something took."),
     ),
