@@ -220,10 +220,11 @@ def _make_environment(folder: Path) -> None:
 
 
 def _unhashed(folder: Path) -> Path:
-    """The versions of the lock file, as bounds."""
+    """The versions of the lock file as constraints, which have neither hashes nor extras."""
     kept = folder / "constraints.txt"
     lines = CONSTRAINTS.read_text().splitlines()
-    kept.write_text("\n".join(line.removesuffix(" \\") for line in lines if line[:1].isalnum()))
+    pins = (re.sub(r"\[.*?\]", "", line) for line in lines if line[:1].isalnum())
+    kept.write_text("\n".join(pin.removesuffix(" \\") for pin in pins))
     return kept
 
 

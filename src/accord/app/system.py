@@ -66,8 +66,6 @@ from accord.transports.closing import close_listener
 from accord.transports.http.server import HttpListener
 from accord.transports.options import Options
 from accord.transports.web.server import listen_web
-from accord.web.app import WebPages
-from accord.web.site import PAGES
 from accord.workflows.agent.app import PATH as A2A, WorkflowAgentApp
 from accord.workflows.backlog import Backlog
 from accord.workflows.operations.run_stream import watch_run
@@ -256,6 +254,10 @@ def _site(
     traffic: Traffic,
     observer: Any,
 ) -> Site:
+    # Pages need an extra, which executors and bridges do without.
+    from accord.web.app import WebPages
+    from accord.web.site import PAGES
+
     runner, accounts = local.runner, local.accounts
     web: dict[str, Any] = {
         "title": TITLE,

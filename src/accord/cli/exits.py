@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from accord.cli.extras import missing_extra
+
 OK: Final = 0
 ANSWERED_WITH_ERROR: Final = 1
 WRONG_USAGE: Final = 2
@@ -40,7 +42,7 @@ class UsageError(Exception):
 
 def exit_code(error: BaseException) -> int:
     """The exit code that tells a script what kind of failure `error` is."""
-    if isinstance(error, UsageError) or is_about_a_file(error):
+    if isinstance(error, UsageError) or is_about_a_file(error) or missing_extra(error):
         return WRONG_USAGE
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED

@@ -7,18 +7,17 @@ import asyncio
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from accord.app.fellows import Worker
 from accord.app.settings import Settings
-from accord.app.system import StartError, open_system, prepare
 from accord.cli import exits
-from accord.cli.announcement import Announcement
 from accord.cli.descriptors import allow_many_connections
 from accord.cli.exits import UsageError
+from accord.cli.extras import install_command, missing_for_serve
 from accord.cli.parser import Parser
 from accord.cli.setting_flags import add_setting_flags, settings_from
 from accord.cli.workers import OnListen, run_workers
@@ -27,6 +26,9 @@ from accord.operations.accounts.server_key import ServerKeyError
 from accord.operations.logs.setup import configure_logging
 from accord.store import StoreError
 from accord.transports.serve import run_until_stopped
+
+if TYPE_CHECKING:
+    from accord.cli.announcement import Announcement
 
 USAGE: Final = "accord serve [--data DIR] [--host H] [--port P] [--database URL] [settings]"
 
@@ -61,6 +63,16 @@ def configure(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if missing := missing_for_serve():
+        names = ", ".join(missing)
+        raise UsageError(
+            f"accord serve needs extras that are not installed: {names}",
+            advice=install_command(missing),
+        )
+    # Imported here, as these need extras; --help and completion do not.
+    from accord.app.system import StartError, prepare
+    from accord.cli.announcement import Announcement
+
     settings = settings_from(arguments).settings
     if arguments.debug:
         settings = replace(settings, log_level="debug")
@@ -79,6 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _serve(settings: Settings, announce: Announcement) -> int:
+    from accord.app.system import open_system
+
     if settings.workers == 1:
         begin = partial(open_system, settings)
         run_until_stopped(begin, lambda system: announce(system.url))
@@ -95,6 +109,8 @@ def _serve(settings: Settings, announce: Announcement) -> int:
 def _serve_one(
     settings: Settings, folder: Path, url: str, number: int, on_listen: OnListen
 ) -> None:
+    from accord.app.system import open_system
+
     port = urlsplit(url).port
     assert port is not None
     settings = replace(settings, port=port)

@@ -86,8 +86,6 @@ def _problems(text: bytes, known: Known) -> list[Problem]:
         read_text(text, "yaml", known)
     except DefinitionError as error:
         return list(error.problems)
-    except ImportError:
-        raise UsageError("YAML needs accord[workflows]") from None
     return []
 
 

@@ -6,38 +6,14 @@ import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
-from importlib.util import find_spec
 from typing import Final
-
-from msgspec import Struct
 
 from accord import __version__
 from accord.cli.checkup.finding import Finding, ok, warning
+from accord.cli.extras import EXTRAS, install_command
 from accord.entry_points import installed as plugins
 
 HTMX: Final = "vendor/htmx.min.js"
-
-
-class Extra(Struct, frozen=True):
-    """Packages that are installed on demand, by `pip install 'accord[name]'`."""
-
-    modules: tuple[str, ...]
-    use: str
-    is_needed: bool = False
-    """Whether `accord serve` needs it."""
-
-
-EXTRAS: Final = {
-    "hub": Extra(("argon2",), "passwords", is_needed=True),
-    "web": Extra(("jinja2", "markdown_it"), "pages", is_needed=True),
-    "workflows": Extra(("yaml",), "workflows in YAML", is_needed=True),
-    "postgres": Extra(("asyncpg",), "PostgreSQL"),
-    "kafka": Extra(("confluent_kafka",), "Kafka as the bus of workflows"),
-    "otel": Extra(("opentelemetry",), "traces"),
-    "auth": Extra(("jwt", "cryptography"), "OAuth of MCP servers and clients"),
-    "pydantic": Extra(("pydantic",), "models of pydantic as params"),
-    "uvloop": Extra(("uvloop",), "a faster event loop"),
-}
 
 
 def look() -> Iterator[Finding]:
@@ -45,7 +21,7 @@ def look() -> Iterator[Finding]:
     yield ok("accord", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
     packages = ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "httptools"))
     yield ok("packages", packages)
-    missing = [name for name, extra in EXTRAS.items() if not all(map(_is_there, extra.modules))]
+    missing = [name for name, extra in EXTRAS.items() if not extra.is_installed]
     there = [f"{name} ({EXTRAS[name].use})" for name in EXTRAS if name not in missing]
     yield ok("extras", ", ".join(there) or "none")
     needed = [name for name in missing if EXTRAS[name].is_needed]
@@ -53,7 +29,7 @@ def look() -> Iterator[Finding]:
         yield warning(
             "extras",
             f"accord serve needs {_uses(needed)}",
-            f"pip install 'accord[{','.join(needed)}]'; the library works without",
+            f"{install_command(needed)}; the library works without",
         )
     others = [name for name in missing if name not in needed]
     if others:
@@ -81,10 +57,6 @@ def _plugins() -> Finding:
 
 def _uses(names: list[str]) -> str:
     return ", ".join(f"{name} ({EXTRAS[name].use})" for name in names)
-
-
-def _is_there(module: str) -> bool:
-    return find_spec(module) is not None
 
 
 def _version(package: str) -> str:

@@ -10,13 +10,13 @@ import asyncio
 import secrets
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, Final
-
-from argon2 import PasswordHasher, Type
-from argon2.exceptions import Argon2Error, InvalidHashError
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
 
 from accord.operations.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
 
 # RFC 9106, section 4, lets memory be traded for time; these are the figures of OWASP's password
 # storage cheat sheet.
@@ -37,7 +37,15 @@ class Passwords:
     """Hashes passwords and verifies them."""
 
     def __init__(self) -> None:
-        self._hasher = PasswordHasher(
+        self._threads: ThreadPoolExecutor | None = None
+        self._waiting = 0
+
+    @cached_property
+    def _hasher(self) -> PasswordHasher:
+        # Imported here, as argon2 is an extra: commands that ask for no password run without it.
+        from argon2 import PasswordHasher, Type
+
+        return PasswordHasher(
             time_cost=TIME_COST,
             memory_cost=MEMORY_KIB,
             parallelism=PARALLELISM,
@@ -45,8 +53,6 @@ class Passwords:
             salt_len=SALT_BYTES,
             type=Type.ID,
         )
-        self._threads: ThreadPoolExecutor | None = None
-        self._waiting = 0
 
     async def hash(self, password: str) -> str:
         """What is stored. Raises UnavailableError while too many wait."""
@@ -70,6 +76,8 @@ class Passwords:
             self._threads = None
 
     def _verify(self, password: str, hashed: str) -> bool:
+        from argon2.exceptions import Argon2Error, InvalidHashError
+
         try:
             return self._hasher.verify(hashed, password)
         except (Argon2Error, InvalidHashError):

@@ -1,0 +1,123 @@
+"""A plain installation: commands run without extras, or name the one to install."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from accord.cli.commands import COMMANDS
+from accord.cli.extras import EXTRAS
+from tests.cli.command import PATIENCE, environment
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted({module for extra in EXTRAS.values() for module in extra.modules})
+PLAIN = f"""
+import sys
+from importlib.machinery import PathFinder
+
+class Plain(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        found = name.partition(".")[0] not in {MODULES}
+        return super().find_spec(name, path, target) if found else None
+
+sys.meta_path[:] = [Plain if each is PathFinder else each for each in sys.meta_path]
+from accord.cli import main
+"""
+
+pytestmark = pytest.mark.req("Q-11")
+
+
+def plain(*arguments: str) -> tuple[int, str, str]:
+    """Run `accord` as if no extra were installed; return its exit code, stdout and stderr."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{PLAIN}sys.exit(main())", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=PATIENCE,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_every_module_of_an_extra_is_known() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(project["optional-dependencies"]) == {*EXTRAS, "all"}
+
+
+def test_every_command_shows_its_help() -> None:
+    program = f"""{PLAIN}
+for command in {list(COMMANDS)}:
+    try:
+        main([*command.split(), "--help"])
+    except SystemExit as exit:
+        if exit.code:
+            print("FAILED", command)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "FAILED" not in done.stdout
+    assert done.stdout.count("usage: accord") == len(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("completion bash", "completion zsh", "plugin list", "config"),
+        *("db migrate", "db status", "user list", "agent list", "workflow list"),
+    ],
+)
+def test_commands_that_need_no_extra_run_without_it(tmp_path: Path, command: str) -> None:
+    data = ["--data", str(tmp_path)]
+    if command not in ("completion bash", "completion zsh", "plugin list"):
+        assert plain("db", "migrate", *data)[0] == 0
+    else:
+        data = []
+    assert plain(*command.split(), *data)[0] == 0
+
+
+def test_serve_names_all_extras_it_lacks_and_makes_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert plain("serve", "--data", str(data)) == (
+        2,
+        "",
+        "error: accord serve needs extras that are not installed: hub, web, workflows; "
+        "pip install 'accord[hub,web,workflows]'\n",
+    )
+    assert not data.exists()
+
+
+def test_other_commands_name_the_extra_they_lack(tmp_path: Path) -> None:
+    file = tmp_path / "review.yaml"
+    file.write_text("name: review")
+    assert plain("workflow", "validate", str(file)) == (
+        2,
+        "",
+        "error: accord workflow validate needs the extra workflows: yaml is not installed; "
+        "pip install 'accord[workflows]'\n",
+    )
+
+
+def test_a_missing_extra_is_an_error_in_json_too(tmp_path: Path) -> None:
+    file = tmp_path / "review.yaml"
+    file.write_text("name: review")
+    code, out, _ = plain("workflow", "validate", str(file), "--json")
+    assert code == 2
+    assert json.loads(out)["error"] == {
+        "code": "extra_missing",
+        "message": "accord workflow validate needs the extra workflows: yaml is not installed",
+        "advice": "pip install 'accord[workflows]'",
+    }
