@@ -382,7 +382,8 @@ CREATE TABLE outbox (
     message text NOT NULL, -- JSON: an envelope
     published_at double precision, -- by the clock of the database
     swept integer NOT NULL DEFAULT 0 -- how often it was published again
-, count integer NOT NULL DEFAULT 1);
+,
+    count integer NOT NULL DEFAULT 1);
 
 CREATE INDEX outbox_unpublished ON outbox (id) WHERE published_at IS NULL;
 
@@ -397,7 +398,12 @@ CREATE TABLE proposals (
     decided_at text,
     decision_reason text NOT NULL DEFAULT '',
     created_at text NOT NULL
-);
+,
+    via text NOT NULL DEFAULT '',
+    face text NOT NULL DEFAULT '',
+    client text NOT NULL DEFAULT '',
+    token_id text NOT NULL DEFAULT '',
+    run_id text NOT NULL DEFAULT '');
 
 CREATE INDEX proposals_by_state ON proposals (state, created_at);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import groupby
@@ -108,4 +109,10 @@ async def _migrate(store: Store) -> None:
 
 
 def _trimmed(sql: str) -> str:
-    return "\n".join(line.rstrip() for line in sql.strip().splitlines())
+    return "\n".join(map(_line, sql.strip().splitlines()))
+
+
+def _line(text: str) -> str:
+    """A line of SQL. SQLite keeps all columns that were added later on one, which is split."""
+    added = re.sub(r", (?=\w+ (?:text|integer|real|blob)\b)", ",\n    ", text)
+    return (added if text.startswith(", ") else text).rstrip()
