@@ -124,7 +124,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("M-09", "Stdio, Streamable HTTP of both eras, HTTP+SSE, WebSocket, TCP, in memory."),
         ("M-10", "Messages are limited in size by transport, and the limits can be set."),
         ("M-11", "Error codes in two profiles, each error with its reason."),
-        ("M-12", "Request ids are integers or strings, never null, unique while in flight."),
+        (
+            "M-12",
+            "On every transport request ids are integers or strings, never null, unique in flight.",
+        ),
         ("M-13", "Batches are taken where the version has them, or where that is configured."),
         ("M-14", "Every subscriber hears of updates, and nobody else does."),
         (

@@ -75,10 +75,14 @@ class DirectRun:
 class BatchRun:
     """The rest of a batch: answers its source when every answer is there."""
 
-    __slots__ = ("_answers", "_max_bytes", "_room", "_waiting", "source")
+    __slots__ = ("_answers", "_complete", "_max_bytes", "_room", "_waiting", "ids", "source")
 
     def __init__(self, source: Source, begun: DirectRun) -> None:
         self.source = source
+        self.ids: set[Id] = set()
+        """The ids of its requests so far, where they must be unique."""
+        self._complete = False
+        """Whether every message of the batch has been begun."""
         self._answers: list[bytes | None] = [*begun.pieces]
         self._max_bytes = begun.max_bytes
         self._room = begun.room
@@ -100,13 +104,15 @@ class BatchRun:
 
     def answer_or_run(self) -> bytes | None | BatchRun:
         """The whole answer if nothing is waited for, else this run."""
+        self._complete = True
         return self if self._waiting else self._joined()
 
     def finish(self, slot: Slot, answer: bytes | None) -> None:
         """What was running for a slot has ended."""
         del self._waiting[slot.place]
         self.fill(slot, answer)
-        if not self._waiting:
+        # A notification of the same batch may cancel a request before the last one is begun.
+        if self._complete and not self._waiting:
             self.source.answer(self._joined())
 
     def cancel(self) -> None:
@@ -121,17 +127,26 @@ class BatchRun:
 class Slot:
     """The source of one request in a batch: its answer fills a place in the batch's."""
 
-    __slots__ = ("_run", "context", "id", "place", "settle")
+    __slots__ = ("_run", "batch_source", "context", "id", "place", "settle")
 
     def __init__(self, run: BatchRun, place: int, id: Id | UnsetType) -> None:
         self._run = run
         self.place = place
         self.id = id
+        self.batch_source = run.source
+        """Where the batch came from."""
         self.context = run.source.context
         self.settle = run.source.settle
 
     def answer(self, data: bytes | None) -> None:
         self._run.finish(self, data)
+
+    def takes(self, id: Id) -> bool:
+        """Note the id of a request; return whether it is the first one in the batch to have it."""
+        ids = self._run.ids
+        known = len(ids)
+        ids.add(id)
+        return len(ids) > known
 
 
 def _too_large(id: Id, max_bytes: int) -> bytes:

@@ -280,6 +280,12 @@ def _invalid(why: str, id: Id = None, **members: Any) -> Invalid:
     return Invalid(own_error("invalid_request", f"Invalid Request: {why}", **members), id)
 
 
+def is_id_fault(message: Invalid) -> bool:
+    """Return whether a broken request is refused for its id."""
+    data = message.error.data
+    return not message.response and isinstance(data, dict) and data.get("field") == "id"
+
+
 def _broken_response(why: str, id: Id, field: str) -> Invalid:
     error = own_error("invalid_request", f"Invalid response: {why}", field=field)
     return Invalid(error, id, response=True)

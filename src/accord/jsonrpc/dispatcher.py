@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.batch_run import CHUNK, BatchRun, DirectRun, encode_together
+from accord.jsonrpc.batch_run import CHUNK, BatchRun, DirectRun, Slot, encode_together
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.codec import (
     EMPTY_BATCH,
@@ -32,13 +32,15 @@ from accord.jsonrpc.codec import (
     encode_failure,
     invalid_params_type,
     is_bracketed,
+    is_id_fault,
     is_structured,
     read,
     sort,
 )
-from accord.jsonrpc.context import InThread
+from accord.jsonrpc.context import Context, InThread
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire, told_code
+from accord.jsonrpc.ids import IdFault, id_fault
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.messages import (
@@ -55,7 +57,7 @@ from accord.jsonrpc.method import Method
 from accord.jsonrpc.observed import log_failure, tell_batch, tell_ended, tell_refused
 from accord.jsonrpc.observer import CANCELLED, Observation, Observer
 from accord.jsonrpc.router import Router
-from accord.jsonrpc.running import Cancellable, Running, Source
+from accord.jsonrpc.running import Cancellable, Running, RunningById, Source, origin
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool, shared_pool
 
@@ -79,6 +81,7 @@ class Dispatcher:
         "_debug",
         "_find",
         "_find_direct",
+        "_id_errors",
         "_idle",
         "_in_thread",
         "_limits",
@@ -87,6 +90,8 @@ class Dispatcher:
         "_max_in_flight",
         "_observer",
         "_running",
+        "_running_by_id",
+        "_serve_any",
         "_shallow",
         "_strict",
         "_threads",
@@ -108,13 +113,15 @@ class Dispatcher:
     ) -> None:
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
-        self.serve: _Serve = self._serve_call
+        self.serve: _Serve
         """Serves one request, or a notification if its id is UNSET, of which all is known. Params
         are raw, or what the method's plan takes in their place."""
         self._observer = observer
-        if observer is not None:  # then every call takes one way, and that way is observed
+        self._id_errors = router.id_errors
+        self._serve_any = self._serve_call if observer is None else self._serve_observed
+        self.serve = self._serve_any if self._id_errors is None else self._serve_unique
+        if self.serve != self._serve_call:  # then every call takes that one way
             self._find_direct = _NOTHING_DIRECT.get
-            self.serve = self._serve_observed
         self._limits = limits
         self._call_seconds = limits.call_seconds
         self._max_in_flight = limits.max_in_flight
@@ -125,7 +132,8 @@ class Dispatcher:
         self._in_thread: InThread = self._submit
         self._strict = strict_codes
         self._debug = debug
-        self._running: set[Running] = set()
+        self._running_by_id = None if self._id_errors is None else RunningById()
+        self._running: set[Running] = set() if self._running_by_id is None else self._running_by_id
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._loop, self._sweep)
         self._idle: asyncio.Future[None] | None = None
@@ -169,6 +177,30 @@ class Dispatcher:
         if isinstance(what, list):
             return self._serve_batch(what, source)
         return self._serve_other(what, source)
+
+    def _serve_unique(
+        self, id: Id | UnsetType, name: str, params: Any, source: Source
+    ) -> bytes | None | Running:
+        """Serve a request if its id is a string or an integer that no other in flight has."""
+        if id is not UNSET:
+            fault = id_fault(id, lambda id: self._is_in_use(id, source))
+            if fault is not None:
+                told = id if fault == "conflict" else None
+                return self._refuse_invalid(
+                    Invalid(self._id_error(fault, params, source.context(name, id)), told)
+                )
+        return self._serve_any(id, name, params, source)
+
+    def _is_in_use(self, id: Id, source: Source) -> bool:
+        assert self._running_by_id is not None
+        # The answers to a batch come together: its ids must differ even where one is answered
+        # before the next is begun.
+        repeated = isinstance(source, Slot) and not source.takes(id)
+        return repeated or self._running_by_id.has(source, id)
+
+    def _id_error(self, fault: IdFault, params: Any, context: Context) -> RpcError:
+        assert self._id_errors is not None
+        return self._id_errors(fault, params, context)
 
     def _serve_observed(
         self, id: Id | UnsetType, name: str, params: Any, source: Source
@@ -284,6 +316,9 @@ class Dispatcher:
             case Notification(method=method, params=params):
                 return self.serve(UNSET, method, params, source)
             case Invalid(response=False):
+                if self._id_errors is not None and is_id_fault(message):
+                    context = source.context("", None)
+                    message = Invalid(self._id_error("invalid", UNSET, context), message.id)
                 return self._refuse_invalid(message)
             case _:
                 source.settle(message)
@@ -426,8 +461,12 @@ class Dispatcher:
         """Stop the handler of one request; it is not answered. Whether it was running."""
         key = id_key(id)
         for running in self._running:
-            if running.source is source and running.id is not UNSET and id_key(running.id) == key:
+            if running.id is UNSET or id_key(running.id) != key:
+                continue
+            if origin(running.source) is source:
                 running.cancel()
+                if isinstance(running.source, Slot):  # the others of its batch are answered
+                    running.source.answer(None)
                 return True
         return False
 

@@ -1,17 +1,35 @@
-"""Where the ids of outgoing requests come from. No id is issued twice on a connection."""
+"""Request ids: where those of outgoing requests come from, and which ones are served.
+
+No id is issued twice on a connection.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 from uuid import UUID
 
-from accord.jsonrpc.errors import IdsExhaustedError
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import IdsExhaustedError, RpcError
+from accord.jsonrpc.messages import Id
 
 LAST_ID: Final = 2**60 - 1
 """The counter's end: safely inside what every 64-bit peer can count to."""
 
 IdKind = Literal["counter", "uuid"]
+
+IdFault: TypeAlias = Literal["invalid", "conflict"]
+"""Why an id is refused: not a string or an integer, or in use by a request in flight."""
+
+IdErrors: TypeAlias = Callable[[IdFault, Any, Context], RpcError]
+"""Return the error for a refused id, given the raw params and the context of the request."""
+
+
+def id_fault(id: Id, in_use: Callable[[Id], bool]) -> IdFault | None:
+    """Return why the id of a request is refused where `IdErrors` apply; None if it is not."""
+    if id is None or type(id) is float:
+        return "invalid"
+    return "conflict" if in_use(id) else None
 
 
 class Counter:

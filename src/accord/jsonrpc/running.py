@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, Protocol
 
-from msgspec import Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
@@ -64,3 +64,39 @@ class Running(Struct, eq=False):
             self._among.discard(self)
             if isinstance(self.work, Coroutine):
                 self.work.close()
+
+
+class RunningById(set[Running]):
+    """Requests in flight, which can be found by connection and id.
+
+    Expects ids that are strings or integers, unique on each connection.
+    """
+
+    __slots__ = ("_by_id",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._by_id: dict[tuple[Source, Id | UnsetType], Running] = {}
+
+    def add(self, running: Running) -> None:
+        super().add(running)
+        if running.id is not UNSET:
+            self._by_id[origin(running.source), running.id] = running
+
+    def discard(self, running: object) -> None:
+        assert isinstance(running, Running)
+        super().discard(running)
+        key = origin(running.source), running.id
+        if self._by_id.get(key) is running:
+            del self._by_id[key]
+
+    def has(self, source: Source, id: Id) -> bool:
+        """Return whether a request with this id is in flight on this connection."""
+        running = self._by_id.get((origin(source), id))
+        # A cancelled handler may still be cleaning up. Its id is free: it is never answered.
+        return running is not None and not running.answered
+
+
+def origin(source: Source) -> Source:
+    """Return the source that a request came from: for an item of a batch, that of the batch."""
+    return getattr(source, "batch_source", source)

@@ -47,6 +47,16 @@ async def test_a_batch_is_answered_by_an_array() -> None:
         assert (alone.status, alone.body) == (202, b"")
 
 
+@pytest.mark.req("M-12")
+async def test_each_id_of_a_batch_is_checked() -> None:
+    async with serving(plain=True) as site:
+        answer = await site.post([call("add", id=id, a=1, b=1) for id in (1, None, 1, True, "1")])
+    reasons = [each.get("error", {}).get("data", {}).get("reason") for each in answer.json]
+    invalid, conflict = "request_id_invalid", "request_id_conflict"
+    assert reasons == [None, invalid, conflict, invalid, None]
+    assert [each["id"] for each in answer.json] == [1, None, 1, None, "1"]
+
+
 async def test_a_notification_is_accepted() -> None:
     async with serving(plain=True) as site:
         answer = await site.post(notification("notifications/initialized"))

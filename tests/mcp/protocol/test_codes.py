@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from accord.jsonrpc.errors import RpcError
-from accord.mcp.protocol.codes import CASES, Profile, failure, http_status
+from accord.jsonrpc.ids import IdFault
+from accord.mcp.protocol.codes import CASES, Profile, failure, http_status, id_error
 from accord.mcp.protocol.versions import Era
 
 
@@ -39,6 +40,16 @@ def test_a_failure_has_the_code_of_its_era_and_profile(
     assert code(Era.HANDSHAKE, "standard") == handshake
     assert code(Era.HANDSHAKE, "extended") == extended
     assert code(Era.STATELESS, "standard") == code(Era.STATELESS, "extended") == stateless
+
+
+@pytest.mark.req("M-11", "M-12")
+@pytest.mark.parametrize(("fault", "extended"), [("invalid", -32067), ("conflict", -32068)])
+def test_a_refused_id_has_the_code_of_its_era_and_profile(fault: IdFault, extended: int) -> None:
+    assert id_error(fault, era=Era.HANDSHAKE, profile="standard").code == -32600
+    assert id_error(fault, era=Era.HANDSHAKE, profile="extended").code == extended
+    error = id_error(fault, era=Era.STATELESS, profile="extended")
+    assert error.code == -32600
+    assert error.data == {"reason": f"request_id_{fault}", "field": "id"}
 
 
 ALLOWED = {-32020, -32021, -32022}

@@ -17,13 +17,17 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from accord.jsonrpc.call import Call
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.ids import IdFault
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
 from accord.mcp.client.asked import Asked, Question
+from accord.mcp.protocol.codes import id_error
 from accord.mcp.protocol.meta import SUBSCRIPTION_ID, ProgressToken
 from accord.mcp.protocol.params import CancelledParams, LogParams, ProgressParams
+from accord.mcp.protocol.versions import Era
 
 log = logging.getLogger("accord.mcp")
 
@@ -100,7 +104,7 @@ class Inbox:
 
     def router(self) -> Router:
         """The methods that the server can call."""
-        router = Router()
+        router = Router(id_errors=_id_error)
         plans: dict[str, Plan] = {
             "ping": lambda params, context: {},
             "notifications/progress": self._progressed,
@@ -177,6 +181,10 @@ class Inbox:
         cancel = getattr(context.peer, "cancel_incoming", None)
         if cancel is not None:
             cancel(cancelled.request_id)
+
+
+def _id_error(fault: IdFault, params: Any, context: Context) -> RpcError:
+    return id_error(fault, era=Era.HANDSHAKE, profile="standard")
 
 
 def _read(decode: Callable[[Any], Any], params: Any) -> Any:

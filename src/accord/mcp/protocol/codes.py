@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.jsonrpc.errors import RpcError, from_wire
+from accord.jsonrpc.ids import IdFault
 from accord.mcp.protocol.versions import Era
 
 Profile: TypeAlias = Literal["standard", "extended"]
@@ -34,6 +35,8 @@ CASES: Final = {
     "prompt_argument_missing": Case(-32602, -32602, -32043),
     "invalid_cursor": Case(-32602, -32602, -32071),
     "invalid_params": Case(-32602, -32602, -32602),
+    "request_id_invalid": Case(-32600, -32600, -32067, status=400),
+    "request_id_conflict": Case(-32600, -32600, -32068, status=400),
     "invalid_meta": Case(-32602, -32602, -32602, status=400),
     "method_not_found": Case(-32601, -32601, -32601, status=404),
     "unsupported_protocol_version": Case(-32022, -32022, -32062, status=400),
@@ -70,6 +73,20 @@ def failure(
     else:
         code = codes.extended if profile == "extended" else codes.handshake
     return from_wire(code, message, {"reason": case, **data})
+
+
+def id_error(fault: IdFault, *, era: Era, profile: Profile) -> RpcError:
+    """Return the error for a request whose id is refused."""
+    case, why = _ID_FAULTS[fault]
+    return failure(case, f"Invalid Request: {why}", era=era, profile=profile, field="id")
+
+
+_ID_FAULTS: Final[dict[IdFault, tuple[str, str]]] = {
+    # 2025-11-25 and 2026-07-28, requests: a string or an integer, never null, …
+    "invalid": ("request_id_invalid", "'id' must be a string or an integer"),
+    # … and not that of another request in flight.
+    "conflict": ("request_id_conflict", "a request with this 'id' is being served"),
+}
 
 
 def http_status(error: RpcError) -> int:

@@ -76,7 +76,7 @@ class Core:
         self.readers: dict[str, Callable[[Any], Params]] = {}
         """Read the raw params of a method, for whoever must look at them before it is served. They
         raise `REFUSALS`; what they give may be served in place of what was read."""
-        self.router = Router()
+        self.router = Router(id_errors=self.admission.id_error)
         for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
             for name, row in feature.methods(self).items():
                 self.router.put(raw_method(self._plan(name, row), name))

@@ -11,11 +11,12 @@ from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.binding import Params as RawParams
 from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.ids import IdFault
 from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
 from accord.jsonrpc.params_errors import ValueRefusedError, invalid_params
 from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.codes import Profile, failure, id_error
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.meta import (
     CLIENT_CAPABILITIES,
@@ -111,6 +112,17 @@ class Admission:
                 profile=self._profile,
             )
         return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
+
+    def id_error(self, fault: IdFault, params: Any, context: Context) -> RpcError:
+        """Return the error for a request whose id is refused, in the codes of its era."""
+        era = Era.STATELESS if link_of(context).session is None else Era.HANDSHAKE
+        if isinstance(params, bytes | Raw):
+            try:
+                if _decode_meta(params).meta.protocol_version is not UNSET:
+                    era = Era.STATELESS
+            except REFUSALS:
+                pass  # the id is refused first; what is wrong with the params does not matter
+        return id_error(fault, era=era, profile=self._profile)
 
     def read(
         self,

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.codec import Envelope, encode_failure, read, sort
+from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort
 from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.ids import IdFault, id_fault
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.messages import (
     Failure,
@@ -38,6 +39,7 @@ from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
+from accord.mcp.protocol.codes import id_error
 from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import (
     STATELESS_VERSIONS,
@@ -58,7 +60,7 @@ from accord.mcp.server.http.http_session import Others
 from accord.mcp.server.http.old_sse import OldSse
 from accord.mcp.server.http.plain import Plain, is_plain
 from accord.mcp.server.http.pulse import Pulse
-from accord.mcp.server.http.refusals import bad_id, invalid
+from accord.mcp.server.http.refusals import invalid
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessions
 from accord.mcp.server.http.stateless import StatelessCall
 from accord.mcp.server.principal import Principal
@@ -334,7 +336,8 @@ class McpEndpoint:
         """A request or a notification."""
         id, params = what.id, what.params
         if id is None or type(id) is float:
-            arrival.refuse(400, bad_id())
+            stateless = _is_stateless(arrival.head, method, mirrored(params))
+            arrival.refuse(400, self.id_error("invalid", stateless=stateless))
             return
         reader = self._readers.get(method)
         if reader is not None and params is not UNSET and id is not UNSET:
@@ -406,8 +409,31 @@ class McpEndpoint:
     def _refuse_invalid(self, arrival: Arrival, message: Message) -> None:
         assert isinstance(message, Invalid)
         self.statistics.invalid_received += 1
+        error = message.error
+        if is_id_fault(message):
+            stateless = arrival.head.version in STATELESS_VERSIONS
+            error = self.id_error("invalid", stateless=stateless)
         # The id of a broken response is one of ours: whatever carries it would answer nobody.
-        arrival.refuse(400, message.error, UNSET if message.response else message.id)
+        arrival.refuse(400, error, UNSET if message.response else message.id)
+
+    # Ids, by the rule that the dispatcher has for connections
+
+    def id_error(self, fault: IdFault, *, stateless: bool = False) -> RpcError:
+        """Return the error for a request whose id is refused."""
+        found = Era.STATELESS if stateless else Era.HANDSHAKE
+        return id_error(fault, era=found, profile=self.server.codes)
+
+    def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
+        """Return the answer to an item of a batch whose id is refused; None if it is served."""
+        fault = id_fault(id, in_use)
+        if fault is None:
+            return None
+        return encode_failure(id if fault == "conflict" else None, self.id_error(fault))
+
+    def refused(self, message: Invalid) -> bytes:
+        """Return the answer to an item of a batch that is no message."""
+        error = self.id_error("invalid") if is_id_fault(message) else message.error
+        return encode_failure(message.id, error)
 
     # Around all of this
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
 from accord.jsonrpc.sse import encode_event
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
@@ -17,8 +16,6 @@ from accord.mcp.server.http.events import Elsewhere, Event, Found, Orphaned
 from accord.mcp.server.http.http_session import HttpSession
 from accord.mcp.server.http.post import Post
 from accord.mcp.server.http.refusals import (
-    bad_id,
-    id_in_use,
     invalid,
     missing_session,
     no_such_session,
@@ -165,7 +162,7 @@ class Handshake:
             self._hear(arrival, session, method, params)
             self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
         elif session.serves(id):
-            arrival.refuse(400, id_in_use(), id)
+            arrival.refuse(400, self._endpoint.id_error("conflict"), id)
         else:
             post = Post(session, arrival)
             call = SessionCall(session, session.state, arrival.principal, post, id)
@@ -214,17 +211,16 @@ class Handshake:
         used: set[Id] = set()
         for message in messages:
             match message:
-                case Request(id=id) if id is None or type(id) is float:
-                    requests.append(encode_failure(None, bad_id()))
-                case Request(id=id) if id in used or session.serves(id):
-                    requests.append(encode_failure(id, id_in_use()))
                 case Request(id=id):
+                    refused = self._endpoint.refused_id(
+                        id, lambda id: id in used or session.serves(id)
+                    )
+                    requests.append(message if refused is None else refused)
                     used.add(id)
-                    requests.append(message)
                 case Notification(method=method, params=params):
                     self._hear(arrival, session, method, params)
-                case Invalid(response=False, id=id, error=error):
-                    requests.append(encode_failure(id, error))
+                case Invalid(response=False):
+                    requests.append(self._endpoint.refused(message))
                 case _:
                     session.settle(message)
         return requests

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.answers import Refused
-from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import ConnectionLostError
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
@@ -21,7 +20,6 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import status_of
 from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.gate import McpHead
-from accord.mcp.server.http.refusals import bad_id
 from accord.mcp.server.link import LINK
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.session import Phase, Session
@@ -58,16 +56,17 @@ class Plain:
 
     def take_batch(self, arrival: Arrival, messages: Sequence[Message]) -> None:
         requests: list[Request | bytes] = []
+        used: set[Id] = set()
         for message in messages:
             match message:
-                case Request(id=id) if id is None or type(id) is float:
-                    requests.append(encode_failure(None, bad_id()))
-                case Request():
-                    requests.append(message)
+                case Request(id=id):
+                    refused = self._endpoint.refused_id(id, used.__contains__)
+                    requests.append(message if refused is None else refused)
+                    used.add(id)
                 case Notification(method=method, params=params):
                     self._hear(arrival, method, params)
-                case Invalid(response=False, id=id, error=error):
-                    requests.append(encode_failure(id, error))
+                case Invalid(response=False):
+                    requests.append(self._endpoint.refused(message))
                 case _:
                     pass  # nobody was asked anything
         if requests:

@@ -37,14 +37,6 @@ def invalid(why: str) -> RpcError:
     return own_error("invalid_request", f"Invalid Request: {why}")
 
 
-def bad_id() -> RpcError:
-    return invalid("'id' must be a string or an integer")
-
-
-def id_in_use() -> RpcError:
-    return invalid("a request with this 'id' is being served")
-
-
 def unknown_event() -> RpcError:
     return invalid("nothing can be resumed from this Last-Event-ID")
 
