@@ -54,10 +54,10 @@ $(HTMX): front/package-lock.json
 	@tools/web-assets
 
 serve: setup assets ## Run the whole system on embedded defaults (DATA=… for another directory, PORT=…).
-	$(BIN)/accord serve --data $(DATA) --port $(PORT)
+	$(BIN)/accord serve --data "$(DATA)" --port $(PORT)
 
 demo: setup ## Serve a few methods over HTTP to try the library with (URL=… for another address).
-	$(BIN)/accord demo $(URL)
+	$(BIN)/accord demo "$(URL)"
 
 test: setup assets lint ## Run every check and every test.
 	@tools/install-programs
@@ -126,7 +126,8 @@ kafka: setup ## Run a Kafka broker to develop with, until it is interrupted (KAF
 kafka-faults: setup ## Have 50 consumers come and go while messages flow, and measure how many do.
 	ACCORD_REBALANCES=50 $(BIN)/python -m pytest -s tests/workflows/bus/test_faults.py
 
-docs: setup compliance ## Regenerate the pages that come from code, and build the site in build/site.
+docs: setup ## Regenerate the pages that come from code, and build the site in build/site.
+	@test ! -f .results/requirements.json || $(BIN)/python -m tools.compliance_page
 	$(BIN)/python -m tools.error_page
 	$(BIN)/python -m tools.settings_page
 	$(BIN)/python -m tools.asvs_page
@@ -163,7 +164,7 @@ floors: setup assets ## Test with the lowest version of every dependency that py
 	$(BIN)/python -m tools.dependency_floor --uv build/lock/bin/uv
 
 build: setup assets ## Build the wheel and the source distribution.
-	$(BIN)/python -m build --no-isolation
+	ACCORD_BUILD_REQUIRES_ASSETS=1 $(BIN)/python -m build --no-isolation
 
 stranger: build ## Follow a stranger's first minutes, from the wheel in an empty folder to a finished workflow.
 	$(PYTHON) tools/stranger.py $$(ls -t dist/accord-*.whl | head -n 1)

@@ -211,6 +211,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("Q-03", "Locked packages are pinned with each extra that another one asks them for."),
         ("Q-10", "Tests pass on a busy machine: none asserts how long something took."),
         ("Q-11", "Commands run without extras they do not need, and name the one they lack."),
+        ("Q-12", "A wheel to give away carries all that the pages need, or is not built."),
     ),
     ("accord.workflows.bridge.worker", "benchmarks"): (
         ("W-11", "Building a request takes less than 5 ms, reading an answer less than 10 ms."),

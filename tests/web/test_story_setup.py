@@ -52,7 +52,7 @@ async def test_from_a_new_installation_to_an_assistant_that_is_connected(
             await page.get_by_label("The password that you were given").fill(given)
             await page.get_by_label("New password", exact=True).fill(PASSWORD)
             await page.get_by_label("New password again").fill(PASSWORD)
-            await page.get_by_label("Email, if you like").fill("ada@example.org")
+            await page.get_by_label("Email (optional)").fill("ada@example.org")
             await page.get_by_role("button", name="Choose password").click()
 
             await expect(page.get_by_role("status")).to_have_text("Your password is your own now.")

@@ -156,16 +156,36 @@ async def test_several_processes_make_one_chain(url: str, store: Store) -> None:
 
 
 async def test_the_head_goes_to_the_log_and_into_a_file(
-    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    store: Store,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("accord.operations.audit.trail.LOG_SECONDS", 0.0)
     caplog.set_level(logging.INFO, "accord.audit")
     file = tmp_path / "audit-head"
     async with AuditTrail(store, KEY, head_file=file) as trail:
         trail.later(record())
+        async with asyncio.timeout(PATIENCE):
+            while not caplog.messages:  # noqa: ASYNC110 - the log wakes nobody
+                await asyncio.sleep(0.01)
+        trail.later(record())
     head = await head_of(store)
+    assert head is not None
+    assert head.sequence == 2
     assert caplog.messages[-1] == f"the head of the audit trail is {head}"
+    assert len(set(caplog.messages)) == len(caplog.messages), "a head is logged once"
     assert Chain(KEY).head(file.read_bytes()) == head
     assert file.stat().st_mode & 0o077 == 0
+
+
+async def test_a_trail_that_is_open_for_a_moment_logs_no_head(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "accord.audit")
+    async with AuditTrail(store, KEY) as trail:
+        trail.later(record())
+    assert caplog.messages == []
 
 
 # When somebody changes the trail while the server runs

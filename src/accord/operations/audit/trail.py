@@ -45,7 +45,9 @@ BATCH: Final = 500
 SEAL_SECONDS: Final = 30.0
 """How long records of others, who wrote no head, may be without a seal."""
 LOG_SECONDS: Final = 10.0
-"""How often the head goes to the log, at most."""
+"""Shortest time between two log lines with the head, the first one counted from the start.
+
+Commands end earlier and log none."""
 
 _COLUMNS: Final = (*Record.__struct_fields__, "mac")
 INSERT: Final = f"""
@@ -73,6 +75,7 @@ class AuditTrail:
         self._chain = Chain(key)
         self._head_file = head_file
         self._known: Head | None = None
+        self._logged: Head | None = None
         self._later: list[Record] = []
         self._hurry = asyncio.Event()
         self._unsealed = False
@@ -100,7 +103,7 @@ class AuditTrail:
         if self._head_file is not None:
             self._known = read_head_file(self._head_file, self._chain)
         await self.flush()
-        self._tell()
+        self._logged_at = time.monotonic()
         self._task = asyncio.create_task(self._run(), name="accord audit trail")
 
     async def close(self) -> None:
@@ -113,7 +116,8 @@ class AuditTrail:
             await self.flush()
         except StoreError as error:
             log.error("%d records of the audit trail are lost: %s", len(self._later), error)
-        self._tell()
+        if self._logged is not None:
+            self._log_head()
 
     async def write(self, transaction: Transaction, record: Record) -> None:
         """Keep a record in the very transaction that it is about."""
@@ -227,7 +231,7 @@ class AuditTrail:
             log.exception("the audit trail cannot be written, %d wait", len(self._later))
             await asyncio.sleep(FLUSH_SECONDS)
         if time.monotonic() - self._logged_at > LOG_SECONDS:
-            self._tell()
+            self._log_head()
 
     async def _store_batch(self, batch: list[Record]) -> Sealed:
         try:
@@ -276,7 +280,9 @@ class AuditTrail:
         except OSError as error:
             log.error("the head of the audit trail cannot be written to a file: %s", error)
 
-    def _tell(self) -> None:
+    def _log_head(self) -> None:
+        """Log the head unless the log has it: a database that was changed is found by it."""
         self._logged_at = time.monotonic()
-        if self._known is not None:
+        if self._known != self._logged:
+            self._logged = self._known
             log.info("the head of the audit trail is %s", self._known)
