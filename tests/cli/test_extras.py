@@ -11,24 +11,27 @@ from pathlib import Path
 import pytest
 
 from accord.cli.commands import COMMANDS
-from accord.cli.extras import EXTRAS
+from accord.cli.extras import EXTRAS, POSIX_MODULES
 from tests.cli.command import PATIENCE, environment
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted({module for extra in EXTRAS.values() for module in extra.modules})
-PLAIN = f"""
+WITHOUT = """
 import sys
-from importlib.machinery import PathFinder
+from importlib.machinery import BuiltinImporter, PathFinder
 
-class Plain(PathFinder):
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        found = name.partition(".")[0] not in {MODULES}
-        return super().find_spec(name, path, target) if found else None
+def without(finder):
+    class Without(finder):
+        @classmethod
+        def find_spec(cls, name, path=None, target=None):
+            found = name.partition(".")[0] not in {modules}
+            return super().find_spec(name, path, target) if found else None
+    return Without
 
-sys.meta_path[:] = [Plain if each is PathFinder else each for each in sys.meta_path]
-from accord.cli import main
+for finder in (BuiltinImporter, PathFinder):
+    sys.meta_path[sys.meta_path.index(finder)] = without(finder)
 """
+PLAIN = f"{WITHOUT.format(modules=MODULES)}\nfrom accord.cli import main\n"
 
 pytestmark = pytest.mark.req("Q-11")
 
@@ -121,3 +124,53 @@ def test_a_missing_extra_is_an_error_in_json_too(tmp_path: Path) -> None:
         "message": "accord workflow validate needs the extra workflows: yaml is not installed",
         "advice": "pip install 'accord[workflows]'",
     }
+
+
+@pytest.mark.parametrize("missing", ["extras", "POSIX"])
+def test_every_module_that_needs_neither_can_be_imported(missing: str) -> None:
+    """What needs an extra names it in an ImportError; nothing needs POSIX to be imported."""
+    modules = MODULES if missing == "extras" else sorted(POSIX_MODULES)
+    program = f"""{WITHOUT.format(modules=modules)}
+from importlib import import_module
+from pkgutil import walk_packages
+import accord
+
+for module in walk_packages(accord.__path__, "accord."):
+    if module.name != "accord.__main__":
+        try:
+            import_module(module.name)
+        except ImportError as error:
+            if error.name not in {MODULES} and "pip install 'accord[" not in str(error):
+                print(module.name, error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_system_without_posix_is_named(tmp_path: Path) -> None:
+    program = f"""{WITHOUT.format(modules=sorted(POSIX_MODULES))}
+from accord.cli import main
+sys.exit(main(["user", "list", "--data", {str(tmp_path)!r}]))
+"""
+    (tmp_path / "accord.db").touch()
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        "",
+        "error: accord user list needs a POSIX system, such as Linux or macOS; "
+        "see docs/rough-edges.md\n",
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +69,8 @@ def write_process(page: Exposition) -> None:
 
 
 def _process() -> Iterator[tuple[str, Kind, str, float]]:
+    import resource  # POSIX only
+
     yield (
         "process_cpu_seconds_total",
         "counter",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +22,8 @@ class InUseError(Exception):
 @contextmanager
 def alone_in(data: Path) -> Iterator[None]:
     """Within this no server uses the folder, which must be there. Raises InUseError."""
+    import fcntl  # POSIX only
+
     fd = os.open(data / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
@@ -38,6 +39,8 @@ def alone_in(data: Path) -> Iterator[None]:
 
 def is_served(data: Path) -> bool:
     """Whether a server runs on a data directory with SQLite."""
+    import fcntl  # POSIX only
+
     try:
         fd = os.open(data / LOCK, os.O_RDONLY)
     except OSError:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from accord.a2a.protocol.errors import CallError
 from accord.cli import exits
 from accord.cli.exits import UsageError, exit_code, is_about_a_file
-from accord.cli.extras import install_command, missing_extra
+from accord.cli.extras import install_command, missing_extra, needs_posix
 from accord.cli.output import complain, print_error_line, print_json
 from accord.jsonrpc.errors import RpcError, TransportError
 from accord.operations.errors import NotFoundError, ServiceError
@@ -84,6 +84,9 @@ def complaint_of(error: Exception, command: str | None) -> Complaint:
             what = f"accord {command}" if command else "accord"
             message = f"{what} needs the extra {extra}: {error.name} is not installed"
             return Complaint("extra_missing", message, advice=install_command([extra]))
+        case ModuleNotFoundError() if needs_posix(error):
+            message = f"accord {command} needs a POSIX system, such as Linux or macOS"
+            return Complaint("system_unsupported", message, advice="see docs/rough-edges.md")
         case OSError() if is_about_a_file(error):
             message = f"cannot use {error.filename}: {error.strerror}"
             return Complaint("wrong_usage", message, advice="see who owns it and may write to it")

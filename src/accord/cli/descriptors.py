@@ -5,12 +5,13 @@ Linux starts programs with room for 1,024 for the sake of old ones, and lets the
 
 from __future__ import annotations
 
-import resource
 from contextlib import suppress
 
 
 def allow_many_connections() -> None:
     """Raise the limit of open files to what the system allows."""
+    import resource  # POSIX only
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == hard:
         return

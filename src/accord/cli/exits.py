@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.cli.extras import missing_extra
+from accord.cli.extras import is_unavailable
 
 OK: Final = 0
 ANSWERED_WITH_ERROR: Final = 1
@@ -42,7 +42,7 @@ class UsageError(Exception):
 
 def exit_code(error: BaseException) -> int:
     """The exit code that tells a script what kind of failure `error` is."""
-    if isinstance(error, UsageError) or is_about_a_file(error) or missing_extra(error):
+    if isinstance(error, UsageError) or is_about_a_file(error) or is_unavailable(error):
         return WRONG_USAGE
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED

@@ -35,12 +35,25 @@ EXTRAS: Final = {
 }
 
 
+POSIX_MODULES: Final = frozenset({"fcntl", "resource"})
+
+
 def missing_extra(error: BaseException) -> str | None:
     """Return the extra whose module could not be imported, None if the error is another one."""
     if not isinstance(error, ModuleNotFoundError) or error.name is None:
         return None
     module = error.name.partition(".")[0]
     return next((name for name in EXTRAS if module in EXTRAS[name].modules), None)
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Return whether an import failed for an extra that is missing, or for the system."""
+    return missing_extra(error) is not None or needs_posix(error)
+
+
+def needs_posix(error: BaseException) -> bool:
+    """Return whether an import failed because the system is not a POSIX one."""
+    return isinstance(error, ModuleNotFoundError) and error.name in POSIX_MODULES
 
 
 def missing_for_serve() -> list[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -39,6 +38,8 @@ class WakeFolder:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keeps other processes out of the same block; waits for them."""
+        import fcntl  # POSIX only
+
         fd = os.open(self._path, os.O_RDONLY)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -38,8 +38,8 @@ async def work(steps: int, context: Context) -> str:
     """Tells how far it is."""
     for step in range(steps):
         context.progress(step + 1, steps, f"step {step + 1}")
-        # The TypeScript SDKs lose progress that arrives together with the result.
-        await asyncio.sleep(0.05)
+    # The TypeScript SDKs lose progress that arrives together with the result.
+    await asyncio.sleep(0.5)
     return "done"
 
 

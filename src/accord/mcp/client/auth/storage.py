@@ -7,7 +7,6 @@ methods. All of it is secret.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import tempfile
 from collections.abc import Callable
@@ -49,10 +48,12 @@ class FileStorage:
 
     The file is replaced as a whole, under a lock, so that several programs may share it. Raises
     OSError where it cannot be read or written, PermissionError where others could read it, and
-    ValueError where it is not such a file.
+    ValueError where it is not such a file, RuntimeError on systems without POSIX locks and modes.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if os.name != "posix":
+            raise RuntimeError("FileStorage needs a POSIX system: give the client another Storage")
         self._path = Path(path).expanduser()
 
     async def get(self, key: str) -> bytes | None:
@@ -76,6 +77,8 @@ class FileStorage:
             raise ValueError(f"{self._path} is not a file of tokens") from None
 
     def _change(self, change: Callable[[dict[str, bytes]], object]) -> None:
+        import fcntl  # POSIX only
+
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = self._path.with_name(f"{self._path.name}.lock")
         with open(os.open(lock, os.O_RDWR | os.O_CREAT, 0o600), "rb+") as locked:
