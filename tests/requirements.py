@@ -145,6 +145,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.mounting", "tests"): (
         ("M-16", "A server in a few lines: decorators, injection, middleware, mounting, proxies."),
     ),
+    ("accord.transports.web.stop_signals", "tests"): (
+        ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
+    ),
     ("accord.mcp.server.shared", "tests"): (("M-18", "Several processes serve the same clients."),),
     ("accord.mcp.client.auth", "tests"): (
         ("M-19", "No check of the official conformance suite fails, on either side."),

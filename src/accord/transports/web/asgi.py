@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from accord.transports.http.rules import MAX_KNOWN_HEAD_BYTES, MAX_KNOWN_HEADS
 from accord.transports.origins import is_loopback
 from accord.transports.web.app import LivingApp, WebRequest
 from accord.transports.web.asgi_exchange import AsgiExchange
+from accord.transports.web.stop_signals import close_before_stop
 from accord.transports.web.watch import Watch
 
 log = logging.getLogger("accord.transports.web")
@@ -36,7 +38,8 @@ class WebAsgi:
 
     It answers at where it is mounted, with or without a slash behind it, and never redirects;
     `path` says where it is in what reaches it, for servers and routers that leave the path as
-    it is. It needs no lifespan. Needs asyncio.
+    it is. It needs no lifespan: on a signal the application is closed before uvicorn stops, with
+    any server at the latest when the event loop ends. Needs asyncio.
     """
 
     __accord_endpoint__: ClassVar = True
@@ -54,11 +57,17 @@ class WebAsgi:
         self._limits = Limits() if limits is None else limits
         self._drain = drain
         self._watch = Watch()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The one that it is served on."""
         self._known: dict[Any, _Head] = {}
         """The heads that were let in, by what the application judges them by: clients repeat
         themselves."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop = loop
+            close_before_stop(self._close)
         match scope["type"]:
             case "http":
                 await self._serve(scope, receive, send)
@@ -138,12 +147,15 @@ class WebAsgi:
             log.exception("a request could not be handled")
             exchange.fail()
 
+    async def _close(self) -> None:
+        await self._app.close(self._drain)
+
     async def _live(self, receive: Receive, send: Send) -> None:
         """Take part in the server's start and end, where this is the whole application."""
         while True:
             event = await receive()
             if event["type"] == "lifespan.shutdown":
-                await self._app.close(self._drain)
+                await self._close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
             try:
