@@ -29,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
+.PHONY: help setup assets serve demo test suite coverage steady lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ coverage: setup assets ## Say what the tests cover; takes twice as long as they 
 
 suite: setup assets
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
+
+steady: setup ## Run the tests three times in fresh clones, once under load, and log how they ended.
+	$(BIN)/python -m tools.steady
 
 lint: setup ## Check style, types and the layers.
 	$(BIN)/ruff check .
