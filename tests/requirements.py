@@ -145,6 +145,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.server.mounting", "tests"): (
         ("M-16", "A server in a few lines: decorators, injection, middleware, mounting, proxies."),
     ),
+    ("accord.mcp.protocol.codes", "tests"): (
+        ("M-21", "The reason of an error decides which entry of the catalogue it has."),
+    ),
     ("accord.transports.web.stop_signals", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),

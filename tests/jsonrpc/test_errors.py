@@ -139,6 +139,45 @@ def test_the_entry_gives_category_and_severity() -> None:
     assert (entry.category, entry.severity) == ("jsonrpc", "warning")
 
 
+@pytest.mark.req("M-21")
+@pytest.mark.parametrize(
+    ("code", "data", "name"),
+    [
+        (-32002, {"reason": "resource_not_found"}, "resource_not_found"),
+        (-32002, {"reason": "tool_not_found"}, "tool_not_found"),
+        (-32002, {"uri": "a:b"}, "tool_not_found"),
+        (-32602, {"reason": "tool_not_found"}, "tool_not_found"),
+        (-32020, {"reason": "header_mismatch"}, "header_mismatch"),
+        (-32010, {"reason": "busy"}, "rate_limited"),
+        (-32602, {"reason": "of the application"}, "invalid_params"),
+        (-32602, {"reason": ["invalid_cursor"]}, "invalid_params"),
+        (-32602, ["invalid_cursor"], "invalid_params"),
+        (1095, {"reason": "experimental_task_not_found"}, "experimental_task_not_found"),
+        (1095, {"reason": "timeout"}, "experimental_task_not_found"),
+        (17, {"reason": "timeout"}, None),
+    ],
+)
+def test_the_reason_decides_which_entry_a_shared_code_has(
+    code: int, data: Any, name: str | None
+) -> None:
+    entry = from_wire(code, "m", data).entry
+    assert entry is (None if name is None else CATALOGUE.named(name))
+
+
+@pytest.mark.req("M-21")
+def test_a_reason_may_be_known_from_elsewhere() -> None:
+    error = from_wire(-32002, "m", {"uri": "a:b"})
+    error.reason = "resource_not_found"
+    assert error.entry is CATALOGUE.named("resource_not_found")
+    error.data = {"reason": "prompt_not_found"}
+    assert error.entry is CATALOGUE.named("prompt_not_found")
+
+
+def test_the_words_of_a_web_socket_that_was_closed_are_no_reason() -> None:
+    error = ConnectionLostError("closed", data={"code": 1000, "reason": "timeout"})
+    assert error.entry is CATALOGUE.named("transport_error")
+
+
 @pytest.mark.req("F-27")
 @pytest.mark.parametrize(
     ("cls", "message", "recoverable"),

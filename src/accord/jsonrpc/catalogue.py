@@ -40,11 +40,19 @@ class Entry(Struct, frozen=True):
 
 
 class Catalogue:
-    """Entries by code and by name, in the order in which they were added."""
+    """Entries by code and by name, in the order in which they were added.
 
-    def __init__(self, entries: tuple[Entry, ...] = (), aliases: dict[str, str] | None = None):
+    An entry of `shared` is found by its name alone: another entry has its code.
+    """
+
+    def __init__(
+        self,
+        entries: tuple[Entry, ...] = (),
+        aliases: dict[str, str] | None = None,
+        shared: tuple[Entry, ...] = (),
+    ):
         self._by_code = {entry.code: entry for entry in entries}
-        self._by_name = {entry.name: entry for entry in entries}
+        self._by_name = {entry.name: entry for entry in (*entries, *shared)}
         for alias, name in (aliases or {}).items():
             self._by_name[alias] = self._by_name[name]
 
@@ -57,6 +65,20 @@ class Catalogue:
     def get(self, code: int) -> Entry | None:
         """The entry for `code`, or None."""
         return self._by_code.get(code)
+
+    def find(self, code: int, reason: object = None) -> Entry | None:
+        """Return the entry for an error: the one its reason names, else the one for its code.
+
+        A code may stand for several things. -32002 is an unknown tool in the extended profile of
+        MCP and a missing resource in the standard; -32602 is what most refusals of MCP have. The
+        reason, which Accord sends in `data.reason`, decides. It is ignored where the code is an
+        application's own: then it is the application's own word, too.
+        """
+        by_code = self._by_code.get(code)
+        named = self._by_name.get(reason) if isinstance(reason, str) else None
+        if named is not None and (named.code == code or code in RESERVED):
+            return named
+        return by_code
 
     def named(self, name: str) -> Entry:
         """The entry called `name`, which may be an alias.
@@ -71,9 +93,7 @@ class Catalogue:
     def aliases(self, entry: Entry) -> tuple[str, ...]:
         """The other names under which `entry` is found."""
         return tuple(
-            name
-            for name, found in self._by_name.items()
-            if found.code == entry.code and name != entry.name
+            name for name, found in self._by_name.items() if found is entry and name != entry.name
         )
 
     def register(
@@ -269,8 +289,16 @@ BUILT_IN = tuple(
 )
 """What Accord itself brings."""
 
+SHARED = (
+    Entry(-32020, "header_mismatch", "protocol", _WARNING, "Header and body differ"),
+    Entry(-32602, "invalid_meta", "protocol", _WARNING, "Invalid _meta"),
+    Entry(-32602, "invalid_request_state", "protocol", _WARNING, "Invalid request state"),
+)
+"""What MCP's standard codes also stand for; an error of these says so in `data.reason`."""
+
 CATALOGUE = Catalogue(
     BUILT_IN,
+    shared=SHARED,
     # A limit of this end and a quota of the caller are one code on the wire.
     aliases={"busy": "rate_limited"},
 )

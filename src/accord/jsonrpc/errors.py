@@ -53,14 +53,21 @@ class RpcError(AccordError):
             self.code = code
         self.data = data
         self.remote = False
+        self.reason: str | None = None
+        """What the code stands for, as the catalogue names it, where the protocol decides that
+        and `data` does not say."""
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"
 
     @property
     def entry(self) -> Entry | None:
-        """The catalogue's entry for this code, None for an application's own code."""
-        return CATALOGUE.get(self.code)
+        """The catalogue's entry for this error, None for an application's own code.
+
+        Several failures may share a code; then `data.reason`, which Accord sends, tells which.
+        """
+        said = self.data.get("reason") if isinstance(self.data, dict) else None
+        return CATALOGUE.find(self.code, self.reason if said is None else said)
 
 
 class ParseError(RpcError):
@@ -144,6 +151,11 @@ class TransportError(RpcError):
             self.recoverable = recoverable
         if advice is not None:
             self.advice = advice
+
+    @property
+    def entry(self) -> Entry | None:
+        # The reason that a WebSocket was closed with is the other end's own word.
+        return CATALOGUE.get(self.code)
 
 
 class ConnectError(TransportError):

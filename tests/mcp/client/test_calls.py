@@ -12,6 +12,7 @@ from msgspec import Struct
 
 import accord
 from accord import RpcError
+from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.errors import InvalidResultError
 from accord.mcp import Client, Context, Server
 from accord.mcp.client.client import Mode
@@ -21,6 +22,7 @@ from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.params import LogParams, ProgressParams
 from accord.mcp.protocol.results import Completion, PromptMessage
 from tests.mcp.client.demo import demo
+from tests.mcp.client.scripted import legacy, modern, refuse, watched_server
 
 BOTH: tuple[Mode, ...] = ("modern", "legacy")
 PROGRAM = [sys.executable, str(Path(__file__).with_name("demo.py"))]
@@ -185,3 +187,24 @@ async def test_a_server_is_reached_over_tcp_and_websocket() -> None:
         url = f"{scheme}://127.0.0.1:0"
         async with accord.serve(demo().router, url) as server, Client(server.url) as client:
             assert (await client.call_tool("add", {"a": 1, "b": 2})).text == "3"
+
+
+@pytest.mark.req("M-21")
+@pytest.mark.parametrize(
+    ("mode", "code", "name"),
+    [
+        ("legacy", -32002, "resource_not_found"),
+        ("modern", -32020, "header_mismatch"),
+        ("modern", -32602, "invalid_params"),
+    ],
+)
+async def test_a_code_of_a_server_that_gives_no_reason_is_known_by_the_standard(
+    mode: Mode, code: int, name: str
+) -> None:
+    methods = {"resources/read": refuse(code, data={"uri": "a:b"})}
+    server = modern(methods) if mode == "modern" else legacy(methods)
+    async with watched_server(server) as (url, _), Client(url, mode=mode) as client:
+        with pytest.raises(RpcError) as caught:
+            await client.read_resource("a:b")
+    assert caught.value.entry is CATALOGUE.named(name)
+    assert caught.value.data == {"uri": "a:b"}

@@ -6,9 +6,17 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.catalogue import CATALOGUE
+from accord.jsonrpc.errors import RpcError, from_wire
 from accord.jsonrpc.ids import IdFault
-from accord.mcp.protocol.codes import CASES, Profile, failure, http_status, id_error
+from accord.mcp.protocol.codes import (
+    CASES,
+    Profile,
+    failure,
+    http_status,
+    id_error,
+    standard_reason,
+)
 from accord.mcp.protocol.versions import Era
 
 
@@ -40,6 +48,34 @@ def test_a_failure_has_the_code_of_its_era_and_profile(
     assert code(Era.HANDSHAKE, "standard") == handshake
     assert code(Era.HANDSHAKE, "extended") == extended
     assert code(Era.STATELESS, "standard") == code(Era.STATELESS, "extended") == stateless
+
+
+@pytest.mark.req("M-21")
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("profile", ["standard", "extended"])
+@pytest.mark.parametrize("era", Era)
+def test_the_entry_of_an_error_is_that_of_its_case(era: Era, profile: Profile, case: str) -> None:
+    error = failure(case, "m", era=era, profile=profile)
+    assert error.entry is CATALOGUE.named(case)
+    assert from_wire(error.code, "m", {"reason": case}).entry is error.entry
+
+
+@pytest.mark.req("M-21")
+@pytest.mark.parametrize(
+    ("code", "handshake", "stateless"),
+    [
+        (-32002, "resource_not_found", None),
+        (-32020, None, "header_mismatch"),
+        (-32021, None, "capability_not_supported"),
+        (-32022, None, "unsupported_protocol_version"),
+        (-32602, None, None),
+    ],
+)
+def test_what_a_code_of_the_standard_stands_for_where_nobody_says(
+    code: int, handshake: str | None, stateless: str | None
+) -> None:
+    assert standard_reason(code, Era.HANDSHAKE) == handshake
+    assert standard_reason(code, Era.STATELESS) == stateless
 
 
 @pytest.mark.req("M-11", "M-12")

@@ -16,13 +16,14 @@ from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.call import Call, decode_result
 from accord.jsonrpc.codec import encode
-from accord.jsonrpc.errors import InvalidResultError, TransportError, own_error
+from accord.jsonrpc.errors import InvalidResultError, RpcError, TransportError, own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.mcp.client.agreement import Agreement
 from accord.mcp.client.asked import Asked, Question
 from accord.mcp.client.identity import Identity
 from accord.mcp.client.inbox import Inbox, ProgressHandler
 from accord.mcp.client.wire import Wire
+from accord.mcp.protocol.codes import standard_reason
 from accord.mcp.protocol.meta import Meta
 from accord.mcp.protocol.params import LogLevel
 from accord.mcp.protocol.results import InputRequiredResult
@@ -131,6 +132,20 @@ class Conversation:
         headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request; its result as raw JSON. `params` is taken over."""
+        try:
+            return await self._ask(method, params, options, headers)
+        except RpcError as error:
+            if error.remote:  # servers of others do not say the reason
+                error.reason = standard_reason(error.code, self.agreement.era)
+            raise
+
+    async def _ask(
+        self,
+        method: str,
+        params: dict[str, Any],
+        options: Options,
+        headers: Mapping[str, str] | None,
+    ) -> Any:
         if self._session_gone:
             await self._new_session(self._sessions)
         sessions = self._sessions

@@ -89,6 +89,21 @@ _ID_FAULTS: Final[dict[IdFault, tuple[str, str]]] = {
 }
 
 
+def standard_reason(code: int, era: Era) -> str | None:
+    """Return what a code stands for by the standard, where that differs from the catalogue."""
+    return _STANDARD[era].get(code)
+
+
+_STANDARD: Final[dict[Era, dict[int, str]]] = {
+    Era.HANDSHAKE: {-32002: "resource_not_found"},
+    Era.STATELESS: {
+        -32020: "header_mismatch",
+        -32021: "capability_not_supported",
+        -32022: "unsupported_protocol_version",
+    },
+}
+
+
 def http_status(error: RpcError) -> int:
     """The status that a stateless answer with this error has over HTTP."""
     reason = error.data.get("reason") if isinstance(error.data, dict) else None
