@@ -214,6 +214,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord", "tests"): (
         ("Q-01", "Each requirement names a package that exists, and something shows it."),
         ("Q-02", "What outsiders see is kept as snapshots, so that a change of it is visible."),
+        ("Q-04", "Limits on nesting are explicit, and the same on every version of Python."),
         ("Q-03", "Locked packages are pinned with each extra that another one asks them for."),
         ("Q-10", "Tests pass on a busy machine: none asserts how long something took."),
         ("Q-11", "Commands run without extras they do not need, and name the one they lack."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -387,6 +389,19 @@ def test_problems_are_found_on_their_lines() -> None:
         *(5, 6, 6, 1, 1),
     ]
     assert line_of("a: [", ["line 3, column 1", "steps"]) == [3, None]
+
+
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("level", ["[", "{a: ", "- "])
+def test_a_text_that_is_nested_too_deep_has_no_places(level: str) -> None:
+    """In a process of its own, as a stack that overflows ends the one that it is in."""
+    code = (
+        "from accord.web.pages.workflows.places import line_of\n"
+        f"print(line_of({level!r} * 100_000, ['steps', 'line 1, column 68: too deep']))\n"
+        f"print(line_of({level!r} * 101 + '1', ['steps']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[None, 1]\n[None]\n")
 
 
 def test_long_values_are_cut_and_say_how_long_they_are() -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 _LINE: Final = re.compile(r"line (\d{1,7}), column")
 _STEP: Final = re.compile(r"[^.\[\]]+")
 MAX_DEPTH: Final = 100
+_LEVELS: Final = {
+    "SequenceStartEvent": 1,
+    "MappingStartEvent": 1,
+    "SequenceEndEvent": -1,
+    "MappingEndEvent": -1,
+}
 
 
 def line_of(text: str, paths: Sequence[str]) -> list[int | None]:
@@ -29,10 +35,24 @@ def _composed(text: str) -> Any:
         import yaml
     except ImportError:
         return None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError):
+        if _is_deep(yaml.parse(text, Loader=loader)):
+            return None
+        return yaml.compose(text, Loader=loader)
+    except yaml.YAMLError:
         return None
+
+
+def _is_deep(events: Iterable[Any]) -> bool:
+    """Whether lists and objects nest deeper than `MAX_DEPTH`. libyaml builds nodes recursively
+    and knows no limit: a text of 50,000 brackets would overflow the stack of the process."""
+    depth = 0
+    for event in events:
+        depth += _LEVELS.get(type(event).__name__, 0)
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def _line(node: Any, path: str) -> int:
