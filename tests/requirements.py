@@ -176,6 +176,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-18", "Tokens and secrets reach no log, traceback or error message."),
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
+        ("H-50", "One rule decides what is verified, for every page, tool and report."),
     ),
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),

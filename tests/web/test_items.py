@@ -243,3 +243,16 @@ async def test_what_is_not_there_is_told(visitor: Visitor) -> None:
     visitor.faults.clear()  # browsers log what was answered 404
     await visitor.open("/items/PROMPT-001")
     assert visitor.path == "/prompts/PROMPT-001"
+
+
+@pytest.mark.req("H-50")
+async def test_criteria_verify_a_requirement_on_its_page_too(visitor: Visitor) -> None:
+    story = (await visitor.house.do("get_requirement", id="REQ-002")).user_story_id
+    made = await visitor.house.do(
+        "create_acceptance_criteria", user_story_id=story, description="It is quick."
+    )
+    criteria = made.reference_id
+    await visitor.house.do("update_requirement", id="REQ-002", acceptance_criteria_id=criteria)
+    await visitor.open("/items/REQ-002")
+    facts = visitor.page.get_by_role("region", name="Facts")
+    await expect(facts).to_contain_text(f"verified by {criteria}")

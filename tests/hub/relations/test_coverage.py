@@ -12,6 +12,8 @@ from accord.hub.storage.coverage import GAPS
 from accord.operations.errors import InvalidError, NotFoundError
 from tests.hub.relations.shop import Shop
 
+EXPECTED = {"REQ-001": True, "REQ-002": True, "REQ-003": True, "REQ-004": False}
+
 
 async def test_gaps_are_told_with_figures(shop: Shop) -> None:
     await shop.call(
@@ -71,7 +73,7 @@ async def test_gaps_are_those_of_an_epic_where_one_is_named(shop: Shop) -> None:
     await shop.call("create_epic", title="Empty")
     found = await shop.call("coverage_gaps", epic_id="EP-002")
     assert (_gaps(found), found.figures.requirements, found.figures.verified_percent) == (
-        *({"epic_without_stories": ["EP-002"]}, 0, 100.0),
+        *({"epic_without_stories": ["EP-002"]}, 0, None),
     )
     with pytest.raises(NotFoundError):
         await shop.call("coverage_gaps", epic_id="US-001")
@@ -234,3 +236,26 @@ async def test_links_of_some_types_only_are_followed_where_they_are_named(shop: 
 
 def _gaps(found: Any) -> dict[str, list[str]]:
     return {each.gap: [item.reference_id for item in each.items] for each in found.gaps}
+
+
+@pytest.mark.req("H-50")
+async def test_everything_that_tells_coverage_agrees(shop: Shop) -> None:
+    """By criteria, by a link, by both and by neither: each is told the same everywhere."""
+    for id in ("REQ-001", "REQ-002", "REQ-003", "REQ-004"):
+        await shop.call("update_requirement", id=id, status="Active")
+    for id in ("REQ-001", "REQ-003"):
+        await shop.call("update_requirement", id=id, acceptance_criteria_id="AC-001")
+    for id in ("REQ-002", "REQ-003"):
+        await shop.link("AC-001", "verifies", id)
+    gaps = _gaps(await shop.call("coverage_gaps"))
+    traced = (await shop.call("traceability_matrix")).items
+    around = {each: await shop.call("get_surroundings", id=each) for each in EXPECTED}
+    assert {id: id not in gaps["active_requirement_unverified"] for id in EXPECTED} == EXPECTED
+    assert {each.reference_id: each.verified for each in traced} == EXPECTED
+    assert {id: it.verified for id, it in around.items()} == EXPECTED
+    figures = (await shop.call("coverage_gaps")).figures
+    by_epic = (await shop.call("coverage_by_epic")).items
+    by_type = (await shop.call("coverage_by_type")).items
+    assert figures.verified_active_requirements == 3
+    assert (sum(it.verified for it in by_epic), sum(it.verified for it in by_type)) == (3, 3)
+    assert (await shop.call("get_surroundings", id="EP-001")).verified is None

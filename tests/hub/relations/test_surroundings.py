@@ -27,6 +27,7 @@ async def test_a_requirement_tells_where_it_stands(shop: Shop) -> None:
         ],
         below={},
         steering_documents=[],
+        verified=True,
         verified_by=1,
         baseline=InBaseline(name="release-1", version=1),
         comments=2,

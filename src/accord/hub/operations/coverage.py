@@ -60,8 +60,8 @@ class CoverageFigures(Struct, kw_only=True):
     requirements: int
     active_requirements: int
     verified_active_requirements: int
-    verified_percent: float
-    """Of the active requirements; 100 where there are none."""
+    verified_percent: float | None
+    """Of the active requirements; null where there are none."""
     suspect_links: int
 
 
@@ -186,7 +186,7 @@ async def _figures(work: Work, epic_id: str | None, unverified: int) -> Coverage
         requirements=number("requirement"),
         active_requirements=active,
         verified_active_requirements=verified,
-        verified_percent=round(100 * verified / active, 1) if active else 100.0,
+        verified_percent=round(100 * verified / active, 1) if active else None,
         suspect_links=await coverage.suspect_links(work.db, epic_id),
     )
 
@@ -203,6 +203,6 @@ def _traced(row: TracedRow, links: list[TracedLink]) -> Traced:
         user_story=row.story,
         acceptance_criteria=row.criteria,
         links=by_type,
-        verified=row.criteria is not None or "is_verified_by" in by_type,
+        verified=bool(row.verified),
         suspect=[link.other for link in links if link.suspect],
     )

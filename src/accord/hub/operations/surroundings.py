@@ -10,6 +10,7 @@ from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.entities import Id
 from accord.hub.presentation import heading
 from accord.hub.storage import items
+from accord.hub.storage.coverage import IS_VERIFIED
 from accord.hub.storage.items import ItemRow
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
@@ -21,8 +22,10 @@ STEERING: Final = """
 SELECT s.reference_id FROM steering_links l JOIN items s ON s.id = l.steering_id
 WHERE l.epic_id = $1 ORDER BY s.number
 """
-VERIFIED: Final = """
-SELECT COUNT(*) AS total FROM relationships WHERE target_id = $1 AND type = 'verifies'
+VERIFIED: Final = f"""
+SELECT (CASE WHEN {IS_VERIFIED} THEN 1 ELSE 0 END) AS verified, (
+    SELECT COUNT(*) FROM relationships WHERE target_id = $1 AND type = 'verifies') AS links
+FROM items i WHERE i.id = $1
 """
 BASELINE: Final = """
 SELECT b.name, e.version FROM baseline_entries e JOIN baselines b ON b.id = e.baseline_id
@@ -60,6 +63,8 @@ class Surroundings(Struct, kw_only=True):
     """By kind: how many stand under it; of criteria the requirements that belong to them."""
     steering_documents: list[str]
     """Of an epic: those that guide it."""
+    verified: bool | None
+    """Whether criteria or a `verifies` link cover it; null for what is no requirement."""
     verified_by: int
     """How many links say that something verifies it."""
     baseline: InBaseline | None
@@ -83,7 +88,8 @@ async def get_surroundings(work: Work, *, id: Id) -> Surroundings:
         path=await _path(work.db, row),
         below=await _below(work.db, row),
         steering_documents=[each["reference_id"] for each in steering],
-        verified_by=verified["total"],
+        verified=bool(verified["verified"]) if row.kind == "requirement" else None,
+        verified_by=verified["links"],
         baseline=InBaseline(name=baseline[0]["name"], version=baseline[0]["version"])
         if baseline
         else None,

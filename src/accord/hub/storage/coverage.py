@@ -23,8 +23,9 @@ Gap: TypeAlias = Literal[
 ]
 GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
-VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
+IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""
+"""Whether requirement `i` is verified: pages, reports and tools ask for nothing else."""
 
 CLAUSES: Final[dict[Gap, str]] = {
     "epic_without_stories": """i.kind = 'epic' AND i.status <> 'Cancelled' AND NOT EXISTS (
@@ -41,9 +42,9 @@ CLAUSES: Final[dict[Gap, str]] = {
         AND NOT EXISTS (SELECT 1 FROM relationships r JOIN items s ON s.id = r.source_id
             WHERE r.target_id = i.id AND s.kind = 'requirement')""",
     "requirement_without_verification": f"""i.kind = 'requirement' AND i.status = 'Draft'
-        AND NOT {VERIFIED}""",
+        AND NOT {IS_VERIFIED}""",
     "active_requirement_unverified": f"""i.kind = 'requirement' AND i.status = 'Active'
-        AND NOT {VERIFIED}""",
+        AND NOT {IS_VERIFIED}""",
     "active_requirement_needs_obsolete": """i.kind = 'requirement' AND i.status = 'Active'
         AND i.id IN (SELECT r.source_id FROM items t JOIN relationships r ON r.target_id = t.id
             WHERE r.type IN ('depends_on', 'derives_from', 'refines')
@@ -61,7 +62,7 @@ CLAUSES: Final[dict[Gap, str]] = {
     "steering_document_without_epics": """i.kind = 'steering_document' AND NOT EXISTS (
         SELECT 1 FROM steering_links l WHERE l.steering_id = i.id)""",
 }
-"""By gap: when an item has it. Verified is what acceptance criteria or a `verifies` link is for."""
+"""By gap: when an item has it."""
 
 IN_EPIC: Final = """ AND i.id IN (
     SELECT id FROM items WHERE id = $1

@@ -8,13 +8,15 @@ from typing import Any, Final
 from msgspec import Struct
 
 from accord.hub.storage import rows
+from accord.hub.storage.coverage import IS_VERIFIED
 from accord.operations.work import Database
 
 OF_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
 COUNT: Final = "SELECT COUNT(*) AS total FROM items i WHERE i.kind = 'requirement'"
-SELECT: Final = """
+SELECT: Final = f"""
 SELECT i.id, i.number, i.reference_id, i.title, i.status, epic.reference_id AS epic,
-       story.reference_id AS story, criteria.reference_id AS criteria
+       story.reference_id AS story, criteria.reference_id AS criteria,
+       (CASE WHEN {IS_VERIFIED} THEN 1 ELSE 0 END) AS verified
 FROM items i
 JOIN items story ON story.id = i.parent_id
 JOIN items epic ON epic.id = story.parent_id
@@ -51,6 +53,7 @@ class TracedRow(Struct, frozen=True):
     epic: str
     story: str
     criteria: str | None
+    verified: int
 
 
 class TracedLink(Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.hub.storage.coverage import VERIFIED
+from accord.hub.storage.coverage import IS_VERIFIED
 from accord.operations.work import Database
 
 SATISFIED: Final = """EXISTS (
@@ -14,7 +14,7 @@ SATISFIED: Final = """EXISTS (
 COUNTED: Final = f"""
 COUNT(i.id) AS requirements,
 COALESCE(SUM(CASE WHEN i.status = 'Active' THEN 1 ELSE 0 END), 0) AS active,
-COALESCE(SUM(CASE WHEN i.status = 'Active' AND {VERIFIED} THEN 1 ELSE 0 END), 0) AS verified,
+COALESCE(SUM(CASE WHEN i.status = 'Active' AND {IS_VERIFIED} THEN 1 ELSE 0 END), 0) AS verified,
 COALESCE(SUM(CASE WHEN i.status = 'Active' AND {SATISFIED} THEN 1 ELSE 0 END), 0) AS satisfied
 """
 BY_EPIC: Final = f"""
