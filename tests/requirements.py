@@ -193,6 +193,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-03", "Answers are validated; output is looked for in order; working tasks followed."),
         ("W-04", "Results have one form: task id, status, output, error."),
         ("W-12", "Agents are called in both wire formats, chosen by their card."),
+        ("W-23", "Results that break their format give a warning and the output they have."),
     ),
     ("accord.a2a.checker.checker", "tests"): (
         ("W-13", "Agents' developers have formats, examples that run, guides and a checker."),
@@ -203,6 +204,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.workflows.bridge.worker", "tests"): (
         ("W-05", "Wrong answers fail a task with a clear error and a log entry, and nothing else."),
         ("W-06", "Calls are tried again by policy as the same message; then comes a dead letter."),
+        ("W-24", "Tasks that fail for good are logged as errors, with what was answered."),
     ),
     ("accord.workflows.executor.executor", "tests"): (
         ("W-07", "Workflows run: in sequence, in parallel, by choice, in loops, with people."),

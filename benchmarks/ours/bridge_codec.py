@@ -12,7 +12,7 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any, Final
 
-from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.answers import read_answer
 from accord.a2a.protocol.formats import FORMATS
 from accord.a2a.protocol.outcome import Done, outcome_of
 from accord.a2a.protocol.params import Send
@@ -43,7 +43,7 @@ def answer(wire: Wire) -> bytes:
 
 
 def parse(wire: Wire, body: bytes) -> str:
-    outcome = outcome_of(read_result(body, ID, FORMATS[wire].read_answer))
+    outcome = outcome_of(read_answer(body, ID, wire))
     assert isinstance(outcome, Done)
     return str(outcome.extracted.output)
 

@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 from accord.a2a import Wire
+from accord.a2a.checker.answers import read_loosely, read_whole
 from accord.a2a.checker.checker import Asking, check
+from accord.a2a.checker.envelope import Result
 from accord.a2a.checker.report import Report
 from accord.a2a.checker.rules import RULES
+from accord.a2a.protocol.extraction import extract
+from accord.a2a.protocol.formats import UNREADABLE
+from accord.a2a.protocol.task import Task
 from tests.a2a.checker.breaking import HANG, Reply, Request, Spoil, breaking
+from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
 from tests.a2a.scripted import LOCAL
 
 SEND = ("message/send", "SendMessage")
@@ -278,3 +284,37 @@ async def test_what_is_of_03_is_wrong_in_10(spoil: Spoil, rule: str) -> None:
     async with breaking(spoil) as url:
         report = await check(url, asking)
     assert rule in broken_in(report)
+
+
+# What the client forgives
+
+
+ODD = {**TASKS, **MESSAGES}
+
+
+@pytest.mark.req("W-13", "W-23")
+@pytest.mark.parametrize("wire", Wire, ids=lambda wire: wire.value)
+@pytest.mark.parametrize("odd", ODD)
+def test_what_the_client_forgives_breaks_a_rule(odd: str, wire: Wire) -> None:
+    result = Result(ODD[odd])
+    try:
+        event = read_whole(wire, result)
+    except UNREADABLE:
+        assert read_loosely(wire, result) is not None
+        return
+    # The rule send-output is broken by answers without a text where texts belong.
+    assert isinstance(event, Task)
+    assert extract(event).warning
+
+
+@pytest.mark.req("W-13", "W-23")
+@pytest.mark.parametrize("odd", ["artifact without artifactId", "state done", "snake case"])
+async def test_what_the_client_forgives_is_reported(odd: str) -> None:
+    def spoil(request: Request, reply: Reply) -> None:
+        if request.method in SEND and "result" in reply.value:
+            reply.value["result"] = ODD[odd]
+
+    asking = Asking(wires=(Wire.V03,), policy=LOCAL, text="slow 0", timeout=20.0, patience=20.0)
+    async with breaking(spoil) as url:
+        report = await check(url, asking)
+    assert broken_in(report) & {"send-result", "send-state"}

@@ -28,10 +28,11 @@ from accord.a2a import (
 )
 from accord.a2a.protocol.answers import MAX_KEPT
 from accord.a2a.protocol.card import AgentCard, Interface, encode_card
+from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.outcome import ResultError
 from accord.a2a.protocol.parts import TextPart
-from accord.a2a.protocol.task import StatusUpdate, TaskStatus
+from accord.a2a.protocol.task import StatusUpdate, TaskStatus, Unrecognized
 from tests.a2a.scripted import HANG, LOCAL, Scripted, events, failed, http, result, scripted
 
 DIRECT = {
@@ -203,15 +204,11 @@ async def test_what_was_answered_goes_along_for_the_log(answer: bytes, body: byt
     assert caught.value.body == body
 
 
-async def test_cards_and_events_that_are_none_go_along_for_the_log() -> None:
+async def test_a_card_that_is_none_goes_along_for_the_log() -> None:
     async with scripted(http(LONG_BODY)) as agent, Client(agent.url, policy=LOCAL) as client:
         with pytest.raises(CallError) as of_card:
             await client.card()
-    async with scripted(events({"kind": "odd"})) as agent, old(agent) as client:
-        with pytest.raises(CallError) as of_event:
-            await anext(client.stream("x", id="t-1", message_id="m-1"))
     assert of_card.value.body == LONG_BODY[:MAX_KEPT]
-    assert json.loads(of_event.value.body)["result"] == {"kind": "odd"}
 
 
 @pytest.mark.parametrize(("header", "after"), [("7", 7.0), ("9999999", 86_400.0), ("soon", None)])
@@ -432,7 +429,6 @@ async def test_a_task_can_be_followed() -> None:
         (http(b"", status=503), "http_503"),
         (events({"task": WORKING_10}, cut=True), "connection_lost"),
         (events({"task": WORKING_10}, id="other"), "malformed_answer"),
-        (events({"surprise": 1}), "malformed_answer"),
         (events({"task": {**WORKING_10, "id": "x" * 2000}}), "malformed_answer"),
     ],
 )
@@ -522,3 +518,62 @@ async def test_a_call_warns_of_an_answer_that_nobody_knows(
         told = await call(client, "x", task_id="t-1", message_id="m-1")
     assert told == TaskResult("t-1", "success", {"answer": 42})
     assert "neither a task nor a message" in caplog.text
+
+
+BANANAS = {"id": "r-1", "status": {"state": "bananas"}, "artifacts": [{"parts": "half"}]}
+
+
+@pytest.mark.req("W-23")
+@pytest.mark.parametrize(
+    ("answers", "output", "asked"),
+    [
+        ([result({"task": BANANAS}), failed(-32001, "no such task", id="1")], "half", 2),
+        ([result({"task": BANANAS}), result(DONE_10, "1")], "done", 2),
+        ([result({"task": BANANAS}), *(result(BANANAS, str(n)) for n in range(1, 9))], "half", 6),
+        (
+            [
+                result({"task": BANANAS}),
+                result({**BANANAS, "status": {"state": "thinking"}}, "1"),
+                result({"message": "all"}, "2"),
+            ],
+            "all",
+            3,
+        ),
+    ],
+)
+async def test_a_call_asks_about_an_unknown_state_before_it_takes_the_output(
+    answers: list[bytes], output: str, asked: int
+) -> None:
+    async with scripted(*answers) as agent, new(agent) as client:
+        told = await call(client, "x", task_id="t-1", message_id="m-1", polls=iter([0.0] * 9))
+    assert (told.output, len(agent.asked)) == (output, asked)
+
+
+@pytest.mark.req("W-23")
+async def test_an_odd_event_does_not_end_a_stream(caplog: pytest.LogCaptureFixture) -> None:
+    odd = {"status_update": {"task_id": "r-1", "status": "done"}}
+    answer = events({"task": WORKING_10}, {"surprise": 1}, odd)
+    async with scripted(answer) as agent, new(agent) as client:
+        told = [event async for event in client.stream("x", id="t-1", message_id="m-1")]
+    done = TaskStatus(state=TaskState.COMPLETED)
+    assert told[1:] == [
+        Unrecognized({"surprise": 1}),
+        StatusUpdate(task_id="r-1", context_id="", status=done),
+    ]
+    assert "breaks the format" in caplog.text
+
+
+@pytest.mark.req("W-23")
+async def test_a_stream_in_place_of_an_answer_is_taken() -> None:
+    async with scripted(events({"task": DONE_10})) as agent, new(agent) as client:
+        received = await client.send_message("x", id="t-1", message_id="m-1")
+    assert extract(received.answer).output == "done"
+
+
+@pytest.mark.req("W-23")
+async def test_a_task_is_one_however_it_is_written_and_a_message_is_none() -> None:
+    answers = result({"result": BANANAS}, "1"), result({"message": "hi"}, "2")
+    async with scripted(*answers) as agent, new(agent) as client:
+        assert (await client.get("r-1")).id == "r-1"
+        with pytest.raises(DefiniteError, match="asked for its task, and answered something else"):
+            await client.get("r-1")

@@ -8,10 +8,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.a2a.protocol.answers import read_result
+from accord.a2a.protocol.answers import read_answer
 from accord.a2a.protocol.errors import CallError, DefiniteError
-from accord.a2a.protocol.formats import FORMATS
-from accord.a2a.protocol.outcome import Done, Failed, Waiting, Working, error, outcome_of, success
+from accord.a2a.protocol.outcome import (
+    Done,
+    Failed,
+    Unclear,
+    Waiting,
+    Working,
+    error,
+    outcome_of,
+    success,
+)
 from accord.a2a.protocol.params import Send
 from accord.a2a.protocol.requests import message_of, send_request
 from accord.a2a.protocol.versions import Wire
@@ -42,19 +50,15 @@ def test_an_answer_is_understood(scene: Scene) -> None:
 def meaning(body: bytes, wire: Wire) -> dict[str, Any]:
     """What an answer means, as the transcripts write it."""
     try:
-        outcome = outcome_of(read_result(body, "t-1", FORMATS[wire].read_answer))
+        outcome = outcome_of(read_answer(body, "t-1", wire))
     except CallError as failed:
         definite = isinstance(failed, DefiniteError)
         return {"error": failed.code, "message": failed.message, "definite": definite}
     match outcome:
-        case Done(it):
-            meant = {
-                "done": it.output,
-                "data": list(it.data),
-                "files": [file.url or file.content for file in it.files],
-                "warning": it.warning,
-            }
-            return {name: each for name, each in meant.items() if each or name == "done"}
+        case Done():
+            return as_done(outcome)
+        case Unclear(task_id, done):
+            return {"unclear": task_id, **as_done(done)}
         case Failed(code, message):
             return {"failed": code, "message": message}
         case Working(task_id):
@@ -66,6 +70,17 @@ def meaning(body: bytes, wire: Wire) -> dict[str, Any]:
                 "state": state.value,
                 "question": question,
             }
+
+
+def as_done(done: Done) -> dict[str, Any]:
+    it = done.extracted
+    meant = {
+        "done": it.output,
+        "data": list(it.data),
+        "files": [file.url or file.content for file in it.files],
+        "warning": it.warning,
+    }
+    return {name: each for name, each in meant.items() if each or name == "done"}
 
 
 @pytest.mark.req("W-04")
@@ -85,7 +100,7 @@ def test_results_have_one_form() -> None:
 def test_a_malformed_answer_keeps_its_body_for_the_log() -> None:
     body = b"<html>" + b"x" * 100_000
     with pytest.raises(CallError) as caught:
-        read_result(body, "t-1", FORMATS[Wire.V03].read_answer)
+        read_answer(body, "t-1", Wire.V03)
     assert (len(caught.value.body), str(caught.value)[:60]) == (
         64 * 1024,
         "the agent's answer is not valid: Parse error: JSON is malfor",

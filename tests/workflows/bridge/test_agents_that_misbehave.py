@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from accord.a2a import message_id
+from accord.a2a.protocol.outcome import MAX_UNCLEAR
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import TaskFailed, TaskSucceeded
+from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
 from tests.a2a.scripted import Asked, http
 from tests.workflows.bridge.unruly import (
     CUT,
@@ -224,14 +226,15 @@ async def test_a_call_ends_with_the_time_of_its_step(yard: Yard) -> None:
     assert agent.methods[-1] == "tasks/cancel"
 
 
-@pytest.mark.req("W-05", "W-10")
+@pytest.mark.req("W-05", "W-10", "W-24")
 async def test_the_log_says_what_was_wrong_without_secrets(
     yard: Yard, caplog: pytest.LogCaptureFixture
 ) -> None:
     body = b'{"oops": 1, "password": "hunter2", "more": "' + b"x" * 100_000 + b'"}'
     caplog.set_level(logging.DEBUG, "accord.bridge")
     told, _ = await outcome(yard, lambda asked, n: http(body))
-    [record] = [each for each in caplog.records if each.levelname == "WARNING"]
+    [record] = [each for each in caplog.records if each.levelname != "DEBUG"]
+    assert record.levelname == "ERROR"
     assert (
         record.getMessage()
         == f"task {RUN}/s: failed for good: {told.error.message} (malformed_answer)"
@@ -241,6 +244,121 @@ async def test_the_log_says_what_was_wrong_without_secrets(
     said = record.__dict__["body"]
     assert said.startswith('{"oops": 1, "password": "[redacted]"')
     assert len(said) < 20_000
+
+
+@pytest.mark.req("W-24")
+@pytest.mark.parametrize(
+    ("answer", "message", "body"),
+    [
+        (lambda asked, n: refuse(asked, -32602, "no"), "no (-32602)", '"message": "no"'),
+        (lambda asked, n: http(b"gone", status=404), "HTTP 404 (http_404)", "gone"),
+        (
+            lambda asked, n: reply(asked, task03("failed", "half")),
+            "the task failed (task_failed)",
+            '"text": "half"',
+        ),
+        (
+            lambda asked, n: reply(asked, {"status": {"state": "working"}}),
+            "no id to follow it by (malformed_answer)",
+            '"working"',
+        ),
+    ],
+)
+async def test_what_fails_for_good_is_logged_as_an_error_with_what_was_answered(
+    yard: Yard, caplog: pytest.LogCaptureFixture, answer: Answer, message: str, body: str
+) -> None:
+    await outcome(yard, answer)
+    [record] = [each for each in caplog.records if each.name == "accord.bridge"]
+    assert (record.levelname, message in record.getMessage()) == ("ERROR", True)
+    assert body in record.__dict__["body"]
+    about = {name: getattr(record, name) for name in ("task_id", "agent", "correlation_id")}
+    assert set(about.values()) == {record.__dict__["task_id"], "a", "c-7"}
+
+
+@pytest.mark.req("W-24")
+async def test_an_attempt_that_is_made_again_is_a_warning_and_the_last_one_an_error(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    await outcome(yard, lambda asked, n: http(b"down", status=503))
+    records = [each for each in caplog.records if " failed " in each.getMessage()]
+    assert [each.levelname for each in records] == ["WARNING", "WARNING", "ERROR"]
+    assert [each.__dict__["body"] for each in records] == ["down"] * 3
+
+
+# Answers that are nearly right
+
+
+@pytest.mark.req("W-23")
+async def test_output_is_found_in_every_answer_that_is_nearly_right(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd = {**TASKS, **MESSAGES}
+
+    def answer(asked: Asked, n: int) -> bytes:
+        return reply(asked, odd[asked.json["params"]["message"]["parts"][0]["text"]])
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = {name: await yard.told(await yard.ask("a", name)) for name in odd}
+    assert {name: getattr(each, "output", each) for name, each in told.items()} == dict.fromkeys(
+        odd, "yes"
+    )
+    warned = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert len(warned) == len(odd)
+    assert all(hasattr(each, "task_id") for each in warned)
+
+
+@pytest.mark.req("W-23")
+async def test_a_task_that_is_followed_may_end_with_an_answer_that_is_nearly_right(
+    yard: Yard,
+) -> None:
+    odd = iter([*TASKS.values(), *MESSAGES.values()])
+
+    def answer(asked: Asked, n: int) -> bytes:
+        if asked.json["method"] == "message/send":
+            return reply(asked, task03("in_progress"))
+        return reply(asked, next(odd))
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = [await yard.told(await yard.ask("a")) for _ in range(len(TASKS) + len(MESSAGES))]
+    assert {each.output for each in told} == {"yes"}
+
+
+@pytest.mark.req("W-23")
+async def test_a_result_without_text_is_the_output_in_the_spelling_of_the_agent(
+    yard: Yard,
+) -> None:
+    result = {**task03("completed"), "artifacts": [{"artifactId": "a", "parts": [{"x": 1}]}]}
+    async with unruly(lambda asked, n: reply(asked, result)) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a"))
+    assert told.output == result
+
+
+@pytest.mark.req("W-23")
+@pytest.mark.parametrize(
+    ("after", "output"),
+    [
+        (lambda asked: reply(asked, task03("completed", "all")), "all"),
+        (lambda asked: reply(asked, task03("bananas", "half")), "half"),
+        (lambda asked: refuse(asked, -32001, "no such task"), "half"),
+        (lambda asked: refuse(asked, -32601, "no such method"), "half"),
+    ],
+)
+async def test_a_task_in_an_unknown_state_is_asked_about_before_its_output_is_taken(
+    yard: Yard, after: Callable[[Asked], bytes], output: str
+) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        is_first = asked.json["method"] == "message/send"
+        return reply(asked, task03("bananas", "half")) if is_first else after(asked)
+
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        told = await yard.told(await yard.ask("a"))
+    assert told.output == output
+    assert 2 <= len(agent.asked) <= 1 + MAX_UNCLEAR
+    assert agent.methods.count("message/send") == 1
 
 
 @pytest.mark.req("W-10")

@@ -60,16 +60,38 @@ async def test_failures_are_told(yard: Yard, answer: Any, code: str, message: st
     [
         ({"task_id": "another", "status": "success"}, "the answer is for task 'another'"),
         ({"status": "success"}, "missing required field `task_id`"),
-        ({"task_id": "x", "status": "done"}, "Invalid enum value 'done'"),
+        ({"task_id": f"{RUN}/s", "status": "running"}, "the status is 'running', not 'success'"),
+        ({"task_id": f"{RUN}/s"}, "the status is '', not 'success' or 'error'"),
         ([], "Expected `object`, got `array`"),
     ],
 )
 async def test_malformed_answers_fail_the_task(yard: Yard, answer: Any, message: str) -> None:
     async with unruly(lambda asked, n: http(answer)) as agent:
         await yard.register("old", agent.url, wire="plain")
-        told = await yard.told(await yard.ask("old"))
+        told = await yard.told(await yard.ask("old", task="s"))
     assert (told.error.code, len(agent.asked)) == ("malformed_answer", 1)
     assert message in told.error.message
+
+
+@pytest.mark.req("W-23")
+@pytest.mark.parametrize("status", ["done", "completed", "OK", "", None])
+async def test_a_success_may_have_another_name(yard: Yard, status: str | None) -> None:
+    said = {"output": "yes"} if status is None else {"output": "yes", "status": status}
+    async with unruly(lambda asked, n: says(asked, **said)) as agent:
+        await yard.register("old", agent.url, wire="plain")
+        told = await yard.told(await yard.ask("old"))
+    assert told.output == "yes"
+
+
+@pytest.mark.req("W-23")
+@pytest.mark.parametrize("status", ["failed", "cancelled", ""])
+async def test_a_failure_may_have_another_name(yard: Yard, status: str) -> None:
+    async with unruly(
+        lambda asked, n: says(asked, status=status, output="half", error="no model")
+    ) as agent:
+        await yard.register("old", agent.url, wire="plain")
+        told = await yard.told(await yard.ask("old"))
+    assert (told.error.code, told.error.message) == ("agent_error", "no model")
 
 
 async def test_what_may_have_been_done_is_asked_again_with_the_same_key(yard: Yard) -> None:

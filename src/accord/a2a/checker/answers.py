@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from accord.a2a.checker.conversation import Conversation
 from accord.a2a.checker.envelope import Result
+from accord.a2a.protocol import tolerant
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.states import NAMES_10, TaskState
-from accord.a2a.protocol.task import Answer, Event, Task
+from accord.a2a.protocol.task import Answer, Event, Task, Unrecognized
 from accord.a2a.protocol.versions import Wire
 
 STATES: Final = {
@@ -35,7 +36,7 @@ def check_answer(talk: Conversation, result: Result) -> Answer | None:
         event = read_whole(talk.wire, result)
     except UNREADABLE as error:
         talk.failed("send-result", str(error))
-        return _read_loosely(talk.wire, result)
+        return read_loosely(talk.wire, result)
     if not isinstance(event, Task | Message):
         talk.failed("send-result", "it is an event of a stream")
         return None
@@ -48,13 +49,15 @@ def read_whole(wire: Wire, result: Result) -> Event:
     return FORMATS[wire].read_event(result.raw)
 
 
-def _read_loosely(wire: Wire, result: Result) -> Answer | None:
-    """As Accord's client reads it, which forgives some of it."""
+def read_loosely(wire: Wire, result: Result) -> Answer | None:
+    """Return what Accord's client makes of a result, which forgives much of what is wrong."""
     try:
         answer = FORMATS[wire].read_answer(result.raw)
     except UNREADABLE:
-        return None
-    return answer if isinstance(answer, Task | Message) else None
+        answer = Unrecognized(result.value)
+    if isinstance(answer, Unrecognized):
+        answer = tolerant.read_answer(result.value).answer
+    return None if isinstance(answer, Unrecognized) else answer
 
 
 def _state(value: Any) -> Any:

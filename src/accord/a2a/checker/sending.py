@@ -11,14 +11,14 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from accord.a2a.checker.answers import check_answer, check_parts
+from accord.a2a.checker.answers import check_answer, check_parts, read_loosely
 from accord.a2a.checker.conversation import Conversation
 from accord.a2a.checker.envelope import Fault, Nothing, Result, Said
 from accord.a2a.protocol.errors import TASK_NOT_FOUND
 from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.formats import FORMATS, UNREADABLE
 from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.outcome import Done, Failed, Waiting, Working, outcome_of
+from accord.a2a.protocol.outcome import Done, Failed, Unclear, Waiting, Working, outcome_of
 from accord.a2a.protocol.params import Send, TaskQuery
 from accord.a2a.protocol.polling import intervals
 from accord.a2a.protocol.requests import message_of
@@ -100,7 +100,7 @@ class Sending:
                 talk.failed("send-completed", f"{code}: {message[:160]}")
             case Waiting(question=question):
                 talk.skipped("send-completed", f"the agent asks back: {question[:160]!r}")
-            case Working():
+            case Working() | Unclear():
                 talk.failed("send-completed", f"it still works after {self._patience:g} s")
         talk.skipped("send-output", "the task is not completed")
 
@@ -151,13 +151,10 @@ class Sending:
 
     def _same(self, result: Result) -> object:
         """What two answers to the same message have in common."""
-        try:
-            answer = FORMATS[self._talk.wire].read_answer(result.raw)
-        except UNREADABLE:
-            return None
+        answer = read_loosely(self._talk.wire, result)
         if isinstance(answer, Task):
             return answer.id
-        return extract(answer).output
+        return None if answer is None else extract(answer).output
 
     async def _check_forgotten(self) -> None:
         said = await self.send(str(uuid4()), task_id=str(uuid4()))

@@ -15,9 +15,11 @@ from accord.a2a.client.client import NO_TRACE, Client
 from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.errors import CallError
 from accord.a2a.protocol.outcome import (
+    MAX_UNCLEAR,
     Done,
     Failed,
     TaskResult,
+    Unclear,
     Waiting,
     Working,
     error,
@@ -66,24 +68,40 @@ async def _followed(
     trace: Trace,
     known: list[str],
 ) -> TaskResult:
-    answer = await client.send(
+    received = await client.send_message(
         input, id=task_id, message_id=message_id, blocking=False, trace=trace
     )
     polls = intervals() if polls is None else polls
+    unclear: Done | None = None
+    asked, remote = 0, ""
     while True:
-        match outcome_of(answer):
-            case Done(extracted):
-                if extracted.warning:
-                    log.warning("task %s: %s", task_id, extracted.warning)
-                return success(task_id, extracted.output)
+        match outcome_of(received):
+            case Done() as done:
+                return _done(task_id, done)
             case Failed() as failed:
                 return error(task_id, failed)
             case Waiting(state=state, question=question):
                 return error(task_id, Failed(state.name.lower(), question))
-            case Working(task_id=remote):
-                known[:] = [remote]
-                await asyncio.sleep(next(polls))
-                answer = await client.get(remote, trace=trace)
+            case Unclear(task_id=remote, done=done):
+                if asked == MAX_UNCLEAR:
+                    return _done(task_id, done)
+                asked, unclear = asked + 1, done
+            case Working() as working:
+                remote, asked, unclear = working.task_id, 0, None
+        known[:] = [remote]
+        await asyncio.sleep(next(polls))
+        try:
+            received = await client.get_task(remote, trace=trace)
+        except CallError:
+            if unclear is None:
+                raise
+            return _done(task_id, unclear)
+
+
+def _done(task_id: str, done: Done) -> TaskResult:
+    if done.extracted.warning:
+        log.warning("task %s: %s", task_id, done.extracted.warning)
+    return success(task_id, done.extracted.output)
 
 
 async def _stop(client: Client, known: list[str], trace: Trace) -> None:

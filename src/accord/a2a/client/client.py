@@ -11,6 +11,7 @@ Everything raises `CallError`: `DefiniteError` when the agent did not do it, and
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
@@ -22,7 +23,14 @@ from accord.a2a.client.auth import Auth
 from accord.a2a.client.exchange import POOL, Exchanger, check_status
 from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import MAX_KEPT, read_result
+from accord.a2a.protocol.answers import (
+    MAX_KEPT,
+    ReceivedAnswer,
+    ReceivedEvent,
+    read_answer,
+    read_event,
+    read_result,
+)
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, read_card
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
@@ -47,6 +55,8 @@ from accord.a2a.protocol.versions import VERSION, Verb, Wire
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.sse import SseDecoder
 from accord.transports.web_address import WebAddress, parse
+
+log = logging.getLogger("accord.a2a")
 
 TIMEOUT_SECONDS: Final = 30.0
 MAX_BYTES: Final = 8 * 1024 * 1024
@@ -173,12 +183,39 @@ class Client:
         `id` is the request's, `task_id` that of a task of the agent to go on with. Unless
         `blocking`, the agent is asked to answer at once, with a task to `get` later.
         """
+        received = await self.send_message(
+            input,
+            id=id,
+            message_id=message_id,
+            blocking=blocking,
+            context_id=context_id,
+            task_id=task_id,
+            history_length=history_length,
+            push=push,
+            trace=trace,
+        )
+        return received.answer
+
+    async def send_message(
+        self,
+        input: Any,
+        *,
+        id: str,
+        message_id: str,
+        blocking: bool = True,
+        context_id: str = "",
+        task_id: str = "",
+        history_length: int | None = None,
+        push: PushConfig | None = None,
+        trace: Trace = NO_TRACE,
+    ) -> ReceivedAnswer:
+        """As `send`; the answer with its result as it came, and what was wrong with it."""
         message = _message(input, message_id, context_id, task_id)
         send = Send(message=message, blocking=blocking, history_length=history_length, push=push)
         reached = await self.reached(trace=trace)
         request = send_request(reached.wire, id, _for(reached, send))
         body = await self._post(reached, request, id, trace)
-        return read_result(body, id, FORMATS[reached.wire].read_answer)
+        return read_answer(body, id, reached.wire)
 
     async def stream(
         self,
@@ -189,8 +226,9 @@ class Client:
         context_id: str = "",
         task_id: str = "",
         trace: Trace = NO_TRACE,
-    ) -> AsyncIterator[Event]:
-        """The same, told while it happens."""
+    ) -> AsyncIterator[Event | Unrecognized]:
+        """The same, told while it happens. An event that is none of the protocol's is
+        `Unrecognized`, as it came."""
         message = _message(input, message_id, context_id, task_id)
         reached = await self.reached(trace=trace)
         request = send_request(reached.wire, id, _for(reached, Send(message=message)), stream=True)
@@ -203,6 +241,14 @@ class Client:
         self, task_id: str, *, history_length: int | None = None, trace: Trace = NO_TRACE
     ) -> Task:
         """A task of the agent. One that it does not know any more is an unknown outcome."""
+        received = await self.get_task(task_id, history_length=history_length, trace=trace)
+        return _task(received)
+
+    async def get_task(
+        self, task_id: str, *, history_length: int | None = None, trace: Trace = NO_TRACE
+    ) -> ReceivedAnswer:
+        """As `get`; the answer with its result as it came, and what was wrong with it. An agent
+        may answer with a message instead of its task."""
         reached = await self.reached(trace=trace)
         query = TaskQuery(id=task_id, history_length=history_length, tenant=reached.tenant)
         try:
@@ -217,9 +263,11 @@ class Client:
         """Have the agent stop; the task as it is then, which may be another end of it."""
         reached = await self.reached(trace=trace)
         query = TaskQuery(id=task_id, tenant=reached.tenant)
-        return await self._ask_task(reached, Verb.CANCEL, query, trace)
+        return _task(await self._ask_task(reached, Verb.CANCEL, query, trace))
 
-    async def subscribe(self, task_id: str, *, trace: Trace = NO_TRACE) -> AsyncIterator[Event]:
+    async def subscribe(
+        self, task_id: str, *, trace: Trace = NO_TRACE
+    ) -> AsyncIterator[Event | Unrecognized]:
         """What happens to a task from now on, beginning with how it is."""
         reached = await self.reached(trace=trace)
         id = self._next_id()
@@ -255,11 +303,13 @@ class Client:
         self._asked += 1
         return str(self._asked)
 
-    async def _ask_task(self, reached: Reached, verb: Verb, query: TaskQuery, trace: Trace) -> Task:
+    async def _ask_task(
+        self, reached: Reached, verb: Verb, query: TaskQuery, trace: Trace
+    ) -> ReceivedAnswer:
         id = self._next_id()
         request = task_request(reached.wire, id, verb, query)
         body = await self._post(reached, request, id, trace)
-        return read_result(body, id, FORMATS[reached.wire].read_task)
+        return read_answer(body, id, reached.wire, task=True)
 
     async def _post(self, reached: Reached, request: bytes, id: str, trace: Trace) -> bytes:
         headers = self._sent(reached, trace, _JSON)
@@ -272,20 +322,19 @@ class Client:
 
     async def _follow(
         self, reached: Reached, request: bytes, id: str, trace: Trace
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncIterator[Event | Unrecognized]:
         headers = self._sent(reached, trace, _STREAM)
-        read = FORMATS[reached.wire].read_event
         async with self._exchanger.open(reached.address, headers, request) as response:
             if response.status != 200 or response.content_type != EVENTS:
                 body = await self._exchanger.read(response)
                 check_status(response, body, id)
-                yield read_result(body, id, read)  # an error, as a rule
+                yield _heard(read_event(body, id, reached.wire))  # an error, as a rule
                 return
             decoder = SseDecoder(self._max_bytes)
             while chunk := await self._exchanger.receive(response):
                 for event in decoder.feed(chunk):
                     if event.data:
-                        yield read_result(event.data, id, read)
+                        yield _heard(read_event(event.data, id, reached.wire))
 
     def _sent(self, reached: Reached, trace: Trace, headers: Mapping[str, str]) -> dict[str, str]:
         version = {VERSION: reached.wire.value} if reached.wire is not Wire.V03 else {}
@@ -311,6 +360,21 @@ def _for(reached: Reached, send: Send) -> Send:
         push=send.push,
         tenant=reached.tenant,
     )
+
+
+def _task(received: ReceivedAnswer) -> Task:
+    if not isinstance(received.answer, Task):
+        raise MalformedAnswerError(
+            "the agent was asked for its task, and answered something else",
+            body=received.result[:MAX_KEPT],
+        )
+    return received.answer
+
+
+def _heard(received: ReceivedEvent) -> Event | Unrecognized:
+    for warning in received.warnings:
+        log.warning("an event of a stream: %s", warning)
+    return received.event
 
 
 def _message(input: Any, message_id: str, context_id: str, task_id: str) -> Message:

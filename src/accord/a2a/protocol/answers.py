@@ -1,64 +1,337 @@
-"""What an agent answered, taken strictly: JSON-RPC 2.0, our id, a result or an error."""
+"""Reads what an agent answered: the envelope strictly, the result with patience.
+
+The envelope is validated: JSON-RPC 2.0, the request's id, a result or an error. A result that
+breaks its format is read by `tolerant`, and what is wrong with it becomes warnings.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Raw, Struct
 
+from accord.a2a.protocol import tolerant
 from accord.a2a.protocol.errors import MalformedAnswerError, answered_error
-from accord.a2a.protocol.formats import UNREADABLE
+from accord.a2a.protocol.extraction import has_text
+from accord.a2a.protocol.formats import FORMATS, UNREADABLE
+from accord.a2a.protocol.message import Message
+from accord.a2a.protocol.states import TERMINAL, TaskState
+from accord.a2a.protocol.task import (
+    Answer,
+    ArtifactUpdate,
+    Event,
+    StatusUpdate,
+    Task,
+    TaskStatus,
+    Unrecognized,
+    updated,
+)
+from accord.a2a.protocol.versions import Wire
 from accord.jsonrpc.codec import decode
-from accord.jsonrpc.messages import Failure, Invalid, Success
+from accord.jsonrpc.messages import Batch, Failure, Invalid, Message as RpcMessage, Success
+from accord.jsonrpc.sse import SseDecoder
 
 MAX_KEPT: Final = 64 * 1024
 """How much of a malformed answer is kept for the log."""
+MAX_REPAIRED: Final = 1024 * 1024
+"""Bytes of the largest answer whose JSON is repaired."""
+BOM: Final = b"\xef\xbb\xbf"
+
 _UNREAD: Final = frozenset((-32700, -32600))
 """JSON-RPC 2.0, section 5: with these the id is null, as it could not be read."""
+_OTHER_FORMAT: Final = "the result is not written in the format of the agent"
+_BLANKS: Final = BOM + b" \t\r\n"
+_SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
+
+_decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_list: Final = msgspec.json.Decoder(list[Raw]).decode
+_decode_any: Final = msgspec.json.Decoder().decode
 
 T = TypeVar("T")
 
 
-def read_result(body: bytes, id: str, read: Callable[[bytes], T]) -> T:
-    """The result in the answer to the request `id`.
+class ReceivedAnswer(Struct, frozen=True, kw_only=True):
+    """A task or message as an agent answered it."""
+
+    answer: Answer | Unrecognized
+    result: bytes
+    """The result as it came, in the agent's own spelling."""
+    state: str = ""
+    """The state in the agent's word, where it is none of the format's or is unknown."""
+    warnings: tuple[str, ...] = ()
+    """What is wrong with the answer and was forgiven."""
+
+
+class ReceivedEvent(Struct, frozen=True, kw_only=True):
+    """An event of a stream."""
+
+    event: Event | Unrecognized
+    warnings: tuple[str, ...] = ()
+
+
+class _Result(Struct, frozen=True, gc=False):
+    raw: bytes
+    warnings: tuple[str, ...] = ()
+
+
+def read_answer(body: bytes, id: str, wire: Wire, *, task: bool = False) -> ReceivedAnswer:
+    """Return the answer to the request `id`; with `task`, a task was asked for.
 
     Raises MalformedAnswerError, or what the agent's error means: AgentError or
     UnknownOutcomeError.
     """
-    message = decode(body)
-    match message:
-        case Success(id=came) if came == id:
-            try:
-                return read(bytes(message.result))
-            except UNREADABLE as error:
-                raise _malformed(f"the agent's result is not valid: {error}", body) from None
-        case Failure(error=error) if _answers(message, id):
-            data = None if error.data is UNSET else msgspec.json.decode(error.data)
-            raise answered_error(error.code, error.message, data)
-        case Success(id=came) | Failure(id=came):
-            raise _malformed(f"the answer's id is {_shown(came)}, not {_shown(id)}", body)
-        case Invalid(error=error):
-            raise _malformed(f"the agent's answer is not valid: {error.message}", body)
+    if not body.startswith(b"{") and body[:100].lstrip(_BLANKS).startswith(_SSE_STARTS):
+        return _read_stream(body, id, wire)
+    found = _result(body, id)
+    form = FORMATS[wire]
+    try:
+        answer = form.read_task(found.raw) if task else form.read_answer(found.raw)
+    except UNREADABLE as error:
+        received = _read_tolerantly(found, body, f"the result breaks the format: {error}")
+    else:
+        if _is_plain(answer, found.raw):
+            return ReceivedAnswer(answer=answer, result=found.raw, warnings=found.warnings)
+        received = _read_tolerantly(found, body, instead_of=answer)
+    if task and isinstance(received.answer, Unrecognized) and not received.answer.value:
+        raise _malformed("the agent was asked for its task, and answered nothing", body)
+    return received
+
+
+def _is_plain(answer: Answer | Unrecognized, raw: bytes) -> bool:
+    """Whether nothing suggests that there is more in a result than its format has."""
+    if not isinstance(answer, Task):
+        return isinstance(answer, Message) and has_text(answer)
+    if not answer.context_id and b'"context_id"' in raw:
+        return False  # without it nobody could answer a question
+    state = answer.status.state
+    if state is TaskState.COMPLETED:
+        return has_text(answer)
+    if state in TERMINAL:
+        return answer.status.message is not None
+    return state is not TaskState.UNKNOWN
+
+
+def _read_tolerantly(
+    found: _Result, body: bytes, why: str = "", *, instead_of: Answer | Unrecognized | None = None
+) -> ReceivedAnswer:
+    """Read a result without its format; `instead_of` is what the format makes of it."""
+    read = tolerant.read_answer(_value(found.raw, body))
+    answer = read.answer
+    warnings = (*found.warnings, *((why,) if why else ()), *read.warnings)
+    if instead_of is not None and not _says_more(answer, instead_of):
+        # the format was kept, or nothing is won by breaking it
+        answer, warnings = instead_of, found.warnings
+    elif not warnings:
+        warnings = (_OTHER_FORMAT,)
+    return ReceivedAnswer(answer=answer, result=found.raw, state=read.state, warnings=warnings)
+
+
+def _says_more(answer: Answer | Unrecognized, than: Answer | Unrecognized) -> bool:
+    if isinstance(answer, Unrecognized):
+        return False
+    if isinstance(than, Unrecognized) or (has_text(answer) and not has_text(than)):
+        return True
+    if not isinstance(answer, Task) or not isinstance(than, Task):
+        return False
+    if answer.context_id and not than.context_id:
+        return True
+    if than.status.message is None and answer.status.message is not None:
+        return True
+    return than.status.state is TaskState.UNKNOWN is not answer.status.state
+
+
+def read_result(body: bytes, id: str, read: Callable[[bytes], T]) -> T:
+    """Return what `read` makes of the result in the answer to the request `id`.
+
+    Raises MalformedAnswerError, also for a result that `read` refuses, or what the agent's error
+    means: AgentError or UnknownOutcomeError.
+    """
+    found = _result(body, id)
+    try:
+        return read(found.raw)
+    except UNREADABLE as error:
+        raise _malformed(f"the agent's result is not valid: {error}", body) from None
+
+
+def read_event(data: bytes, id: str, wire: Wire) -> ReceivedEvent:
+    """Return the event of a stream that answers the request `id`. Raises as `read_answer` does."""
+    found = _result(data, id)
+    try:
+        return ReceivedEvent(event=FORMATS[wire].read_event(found.raw), warnings=found.warnings)
+    except UNREADABLE as error:
+        read = tolerant.read_event(_value(found.raw, data))
+        why = f"the event breaks the format: {error}"
+        return ReceivedEvent(event=read.event, warnings=(*found.warnings, why, *read.warnings))
+
+
+def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
+    """Return what the events of a stream come to, which nobody asked for."""
+    decoder = SseDecoder(max(len(body), 1))
+    data = [each.data for each in decoder.feed(body + b"\n\n") if each.data]
+    answer: Answer | Unrecognized | None = None
+    warnings = ["the agent answered a stream of events, and was asked for one answer"]
+    results = []
+    for each in data:
+        received = read_event(each, id, wire)
+        results.append(_result(each, id).raw)
+        warnings += (warning for warning in received.warnings if warning not in warnings)
+        answer = _with_event(answer, received.event)
+    if answer is None:
+        raise _malformed("the agent answered a stream without an event", body)
+    return ReceivedAnswer(
+        answer=answer,
+        result=b"[" + b",".join(results) + b"]",
+        warnings=tuple(warnings[: tolerant.MAX_WARNINGS]),
+    )
+
+
+def _with_event(
+    answer: Answer | Unrecognized | None, event: Event | Unrecognized
+) -> Answer | Unrecognized:
+    match event:
+        case StatusUpdate() | ArtifactUpdate():
+            if not isinstance(answer, Task):
+                status = TaskStatus(state=TaskState.WORKING)
+                answer = Task(id=event.task_id, context_id=event.context_id, status=status)
+            return updated(answer, event)
+        case Unrecognized() if answer is not None:
+            return answer
         case _:
-            raise _malformed("the agent answered something that is no response", body)
+            return event
 
 
 def is_answer(body: bytes, id: str) -> bool:
     """Whether this is a JSON-RPC error that answers the request `id`, whatever HTTP says."""
+    message, _ = _message(body)
+    return isinstance(message, Failure) and _is_for(message, id)
+
+
+# The envelope
+
+
+def _result(body: bytes, id: str) -> _Result:
+    """Return the result in the answer to the request `id`. Raises CallError."""
+    message, warnings = _message(body)
+    match message:
+        case Success(id=came) if came == id:
+            return _Result(bytes(message.result), warnings)
+        case Success(id=came) if _is_same_number(came, id):
+            warning = f"the answer's id is the number {_shown(came)}, not {_shown(id)}"
+            return _Result(bytes(message.result), (*warnings, warning))
+        case Failure(error=error) if _is_for(message, id):
+            data = None if error.data is UNSET else _decode_any(error.data)
+            raise answered_error(error.code, error.message, data, body=body[:MAX_KEPT])
+        case Success(id=came) | Failure(id=came):
+            raise _malformed(f"the answer's id is {_shown(came)}, not {_shown(id)}", body)
+        case Invalid(error=error):
+            said = _said_error(body)
+            raise _malformed(f"the agent's answer is not valid: {error.message}{said}", body)
+        case _:
+            raise _malformed("the agent answered something that is no response", body)
+
+
+def _is_for(failure: Failure, id: str) -> bool:
+    if failure.id == id or _is_same_number(failure.id, id):
+        return True
+    return failure.id is None and failure.error.code in _UNREAD
+
+
+def _is_same_number(came: Any, id: str) -> bool:
+    return isinstance(came, int) and str(came) == id
+
+
+def _message(body: bytes) -> tuple[RpcMessage | Batch, tuple[str, ...]]:
+    """Return the message in `body`, after harmless faults of its JSON were taken out."""
     message = decode(body)
-    return isinstance(message, Failure) and _answers(message, id)
+    if type(message) is Success or type(message) is Failure:
+        return message, ()
+    for repair in (_without_bom, _repaired, _out_of_list, _without_null):
+        mended = repair(body)
+        if mended is None:
+            continue
+        body, warning = mended
+        again, warnings = _message(body)
+        if isinstance(again, Success | Failure):
+            return again, (warning, *warnings)
+        return message, ()
+    return message, ()
 
 
-def _answers(failure: Failure, id: str) -> bool:
-    return failure.id == id or (failure.id is None and failure.error.code in _UNREAD)
+def _without_bom(body: bytes) -> tuple[bytes, str] | None:
+    if not body.startswith(BOM):
+        return None
+    return body.removeprefix(BOM), "the answer begins with a byte order mark"
+
+
+def _repaired(body: bytes) -> tuple[bytes, str] | None:
+    """Mend JSON with lone surrogates, control characters, NaN or wrong UTF-8 in it."""
+    if len(body) > MAX_REPAIRED or not body.lstrip().startswith(b"{"):
+        return None
+    try:
+        _decode_any(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    else:
+        return None
+    text = body.decode("utf-8", "replace")
+    try:
+        value = json.loads(text, strict=False, parse_constant=lambda name: None)
+        mended = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return mended.encode("utf-8", "replace"), "the answer is no valid JSON, and was repaired"
+
+
+def _out_of_list(body: bytes) -> tuple[bytes, str] | None:
+    items = [bytes(each) for each in _decoded(_decode_list, body) or ()]
+    if len(items) != 1 or not items[0].startswith(b"{"):
+        return None
+    return items[0], "the answer is in a list"
+
+
+def _without_null(body: bytes) -> tuple[bytes, str] | None:
+    """Take out the null of "result" and "error", where both are there."""
+    members = _decoded(_decode_members, body)
+    if members is None or not members.keys() >= {"result", "error"}:
+        return None
+    for name in ("error", "result"):
+        if bytes(members[name]) == b"null":
+            rest = {each: raw for each, raw in members.items() if each != name}
+            return msgspec.json.encode(
+                rest
+            ), f"the answer has both result and error: {name} is null"
+    return None
+
+
+def _decoded(read: Callable[[bytes], T], body: bytes) -> T | None:
+    try:
+        return read(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _said_error(body: bytes) -> str:
+    """Return what an error says that is no error object."""
+    members = _decoded(_decode_members, body) or {}
+    error = _decoded(_decode_any, bytes(members.get("error", b"null")))
+    said = error.get("message") if isinstance(error, dict) else error
+    return f"; it says {_shown(said)}" if isinstance(said, str) and "result" not in members else ""
+
+
+def _value(raw: bytes, body: bytes) -> Any:
+    try:
+        return _decode_any(raw)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise _malformed(f"the agent's result is not valid: {error}", body) from None
 
 
 def _malformed(why: str, body: bytes) -> MalformedAnswerError:
     return MalformedAnswerError(why, body=body[:MAX_KEPT])
 
 
-def _shown(id: Any) -> str:
-    text = msgspec.json.encode(id).decode()
+def _shown(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
     return text if len(text) <= 80 else f"{text[:80]}…"

@@ -95,8 +95,8 @@ class DefiniteError(CallError):
 class AgentError(DefiniteError):
     """The agent answered an error."""
 
-    def __init__(self, code: int, message: str, *, data: Any = None) -> None:
-        super().__init__(code, message)
+    def __init__(self, code: int, message: str, *, data: Any = None, body: bytes = b"") -> None:
+        super().__init__(code, message, body=body)
         self.data = data
 
 
@@ -115,11 +115,11 @@ class UnknownOutcomeError(CallError):
     """Whether the agent did it is not known."""
 
 
-def answered_error(code: int, message: str, data: Any = None) -> CallError:
+def answered_error(code: int, message: str, data: Any = None, *, body: bytes = b"") -> CallError:
     """What an error object that an agent answered means."""
     if code == INTERNAL:
-        return UnknownOutcomeError(code, message)
-    return AgentError(code, message, data=data)
+        return UnknownOutcomeError(code, message, body=body)
+    return AgentError(code, message, data=data, body=body)
 
 
 def http_error(

@@ -2,8 +2,8 @@
 
 Text is looked for in this order, and the first place that has any is the output: the
 artifacts; the message of the status; the agent's latest message in the history; the parts of
-a direct message. Where there is no text anywhere, the whole result is the output, with a
-warning. Data and files are kept beside it, wherever they were.
+a direct message. Where there is no text anywhere, the whole result is the output, unchanged, with
+a warning. Data and files are kept beside it, wherever they were.
 """
 
 from __future__ import annotations
@@ -34,15 +34,19 @@ class Extracted(Struct, frozen=True, kw_only=True):
     warning: str = ""
 
 
-def extract(answer: Answer | Unrecognized) -> Extracted:
-    """The output of an answer, and what is beside it."""
+def extract(answer: Answer | Unrecognized, *, result: bytes | None = None) -> Extracted:
+    """Return the output of an answer, and what is beside it.
+
+    `result` is the answer as it came, which is the output where there is no text; without it the
+    answer is written in 1.0.
+    """
     if isinstance(answer, Unrecognized):
         return Extracted(output=answer.value, warning=NOTHING_KNOWN)
     places = _places(answer)
     parts = [part for place in places for part in place]
-    text = next((found for found in map(_text, places) if found is not None), None)
+    text = _best(places)
     return Extracted(
-        output=_whole(answer) if text is None else text,
+        output=_whole(answer, result) if text is None else text,
         data=tuple(part.data for part in parts if isinstance(part, DataPart)),
         files=tuple(part for part in parts if isinstance(part, FilePart)),
         artifacts=answer.artifacts if isinstance(answer, Task) else (),
@@ -50,8 +54,25 @@ def extract(answer: Answer | Unrecognized) -> Extracted:
     )
 
 
+def has_text(answer: Answer) -> bool:
+    """Whether there is text that is not empty in any of the places where output belongs."""
+    if isinstance(answer, Task):
+        # where most agents have it; this is asked of every answer
+        for artifact in answer.artifacts:
+            for part in artifact.parts:
+                if type(part) is TextPart and part.text:
+                    return True
+    return bool(_best(_places(answer)))
+
+
+def has_output(answer: Answer) -> bool:
+    """Whether the agent made anything: text, or an artifact with data or a file."""
+    made = isinstance(answer, Task) and any(each.parts for each in answer.artifacts)
+    return made or has_text(answer)
+
+
 def _places(answer: Answer) -> list[tuple[Part, ...]]:
-    """Where the output may be, best first."""
+    """Return where the output may be, best first."""
     if isinstance(answer, Message):
         return [answer.parts]
     made = tuple(part for artifact in answer.artifacts for part in artifact.parts)
@@ -60,12 +81,24 @@ def _places(answer: Answer) -> list[tuple[Part, ...]]:
     return [made, *(each.parts for each in (status, said) if each is not None)]
 
 
+def _best(places: list[tuple[Part, ...]]) -> str | None:
+    """Return the first text that is not empty; an empty one where all are; None without any."""
+    empty = None
+    for place in places:
+        text = _text(place)
+        if text:
+            return text
+        empty = text if empty is None else empty
+    return empty
+
+
 def _text(parts: Iterable[Part]) -> str | None:
     texts = [part.text for part in parts if isinstance(part, TextPart)]
     return "\n".join(texts) if texts else None
 
 
-def _whole(answer: Answer) -> Any:
-    """The answer as 1.0 writes it, whichever format it came in."""
+def _whole(answer: Answer, result: bytes | None) -> Any:
+    if result is not None:
+        return msgspec.json.decode(result)
     written = wire10.task(answer) if isinstance(answer, Task) else wire10.message(answer)
     return msgspec.to_builtins(written)

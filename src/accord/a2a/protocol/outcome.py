@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from accord.a2a.protocol.answers import ReceivedAnswer
 from accord.a2a.protocol.errors import CallError, Code
-from accord.a2a.protocol.extraction import Extracted, extract
+from accord.a2a.protocol.extraction import Extracted, extract, has_output
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.states import INTERRUPTED, TERMINAL, TaskState
 from accord.a2a.protocol.task import Answer, Task, Unrecognized
 
 NO_STATE: Final = "the agent did not say what state its task is in: it is taken as completed"
+UNKNOWN_STATE: Final = (
+    "the state of the task is not known: as it has output it is taken as completed"
+)
 
 _ENDS: Final = {
     TaskState.FAILED: "the task failed",
@@ -40,6 +45,16 @@ class Working(Struct, frozen=True):
     task_id: str
 
 
+class Unclear(Struct, frozen=True):
+    """It has output, in a state that is not known: ask about it a few more times.
+
+    Where its state does not become clear, or it cannot be asked about, it is done.
+    """
+
+    task_id: str
+    done: Done
+
+
 class Waiting(Struct, frozen=True):
     """It goes on once somebody says something, in a message with these ids."""
 
@@ -49,33 +64,55 @@ class Waiting(Struct, frozen=True):
     question: str
 
 
-Outcome: TypeAlias = Done | Failed | Working | Waiting
+Outcome: TypeAlias = Done | Failed | Working | Unclear | Waiting
+
+MAX_UNCLEAR: Final = 5
+"""How often a task in an unknown state is asked about before its output is taken."""
 
 
-def outcome_of(answer: Answer | Unrecognized) -> Outcome:
-    """What an answer means."""
+def outcome_of(received: ReceivedAnswer | Answer | Unrecognized) -> Outcome:
+    """Return what an answer means.
+
+    No state that is work in progress, a failure or unknown is ever a success by itself.
+    """
+    if not isinstance(received, ReceivedAnswer):
+        received = ReceivedAnswer(answer=received, result=b"", state=TaskState.UNKNOWN.value)
+    answer = received.answer
     if isinstance(answer, Message | Unrecognized):
-        return Done(extract(answer))
+        return _done(received)
     state = answer.status.state
     if state is TaskState.COMPLETED:
-        return Done(extract(answer))
+        return _done(received)
     if state in TERMINAL:
         return Failed(f"task_{state.value}", _said(answer) or _ENDS[state])
     if state in INTERRUPTED:
         return Waiting(answer.id, answer.context_id, state, _said(answer))
-    if answer.id:
-        return Working(answer.id)
-    extracted = extract(answer)
-    warning = "; ".join(filter(None, (NO_STATE, extracted.warning)))
-    return Done(
-        Extracted(
-            output=extracted.output,
-            data=extracted.data,
-            files=extracted.files,
-            artifacts=extracted.artifacts,
-            warning=warning,
-        )
-    )
+    if state is TaskState.UNKNOWN:
+        return _without_state(received, answer)
+    return Working(answer.id) if answer.id else _lost(received)
+
+
+def _without_state(received: ReceivedAnswer, task: Task) -> Outcome:
+    if not received.state and (has_output(task) or not task.id):
+        return _done(received, NO_STATE)
+    if not has_output(task):
+        return Working(task.id) if task.id else _lost(received)
+    done = _done(received, UNKNOWN_STATE)
+    return Unclear(task.id, done) if task.id else done
+
+
+def _lost(received: ReceivedAnswer) -> Failed:
+    """The task is not over, and cannot be asked about."""
+    state = f"in the state {received.state!r}" if received.state else "not over"
+    return Failed("malformed_answer", f"the agent's task is {state}, and has no id to follow it by")
+
+
+def _done(received: ReceivedAnswer, *warnings: str) -> Done:
+    extracted = extract(received.answer, result=received.result or None)
+    if not received.warnings and not warnings:
+        return Done(extracted)
+    said = (*received.warnings, *warnings, extracted.warning)
+    return Done(replace(extracted, warning="; ".join(filter(None, said))))
 
 
 def _said(task: Task) -> str:

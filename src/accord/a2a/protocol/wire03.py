@@ -259,13 +259,17 @@ def _parts(parts: list[PartObject]) -> tuple[Part, ...]:
     return tuple(map(_read_part, parts))
 
 
-def _read_message(message: MessageObject) -> Message:
-    role = _ROLES.get(message.role)
+def _read_role(name: str) -> Role:
+    role = _ROLES.get(name)
     if role is None:
-        raise ValueError(f"a message's role is {message.role[:40]!r}, not user or agent")
+        raise ValueError(f"a message's role is {name[:40]!r}, not user or agent")
+    return role
+
+
+def _read_message(message: MessageObject) -> Message:
     return Message(
         message_id=message.message_id,
-        role=role,
+        role=_read_role(message.role),
         parts=_parts(message.parts),
         context_id=message.context_id or "",
         task_id=message.task_id or "",
@@ -312,7 +316,7 @@ def _read_task(task: TaskObject | Loose) -> Task:
 def _read_direct(message: Direct) -> Message:
     return Message(
         message_id=message.message_id or "",
-        role=_ROLES.get(message.role or "", "agent"),
+        role="agent" if message.role is None else _read_role(message.role),
         parts=_parts(message.parts),
         context_id=message.context_id or "",
         task_id=message.task_id or "",

@@ -18,16 +18,17 @@ from accord.a2a.client.client import Client
 from accord.a2a.client.trace import Trace
 from accord.a2a.protocol import outcome as told, wire10
 from accord.a2a.protocol.addresses import AddressPolicy
+from accord.a2a.protocol.answers import MAX_KEPT, ReceivedAnswer
 from accord.a2a.protocol.errors import (
     FAULTS,
     TASK_NOT_FOUND,
     AgentError,
+    CallError,
     RefusedError,
     UnknownOutcomeError,
 )
-from accord.a2a.protocol.extraction import Extracted
 from accord.a2a.protocol.polling import intervals
-from accord.a2a.protocol.task import Answer, Unrecognized
+from accord.a2a.protocol.task import Task
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
@@ -125,22 +126,25 @@ class _Conversation:
         self._policy = task.retry or agent.retry
         self._trace = trace
         self._progress = progress
+        self._unclear: told.Done | None = None
+        """What the task has made so far, while its state is not known."""
+        self._unclear_times = 0
 
     async def run(self) -> Outcome:
         task = self._task
         if task.remote_task and not task.continues:
             return await self._follow(task.remote_task)
-        answer = await self._send()
-        settled = self._settled(answer)
+        received = await self._send()
+        settled = self._settled(received)
         if settled is not None:
             return settled
-        remote, context = _ids(answer)
+        remote, context = _ids(received)
         await self._progress(remote, context)
         return await self._follow(remote, wait=True)
 
-    async def _send(self) -> Answer | Unrecognized:
+    async def _send(self) -> ReceivedAnswer:
         task = self._task
-        return await self._client.send(
+        return await self._client.send_message(
             task.continuation if task.continues else task.command.input,
             id=task.id,
             message_id=message_id_of(task),
@@ -159,44 +163,61 @@ class _Conversation:
             await asyncio.sleep(next(polls))
         while True:
             try:
-                answer = await self._client.get(remote, trace=self._trace)
-            except UnknownOutcomeError as error:
+                received = await self._client.get_task(remote, trace=self._trace)
+            except CallError as error:
+                if self._unclear is not None:
+                    return self._succeeded(self._unclear)
                 failures += 1
-                if error.code == TASK_NOT_FOUND or failures >= self._policy.attempts:
+                if (
+                    not isinstance(error, UnknownOutcomeError)
+                    or error.code == TASK_NOT_FOUND
+                    or failures >= self._policy.attempts
+                ):
                     raise
                 pause = max(delay(self._policy, failures, 0.5), error.retry_after or 0.0)
                 await asyncio.sleep(max(pause, next(polls)))
                 continue
             failures = 0
-            settled = self._settled(answer)
+            settled = self._settled(received)
             if settled is not None:
                 return settled
             await asyncio.sleep(next(polls))
 
-    def _settled(self, answer: Answer | Unrecognized) -> Outcome | None:
-        """What an answer means; None where the agent is still at work."""
-        match told.outcome_of(answer):
-            case told.Done(extracted):
-                if extracted.warning:
-                    logs.warned(self._task, extracted.warning)
-                return _succeeded(extracted)
+    def _settled(self, received: ReceivedAnswer) -> Outcome | None:
+        """What an answer means; None where the agent is still at work, or may be."""
+        match told.outcome_of(received):
+            case told.Done() as done:
+                return self._succeeded(done)
             case told.Failed(code, message):
-                return Failed(code=str(code), message=message)
+                body = received.result[:MAX_KEPT]
+                return Failed(code=str(code), message=message, body=body)
             case told.Waiting(task_id, context_id, _, question):
                 return Asked(prompt=question, remote_task=task_id, remote_context=context_id)
-            case _:
+            case told.Unclear(done=done):
+                # An unknown state may be work in progress: it gets the chance to change.
+                self._unclear = done
+                self._unclear_times += 1
+                return self._succeeded(done) if self._unclear_times > told.MAX_UNCLEAR else None
+            case told.Working():
+                self._unclear, self._unclear_times = None, 0
                 return None
 
+    def _succeeded(self, done: told.Done) -> Succeeded:
+        extracted = done.extracted
+        if extracted.warning:
+            logs.warned(self._task, extracted.warning)
+        artifacts = [
+            msgspec.to_builtins(wire10.artifact_object(each)) for each in extracted.artifacts
+        ]
+        data = list(extracted.data)
+        return Succeeded(output=extracted.output, data=data or None, artifacts=artifacts or None)
 
-def _ids(answer: Answer | Unrecognized) -> tuple[str, str]:
+
+def _ids(received: ReceivedAnswer) -> tuple[str, str]:
     """Of a task of the agent that goes on."""
-    return answer.id, answer.context_id  # type: ignore[union-attr]
-
-
-def _succeeded(extracted: Extracted) -> Succeeded:
-    artifacts = [msgspec.to_builtins(wire10.artifact_object(each)) for each in extracted.artifacts]
-    data = list(extracted.data)
-    return Succeeded(output=extracted.output, data=data or None, artifacts=artifacts or None)
+    task = received.answer
+    assert isinstance(task, Task)
+    return task.id, task.context_id
 
 
 async def _call_plain(client: PlainClient, task: ClaimedTask, trace: Trace) -> Outcome:

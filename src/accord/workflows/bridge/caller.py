@@ -37,6 +37,8 @@ class Failed(Struct, frozen=True, kw_only=True):
     code: str
     message: str
     details: Any = None
+    body: bytes = b""
+    """What it answered, for the log; the beginning of it."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):

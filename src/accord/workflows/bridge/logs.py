@@ -1,13 +1,15 @@
 """Lines of the log about tasks: every one names the task, its target and its correlation id, so
 that one can be found by the other. Bodies are cut, and what is secret in them is taken out.
 
-Debug: what is sent and received. Info: what came of tasks. Warning: what failed.
+Debug: what is sent and received. Info: what came of tasks. Warning: attempts that failed and are
+made again, answers that break their format and were understood. Error: what failed for good.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from logging import ERROR, WARNING
 from typing import Any, Final
 
 from msgspec import json
@@ -54,13 +56,13 @@ def warned(task: ClaimedTask, warning: str) -> None:
 
 
 def failed(task: ClaimedTask, error: CallError, *, again: bool) -> None:
-    """What was answered goes along, if it is what is wrong."""
+    """Log a failure, with the beginning of what was answered."""
     about = _about(task)
     if error.body:
         about["body"] = _text(error.body)
-    then = "and is tried again" if again else "for good"
+    level, then = (WARNING, "and is tried again") if again else (ERROR, "for good")
     message = redact(error.message)
-    log.warning("task %s: failed %s: %s (%s)", task.id, then, message, error.code, extra=about)
+    log.log(level, "task %s: failed %s: %s (%s)", task.id, then, message, error.code, extra=about)
 
 
 def _about(task: ClaimedTask) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Outcomes:
             case Asked():
                 self._ask(held, outcome)
             case Failed():
-                failed = DefiniteError(outcome.code, outcome.message)
+                failed = DefiniteError(outcome.code, outcome.message, body=outcome.body)
                 self._try_again(held, failed, policy, outcome.details)
             case CallError():
                 self._try_again(held, outcome, policy)

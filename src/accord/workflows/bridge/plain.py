@@ -9,7 +9,7 @@ There is nothing to follow and nothing to cancel: who waits no longer ends the c
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -18,9 +18,11 @@ from accord.a2a.client.auth import Auth
 from accord.a2a.client.exchange import Exchanger
 from accord.a2a.client.trace import Trace
 from accord.a2a.protocol.addresses import AddressPolicy
-from accord.a2a.protocol.answers import MAX_KEPT
+from accord.a2a.protocol.answers import BOM, MAX_KEPT
 from accord.a2a.protocol.errors import MalformedAnswerError
 from accord.a2a.protocol.outcome import ResultError, TaskResult
+from accord.a2a.protocol.state_words import state_of
+from accord.a2a.protocol.states import TERMINAL, TaskState
 from accord.workflows.bridge.addresses import web_address
 
 _JSON: Final = {"accept": "application/json", "content-type": "application/json"}
@@ -38,7 +40,7 @@ class _Error(Struct, frozen=True):
 
 class _Answer(Struct, frozen=True):
     task_id: str
-    status: Literal["success", "error"]
+    status: str = ""
     output: Any = None
     error: _Error | str | None = None
 
@@ -97,17 +99,33 @@ class PlainClient:
 
 
 def read_answer(body: bytes, task_id: str) -> TaskResult:
-    """The result in an answer. Raises MalformedAnswerError."""
+    """Return the result in an answer. Raises MalformedAnswerError.
+
+    The status may have other names, such as "done", and be missing where an output or an error
+    says the same; work in progress is no answer, as there is nothing to follow.
+    """
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = msgspec.json.decode(body.removeprefix(BOM), type=_Answer)
     except (ValueError, msgspec.DecodeError, RecursionError) as error:
         why = f"the agent's answer is not valid: {error}"
         raise MalformedAnswerError(why, body=body[:MAX_KEPT]) from None
     if answer.task_id != task_id:
         why = f"the answer is for task {answer.task_id[:80]!r}, not {task_id!r}"
         raise MalformedAnswerError(why, body=body[:MAX_KEPT])
-    if answer.status == "success":
+    if _succeeded(answer, body):
         return TaskResult(task_id, "success", answer.output)
     said = _Error(answer.error) if isinstance(answer.error, str) else answer.error or _Error()
     told = ResultError(said.code, said.message or "the agent failed, and did not say why")
     return TaskResult(task_id, "error", None, told)
+
+
+def _succeeded(answer: _Answer, body: bytes) -> bool:
+    if not answer.status and (answer.error or answer.output is not None):
+        return not answer.error
+    state = state_of(answer.status)
+    if state is TaskState.COMPLETED:
+        return True
+    if state in TERMINAL:
+        return False
+    why = f"the agent's answer is not valid: the status is {answer.status[:40]!r}"
+    raise MalformedAnswerError(f"{why}, not 'success' or 'error'", body=body[:MAX_KEPT])
