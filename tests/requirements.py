@@ -85,6 +85,13 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-19", "A URL chooses the transport, and its scheme whether TLS is used."),
         ("F-27", "Transport errors say whether trying again helps; connecting can be retried."),
     ),
+    ("accord.transports.memory_budget", "tests"): (
+        ("F-40", "Incoming messages of all connections together take bounded memory."),
+    ),
+    ("accord.transports.web", "tests"): (
+        ("F-41", "Credentials are checked before a request's body is read, by one hook."),
+        ("F-42", "A client that is refused early can read why, whatever it still sends."),
+    ),
     ("accord.transports.asgi", "tests"): (
         ("O-01", "JSON-RPC by POST at a path of your choice, mounted into any ASGI application."),
         ("O-12", "Batch size, request size, calls in flight and time per call are limited."),
@@ -177,6 +184,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
         ("H-50", "One rule decides what is verified, for every page, tool and report."),
+        (
+            "H-40",
+            "Strangers cannot fill memory: none of their bodies is read, but for small forms.",
+        ),
     ),
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),

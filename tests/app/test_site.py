@@ -10,10 +10,10 @@ from accord.app.site import Placed, Site
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, Stream, WebRequest
+from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
 
 
-class App:
+class App(LivingApp[str]):
     """Says where it was asked."""
 
     def __init__(self, name: str) -> None:

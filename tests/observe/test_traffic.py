@@ -17,7 +17,7 @@ from accord.telemetry.exposition import Exposition
 from accord.telemetry.request_spans import RequestSpans
 from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, WebRequest
+from accord.transports.web.app import JSON, Exchange, WebApp, WebRequest
 
 CHANNEL = ChannelInfo(scheme="http", address="10.0.0.7:5000", duplex=False)
 FACES = {"/a": "rest", "/b": "mcp"}
@@ -29,7 +29,7 @@ class Judged:
     route_path = "/things/{id}"
 
 
-class App:
+class App(WebApp[Any]):
     """Does what its last word says."""
 
     def __init__(self) -> None:

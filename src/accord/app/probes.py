@@ -19,7 +19,14 @@ from accord.store.errors import StoreError
 from accord.store.store import Store
 from accord.telemetry.exposition import MEDIA_TYPE, Exposition, Family
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, WebRequest
+from accord.transports.web.app import (
+    JSON,
+    SMALL_BODY,
+    BodyLimit,
+    Exchange,
+    WebApp,
+    WebRequest,
+)
 from accord.transports.web.underway import Underway
 from accord.workflows.backlog import Backlog
 
@@ -33,7 +40,7 @@ Counts = Callable[[Exposition], None]
 """Writes what a part of the system counts."""
 
 
-class Probes:
+class Probes(WebApp[str]):
     """Answers probes; implements `WebApp` for one of the paths."""
 
     def __init__(
@@ -61,6 +68,9 @@ class Probes:
             return text_reply(405, "only GET", b"allow: GET, HEAD\r\n")
         name = request.path.strip("/")
         return name if name in PLACES else text_reply(404, "there is nothing here")
+
+    def body_limit(self, judged: str) -> BodyLimit:
+        return SMALL_BODY
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return text_reply(413, f"a request may have {most:,} bytes")

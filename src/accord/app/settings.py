@@ -77,6 +77,16 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_body: Annotated[
         int, Meta(ge=1024, description="the largest request that is read, in bytes")
     ] = 10 * 1024 * 1024
+    max_body_memory: Annotated[
+        int,
+        Meta(
+            ge=65_536,
+            description=(
+                "memory for request bodies in each process, in bytes; further ones are answered "
+                "503, and senders who are not signed in share a quarter of it"
+            ),
+        ),
+    ] = 64 * 1024 * 1024
     rate_limit: Annotated[
         int, Meta(ge=0, description="what each caller may spend a minute; 0 is no limit")
     ] = 6_000

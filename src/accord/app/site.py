@@ -6,15 +6,17 @@ The longest path that fits decides. Each application sees requests as if it stoo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from inspect import isawaitable
 from typing import Any, Final, Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.app.traffic import Traffic
-from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import Exchange, WebApp, WebRequest
+from accord.jsonrpc.channel import ChannelInfo
+from accord.transports.http.replies import EXHAUSTED, Reply, text_reply
+from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebApp, WebRequest
 from accord.transports.web.rules import place_below
 
 OTHER: Final = "other"
@@ -39,7 +41,7 @@ class Placed(Struct, frozen=True):
     judged: Any
 
 
-class Site:
+class Site(LivingApp[Placed]):
     """Applications by their paths; implements `LivingApp`."""
 
     def __init__(
@@ -65,6 +67,30 @@ class Site:
         if isinstance(judged, Reply):
             return self._replied(face, judged)
         return Placed(app, face, placed, judged)
+
+    def body_limit(self, judged: Placed) -> BodyLimit:
+        return judged.app.body_limit(judged.judged)
+
+    def admit(
+        self, judged: Placed, channel: ChannelInfo
+    ) -> Reply | Placed | Awaitable[Reply | Placed]:
+        found = judged.app.admit(judged.judged, channel)
+        return self._wait(judged, found) if isawaitable(found) else self._admitted(judged, found)
+
+    async def _wait(self, judged: Placed, found: Awaitable[Any]) -> Reply | Placed:
+        return self._admitted(judged, await found)
+
+    def _admitted(self, judged: Placed, found: Any) -> Reply | Placed:
+        if isinstance(found, Reply):
+            return self._replied(judged.face, found)
+        return replace(judged, judged=found)
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        found = self._find(request)
+        if found is None:
+            return self._replied(OTHER, EXHAUSTED)
+        path, app, placed = found
+        return self._replied(self._faces.get(path, OTHER), app.exhausted(placed))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         found = self._find(request)

@@ -330,6 +330,11 @@ def _write_open(listener: HttpListener, endpoint: McpEndpoint, page: Exposition)
     """What is open, for Prometheus."""
     for name, about, count in (
         ("accord_http_connections", "Connections that are open.", listener.connections),
+        (
+            "accord_http_body_bytes",
+            "Memory held for bodies of requests, in bytes.",
+            listener.buffered_bytes,
+        ),
         ("accord_mcp_sessions", "Sessions of MCP that are open.", len(endpoint.sessions)),
     ):
         page.family(name, "gauge", about, [((), count)])
@@ -368,7 +373,10 @@ def _limits(settings: Settings) -> Limits:
 def _options(settings: Settings, reuse_port: bool) -> Options:
     return Options(
         limits=_limits(settings),
-        server_limits=ServerLimits(max_connections=settings.max_connections),
+        server_limits=ServerLimits(
+            max_connections=settings.max_connections,
+            max_buffered_bytes=settings.max_body_memory,
+        ),
         tls=tls_context(settings),
         answer_headers=answer_headers(settings),
         reuse_port=reuse_port,

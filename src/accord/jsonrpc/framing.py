@@ -35,6 +35,13 @@ class Framer(Protocol):
     def pending(self) -> bool:
         """Whether a message has begun to arrive and is not whole yet."""
 
+    @property
+    def held(self) -> int:
+        """How many bytes are kept of a message that is not whole yet."""
+
+    def skip(self) -> None:
+        """Drop the message that is not whole yet, and silently what is still to come of it."""
+
     def feed(self, data: bytes) -> list[Piece]:
         """Take in what arrived; return every message that is whole now, in order.
 
@@ -49,16 +56,25 @@ class Framer(Protocol):
 class NewlineFramer:
     """One message a line. Blank lines, and a carriage return before the newline, are ignored."""
 
-    __slots__ = ("_max_bytes", "_partial", "_size")
+    __slots__ = ("_max_bytes", "_partial", "_size", "_skipping")
 
     def __init__(self, max_bytes: int | None = None) -> None:
         self._max_bytes = sys.maxsize if max_bytes is None else max_bytes
         self._partial = bytearray()
+        self._skipping = False
         self._size = 0  # of the unfinished line: more than `_partial` holds once it is too large
 
     @property
     def pending(self) -> bool:
         return self._size > 0
+
+    @property
+    def held(self) -> int:
+        return len(self._partial)
+
+    def skip(self) -> None:
+        self._skipping = self._size > 0
+        self._partial.clear()
 
     def feed(self, data: bytes) -> list[Piece]:
         first = data.find(b"\n")
@@ -68,7 +84,11 @@ class NewlineFramer:
         lines = data.split(b"\n") if first < _LONG_LINE else _split_long(data, first)
         rest = lines.pop()
         pieces: list[Piece] = lines  # type: ignore[assignment]
-        if self._size:
+        if self._skipping:
+            del pieces[0]
+            self._skipping, self._size = False, 0
+            pieces = self._tidied(pieces)
+        elif self._size:
             pieces[0] = self._finish(lines[0])
             pieces = self._tidied(pieces)
         elif b"" in pieces or b"\r" in data or len(data) > self._max_bytes:
@@ -90,6 +110,8 @@ class NewlineFramer:
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
+        if self._skipping:
+            return
         if self._size <= self._max_bytes + 1:  # a carriage return is not part of the message
             self._partial += part
         else:
@@ -136,6 +158,14 @@ class ContentLengthFramer:
     @property
     def pending(self) -> bool:
         return self._missing > 0 or len(self._head) > 0
+
+    @property
+    def held(self) -> int:
+        return len(self._head) + len(self._body)
+
+    def skip(self) -> None:
+        self._skipping = self._missing > 0
+        self._body.clear()
 
     def feed(self, data: bytes) -> list[Piece]:
         pieces: list[Piece] = []

@@ -68,6 +68,11 @@ class Server:
         return len(self.peers) if self._listener is None else self._listener.connections
 
     @property
+    def buffered_bytes(self) -> int:
+        """How much memory is held for incoming messages: see `ServerLimits.max_buffered_bytes`."""
+        return getattr(self._listener, "buffered_bytes", 0)
+
+    @property
     def in_flight(self) -> int:
         """How many incoming calls are being handled, on all connections."""
         if self._dispatcher is not None:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.hub.mcp.announce import CHANNEL
+from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.caller import Caller
@@ -33,8 +34,8 @@ from accord.operations.faces.asking import Asking, Origins, read_asking
 from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.routes import Routes, path_names
 from accord.operations.runner import InternalError, Runner
-from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
+from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
 from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect, lines_for
 from accord.web.assets import PLACE, Assets
@@ -71,7 +72,7 @@ class Head(Struct, frozen=True):
         return "" if self.route is None else self.route.path
 
 
-class WebPages:
+class WebPages(LivingApp[Head]):
     """Serves pages at the root; implements `LivingApp`."""
 
     def __init__(
@@ -139,6 +140,28 @@ class WebPages:
             media_type=request.fields.get("content-type", ""),
         )
 
+    def body_limit(self, judged: Head) -> BodyLimit:
+        has_form = judged.asking.method == "POST" and judged.route is not None
+        is_public = judged.route is None or judged.route.is_public
+        return BodyLimit() if has_form and not is_public else SMALL_BODY
+
+    async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
+        if judged.route is None or judged.route.is_public:
+            return judged
+        visit = self._entrance.visit(judged.asking, channel)
+        turn = _turn(self._services, judged, visit)
+        try:
+            if not visit.credentials.token:
+                raise UnauthenticatedError
+            # The token against forgery is in the form, so that only the session is checked now.
+            await self._caller(visit, replace(visit.credentials, safe=True))
+        except Exception as error:
+            return _reply(await self._refused(turn, judged, error), visit)
+        return judged
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        return text_reply(503, NO_MEMORY, RETRY_AFTER + LINES)
+
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return text_reply(413, f"a form may have {most:,} bytes", LINES)
 
@@ -161,20 +184,23 @@ class WebPages:
         turn = _turn(self._services, head, visit)
         try:
             answer = await self._answer(turn, head, body)
-        except UnauthenticatedError:
-            answer = _to_sign_in(turn, head)
-        except (ServiceError, InternalError) as error:
-            answer = await self._failure(turn, error)
         except Exception as error:
-            log.exception(
+            answer = await self._refused(turn, head, error)
+        reply = _reply(answer, visit)
+        exchange.reply(reply.body, status=reply.status, headers=reply.headers)
+
+    async def _refused(self, turn: Turn, head: Head, error: Exception) -> Answer:
+        """Return what a browser gets in place of a page."""
+        if isinstance(error, UnauthenticatedError):
+            return _to_sign_in(turn, head)
+        if not isinstance(error, ServiceError | InternalError):
+            log.error(
                 "a page at %r failed",
                 head.path[:200],
-                extra={"correlation_id": visit.correlation_id},
+                exc_info=error,
+                extra={"correlation_id": turn.visit.correlation_id},
             )
-            answer = await self._failure(turn, error)
-        status, lines, sent = _written(answer)
-        lines += correlation_line(visit.correlation_id)
-        exchange.reply(sent, status=status, headers=lines)
+        return await self._failure(turn, error)
 
     async def _answer(self, turn: Turn, head: Head, body: bytes) -> Answer:
         if len(self._underway) > MAX_IN_FLIGHT:
@@ -241,6 +267,11 @@ def _to_sign_in(turn: Turn, head: Head) -> Answer:
 def origin_of(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _reply(answer: Answer, visit: Visit) -> Reply:
+    status, lines, body = _written(answer)
+    return Reply(status, lines + correlation_line(visit.correlation_id), body)
 
 
 def _written(answer: Answer) -> tuple[int, bytes, bytes]:

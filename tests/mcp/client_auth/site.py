@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from accord.transports.http.replies import Reply
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import Exchange, WebApp, WebRequest
 from accord.transports.web.server import listen_web
 
 
@@ -59,7 +59,7 @@ class Answer(Struct):
 Handler: TypeAlias = Callable[[Asked], Answer | Awaitable[Answer]]
 
 
-class Site:
+class Site(WebApp[WebRequest]):
     """Implements `WebApp`; whatever nobody answers is 404."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import Exchange, LivingApp, WebRequest
 from accord.transports.web.asgi import WebAsgi
 from accord.transports.web.server import listen_web
 from tests.transports.asgi.service import uvicorn_serving
@@ -19,7 +19,7 @@ from tests.transports.http.service import PATIENCE, RawClient
 TEXT = b"content-type: text/plain\r\n"
 
 
-class App:
+class App(LivingApp[WebRequest]):
     """Answers by the place of a request."""
 
     def __init__(self) -> None:

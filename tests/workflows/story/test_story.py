@@ -16,7 +16,7 @@ from msgspec import json
 from accord.a2a import Agent
 from accord.transports.http.replies import Reply
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import Exchange, WebApp, WebRequest
 from accord.transports.web.server import listen_web
 from tests.app.served import PATIENCE, Served, accord, serving
 from tests.markdown import read_blocks
@@ -51,7 +51,7 @@ trace.set_tracer_provider(provider)
 """
 
 
-class Heard:
+class Heard(WebApp[Any]):
     """An agent that is served as it is, with what its callers say about their traces."""
 
     def __init__(self, agent: Agent) -> None:

@@ -48,7 +48,7 @@ from accord.jsonrpc.messages import (
 )
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
 from accord.transports.http.replies import Reply, failure_reply, text_reply
-from accord.transports.web.app import JSON, Exchange, Stream, WebRequest
+from accord.transports.web.app import JSON, Exchange, LivingApp, Stream, WebRequest
 
 log = logging.getLogger("accord.a2a")
 
@@ -62,7 +62,7 @@ _PUSHES: Final = frozenset((Verb.SET_PUSH, Verb.GET_PUSH, Verb.LIST_PUSH, Verb.D
 _OWN_CODES: Final = frozenset((-32700, -32600, -32601, -32602, -32603))
 
 
-class AgentApp:
+class AgentApp(LivingApp[Entered]):
     """Serves a backend; implements `LivingApp`."""
 
     def __init__(

@@ -34,6 +34,8 @@ CALLER: Final = "caller"
 class TokenAuthenticator(BearerAuth):
     """Lets in whoever has a token, or the token of a login session."""
 
+    repeatable = True
+
     def __init__(self, accounts: Accounts, addresses: Addresses | None = None) -> None:
         self._tokens = _Tokens(accounts, Addresses() if addresses is None else addresses)
         super().__init__(self._tokens)

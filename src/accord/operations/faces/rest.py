@@ -12,12 +12,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Final
 
+from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.accounts import Accounts
-from accord.operations.errors import InvalidError, ServiceError, StaleError, UnavailableError
+from accord.operations.errors import (
+    KINDS,
+    InvalidError,
+    ServiceError,
+    StaleError,
+    UnavailableError,
+)
 from accord.operations.faces.answers import (
     NO_ROUTE,
     PRIVATE,
@@ -46,9 +53,16 @@ from accord.operations.faces.rest_route import EXPECTED_VERSION, RestRoute
 from accord.operations.faces.routes import Routes
 from accord.operations.faces.sessions import SIGN_IN, SIGN_OUT, SignIn, SignOut
 from accord.operations.runner import InternalError, Runner
-from accord.transports.http.replies import Reply, page_reply
+from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, page_reply
 from accord.transports.pages import Page, PageSource, etag_of
-from accord.transports.web.app import Exchange, Stream, WebRequest
+from accord.transports.web.app import (
+    SMALL_BODY,
+    BodyLimit,
+    Exchange,
+    LivingApp,
+    Stream,
+    WebRequest,
+)
 from accord.transports.web.underway import Underway
 
 log = logging.getLogger("accord.operations.rest")
@@ -73,7 +87,7 @@ _PUBLIC: Final = (
 )
 
 
-class RestApp:
+class RestApp(LivingApp[RestHead]):
     """Serves operations below `root`; implements `LivingApp`.
 
     `trusted_proxies` are networks whose `X-Forwarded-For` is believed; `origins` are web pages of
@@ -155,6 +169,28 @@ class RestApp:
             lines=PRIVATE + lines,
         )
 
+    def body_limit(self, judged: RestHead) -> BodyLimit:
+        return BodyLimit() if judged.target.is_private else SMALL_BODY
+
+    def admit(
+        self, judged: RestHead, channel: ChannelInfo
+    ) -> RestHead | Awaitable[Reply | RestHead]:
+        if not judged.target.is_private:
+            return judged
+        return self._admit(judged, self._entrance.visit(judged.asking, channel))
+
+    async def _admit(self, head: RestHead, visit: Visit) -> Reply | RestHead:
+        try:
+            await self._entrance.caller(visit)
+        except ServiceError as error:
+            answer = _error(error, head, visit)
+            return Reply(answer.status, _lines(head, visit, answer), answer.body)
+        return head
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        lines = RETRY_AFTER + self._origins.lines(request)
+        return _refuse(request, KINDS["unavailable"], NO_MEMORY, lines)
+
     def too_large(self, request: WebRequest, most: int) -> Reply:
         detail = f"The body of the request is over the limit of {most:,} bytes"
         return _refuse(request, TOO_LARGE, detail, self._origins.lines(request))
@@ -221,6 +257,8 @@ class RestApp:
 
 class OperationTarget:
     """An operation at one verb and path; implements `Target`."""
+
+    is_private = True
 
     def __init__(self, route: RestRoute, runner: Runner, entrance: Entrance) -> None:
         self._route = route

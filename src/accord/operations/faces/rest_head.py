@@ -53,6 +53,10 @@ class Target(Protocol):
         """Whether requests have a body."""
 
     @property
+    def is_private(self) -> bool:
+        """Whether only somebody with credentials may ask."""
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """Media types beside JSON that it may have."""
 

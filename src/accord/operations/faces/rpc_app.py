@@ -16,6 +16,7 @@ from typing import Any, Final
 from msgspec import Struct, UnsetType
 
 from accord.jsonrpc.answers import Refused
+from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -41,8 +42,8 @@ from accord.operations.faces.rpc import ALLOWANCE, CALLER, ERROR, rpc_router
 from accord.operations.runner import Runner
 from accord.transports.http.admission import Admission, Asked, nothing_here
 from accord.transports.http.dispatch import count_unasked
-from accord.transports.http.replies import Reply, failure_reply
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.http.replies import EXHAUSTED, Reply, failure_reply
+from accord.transports.web.app import Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
 
 log = logging.getLogger("accord.operations.rpc")
@@ -58,7 +59,7 @@ class RpcHead(Struct, frozen=True):
     """Header lines of the answer."""
 
 
-class RpcApp:
+class RpcApp(LivingApp[RpcHead]):
     """Serves operations at `path`; implements `LivingApp`.
 
     `url` is where clients find it, for the document. `trusted_proxies` are networks whose
@@ -106,6 +107,19 @@ class RpcApp:
         if reply is not None:
             return reply.adding(cors)
         return RpcHead(read_asking(request), JSON + PRIVATE + cors)
+
+    async def admit(self, judged: RpcHead, channel: ChannelInfo) -> Reply | RpcHead:
+        visit = self._entrance.visit(judged.asking, channel)
+        try:
+            await self._entrance.caller(visit)
+        except ServiceError as error:
+            body = encode_failure(None, rpc_error(error, visit.correlation_id))
+            lines = judged.lines + error_lines(error) + correlation_line(visit.correlation_id)
+            return Reply(kind_of(error).status, lines, body)
+        return judged
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        return EXHAUSTED.adding(self._admission.cors(_asked(request)))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         why = f"the message is over the limit of {most:,} bytes"

@@ -43,6 +43,7 @@ PARAMETERS: Final = (
 class SignIn:
     """Begins a login session; implements `Target`."""
 
+    is_private = False
     takes_body = True
     texts = ()
     writes = True
@@ -76,6 +77,7 @@ class SignIn:
 class SignOut:
     """Ends the login session that asks; implements `Target`."""
 
+    is_private = True
     takes_body = False
     texts = ()
     writes = True

@@ -16,13 +16,26 @@ from accord.jsonrpc.router import Router
 from accord.jsonrpc.running import Cancellable
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
-from accord.transports.asgi.exchange import SCOPE, BodyTooLargeError, ClientGoneError, Exchange
+from accord.transports.asgi.exchange import (
+    SCOPE,
+    BodyTooLargeError,
+    ClientGoneError,
+    Exchange,
+    NoMemoryError,
+)
 from accord.transports.asgi.protocol import Receive, Scope, Send
 from accord.transports.asgi.scope import asked_in, channel_info, place_of
 from accord.transports.asgi.websocket import AsgiChannel
 from accord.transports.http.admission import ENDPOINT, Admission, nothing_here
 from accord.transports.http.heads import MalformedError
-from accord.transports.http.replies import CRASHED, Reply, answer_too_large, text_reply
+from accord.transports.http.replies import (
+    CRASHED,
+    EXHAUSTED,
+    Reply,
+    answer_too_large,
+    text_reply,
+)
+from accord.transports.memory_budget import MAX_BUFFERED_BYTES, MemoryBudget, Reservation
 from accord.transports.pages import Pages
 
 log = logging.getLogger("accord.transports.asgi")
@@ -36,7 +49,7 @@ class AsgiEndpoint:
     Calls are POSTs to where it is mounted, or come over a WebSocket that is opened there;
     `pages` are below it, for GET. `path` says where the endpoint is in what reaches this
     application, for servers and routers that leave the path as it is. Status codes, origins
-    and limits are those of `accord.serve`.
+    and limits are those of `accord.serve`; `max_buffered_bytes` is that of `ServerLimits`.
     Handlers find the request's scope in `context.state["asgi.scope"]`. Needs asyncio.
     """
 
@@ -55,8 +68,11 @@ class AsgiEndpoint:
         strict_codes: bool = False,
         debug: bool = False,
         observer: Observer | None = None,
+        max_buffered_bytes: int | None = MAX_BUFFERED_BYTES,
     ) -> None:
         self._router = router
+        self.budget = MemoryBudget(max_buffered_bytes)
+        """Memory for the bodies of requests, of all clients together."""
         self._path = path.rstrip("/")
         self._limits = Limits() if limits is None else limits
         self._drain = drain
@@ -117,10 +133,19 @@ class AsgiEndpoint:
 
     async def _call(self, exchange: Exchange) -> Reply | None:
         """Have a message answered; a reply for one that cannot be."""
+        reservation = Reservation(self.budget)
         try:
-            body = await exchange.body(self._limits.max_message_bytes)
+            body = await exchange.body(self._limits.max_message_bytes, reservation)
         except BodyTooLargeError:
             return self._admission.too_large
+        except NoMemoryError:
+            return EXHAUSTED
+        try:
+            return await self._answer(body, exchange)
+        finally:
+            reservation.release()
+
+    async def _answer(self, body: bytes, exchange: Exchange) -> Reply | None:
         try:
             answer = self._dispatcher().handle(body, exchange)
         except Exception:

@@ -17,11 +17,12 @@ from accord.jsonrpc.context import Context
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
 from accord.jsonrpc.session import Statistics
-from accord.transports.asgi.protocol import Receive, Scope, Send
+from accord.transports.asgi.protocol import Event, Receive, Scope, Send
 from accord.transports.asgi.scope import channel_info
 from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.fields import Fields, Pairs
 from accord.transports.http.replies import NO_CONTENT, Reply, pairs_in
+from accord.transports.memory_budget import Reservation
 
 SCOPE: Final = "asgi.scope"
 """Under this name handlers find the request's scope in `Context.state`."""
@@ -31,6 +32,10 @@ _JSON: Final = (b"content-type", b"application/json")
 
 class BodyTooLargeError(Exception):
     """A body is over the limit; the rest of it was not read."""
+
+
+class NoMemoryError(Exception):
+    """There is no memory left for a body; the rest of it was not read."""
 
 
 class ClientGoneError(Exception):
@@ -62,9 +67,9 @@ class Exchange:
         self.cors = b""
         """Header lines for a browser that asks on behalf of another origin."""
 
-    async def body(self, most: int | None) -> bytes:
-        """The request's body. Raises BodyTooLargeError, ClientGoneError."""
-        return await read_body(self._receive, most)
+    async def body(self, most: int | None, reservation: Reservation) -> bytes:
+        """Return the request's body. Raises BodyTooLargeError, NoMemoryError, ClientGoneError."""
+        return await read_body(self._receive, most, reservation)
 
     async def outcome(self, running: Cancellable) -> bytes | None:
         """The answer of what is running. Raises ClientGoneError once that is cancelled."""
@@ -144,14 +149,21 @@ def _length(body: bytes) -> tuple[bytes, bytes]:
     return b"content-length", b"%d" % len(body)
 
 
-async def read_body(receive: Receive, most: int | None) -> bytes:
-    """The body of a request. Raises BodyTooLargeError, ClientGoneError."""
-    event = await receive()
+async def read_body(
+    receive: Receive, most: int | None, reservation: Reservation, first: Event | None = None
+) -> bytes:
+    """Return the body of a request, whose `first` event may have come already.
+
+    Raises BodyTooLargeError, NoMemoryError, ClientGoneError.
+    """
+    event = await receive() if first is None else first
     body: bytes = event.get("body", b"")
     if event.get("more_body"):
         parts = [body]
         size = len(body)
         while event.get("more_body") and (most is None or size <= most):
+            if not reservation.resize(size):
+                raise NoMemoryError
             event = await receive()
             parts.append(event.get("body", b""))
             size += len(parts[-1])

@@ -34,13 +34,17 @@ class CallConnection(HttpConnection):
 
     def _handle(self, head: Head, body: bytes) -> None:
         self._head = head
+        reader = self._reader
+        self._reservation, reader.reservation = reader.reservation, None
         try:
             answer = self._site.handle(body, self)
         except Exception:
             log.exception("a request of %s could not be handled", self._info.address)
+            self._release()
             self._put_reply(CRASHED.adding(head.cors))
             return
         if type(answer) is bytes or answer is None or type(answer) is Refused:
+            self._release()
             self._put(head, answer)
         else:
             self._running = cast(Cancellable, answer)
@@ -55,6 +59,7 @@ class CallConnection(HttpConnection):
         if self._running is None:  # the client is gone
             return
         self._running = None
+        self._release()
         assert self._head is not None
         self._put(self._head, data)
         self._go_on()

@@ -4,7 +4,7 @@ Requests of one connection are served one after the other, as RFC 9112, section 
 for methods that are not safe. While one is running, what the client sends in advance is kept
 up to a limit; beyond that, and while the client does not read its answers, nothing is read.
 A client that goes away, or ends its side of the connection, cancels what runs for it.
-What a request means is left to those who inherit.
+What a request means, and who may send a body, is left to those who inherit.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from accord.transports.http.requests import RequestReader
 from accord.transports.http.rules import Head
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
+from accord.transports.memory_budget import Reservation
 from accord.transports.origins import is_loopback
 from accord.transports.sockets import describe, tune
 
@@ -37,7 +38,8 @@ MAX_READ_AHEAD: Final = 64 * 1024
 MAX_UNWRITTEN: Final = 64 * 1024
 """Answers beyond this are written before the next request is looked at."""
 MAX_DROPPED: Final = 4 * 1024 * 1024
-"""Most bytes taken from a client that was refused and goes on sending."""
+"""Most bytes taken from a client that was refused and goes on sending, or as many more as a body
+may have: many clients send all of it before they read."""
 
 _BUSY: Final = failure_reply(503, own_error("busy", "too many connections"), b"retry-after: 1\r\n")
 
@@ -46,15 +48,18 @@ class HttpConnection(asyncio.BufferedProtocol):
     """One connection, from its acceptance to its end."""
 
     __slots__ = (
+        "_admitting",
         "_dropped",
         "_ending",
         "_fresh",
         "_info",
         "_last",
+        "_linger_until",
         "_out",
         "_out_bytes",
         "_reader",
         "_reading",
+        "_reservation",
         "_running",
         "_site",
         "_transport",
@@ -67,6 +72,11 @@ class HttpConnection(asyncio.BufferedProtocol):
     def __init__(self, site: Site) -> None:
         self._site = site
         self._running: Cancellable | None = None
+        self._admitting = False
+        """Whether what is running decides about a sender whose body is not wanted yet."""
+        self._reservation: Reservation | None = None
+        """Memory of the request that is running."""
+        self._linger_until = 0.0
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._reading = True
@@ -108,6 +118,7 @@ class HttpConnection(asyncio.BufferedProtocol):
             site.rules_for(loopback=bool(peer) and is_loopback(peer[0])),
             max_head=site.server_limits.max_header_bytes,
             max_body=site.limits.max_message_bytes,
+            budget=site.budget,
         )
         if site.closing:
             self._transport.abort()
@@ -147,6 +158,7 @@ class HttpConnection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._cancel()
         self._ending = Wait.END
+        self._reader.discard()
         self._site.leave(self)
 
     # Serving
@@ -159,11 +171,15 @@ class HttpConnection(asyncio.BufferedProtocol):
             found = reader.next()
             if found is None:
                 break
-            progress = True
             if type(found) is tuple:
+                progress = True
                 self._handle(found[0], found[1])
+            elif type(found) is Reply:
+                progress = True
+                self._put_reply(found)
             else:
-                self._put_reply(cast(Reply, found))
+                self._fresh = False
+                self._admit(cast(Head, found))
             if self._out_bytes > MAX_UNWRITTEN:
                 self._flush()
         if reader.expected and self._running is None:
@@ -199,7 +215,9 @@ class HttpConnection(asyncio.BufferedProtocol):
             self._waited = wait
             self.since = self._site.now
         reading = self._ending is not None or (
-            self._writable and (self._running is None or self._reader.buffered <= MAX_READ_AHEAD)
+            self._writable
+            and not self._admitting
+            and (self._running is None or self._reader.buffered <= MAX_READ_AHEAD)
         )
         if reading is not self._reading:
             self._reading = reading
@@ -211,6 +229,20 @@ class HttpConnection(asyncio.BufferedProtocol):
     def _handle(self, head: Head, body: bytes) -> None:
         """Have a request answered: now, by putting an answer; or later, with `_running` set."""
         raise NotImplementedError
+
+    def _admit(self, head: Head) -> None:
+        """Have it decided whether the body of a request is read: now, by `_decided`; or later,
+        with `_running` set."""
+        raise NotImplementedError
+
+    def _decided(self, head: Head, refusal: Reply | None) -> None:
+        """Read the body of `head`, or answer with `refusal` and read none."""
+        if refusal is None:
+            self._reader.admit(head)
+            return
+        reply = self._reader.refuse(head, refusal)
+        if reply is not None:
+            self._put_reply(reply)
 
     # Writing
 
@@ -231,8 +263,16 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def _cancel(self) -> None:
         running, self._running = self._running, None
+        self._admitting = False
         if running is not None:
             running.cancel()
+        self._release()
+
+    def _release(self) -> None:
+        """The request that was running holds no memory any more."""
+        if self._reservation is not None:
+            self._reservation.release()
+            self._reservation = None
 
     # Ending
 
@@ -287,13 +327,19 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def _begin_to_end(self, wait: Wait) -> None:
         self._ending = wait
+        self._reader.discard()
         self._unread = self._transport.get_write_buffer_size()
+        self._linger_until = self._site.now + self._site.server_limits.body_seconds
         self._regulate()
 
     def _drop(self, nbytes: int) -> None:
+        """Take what a client goes on sending: a connection that is closed before would be reset,
+        and the client might never read our answer."""
         self._dropped += nbytes
-        if self._dropped > MAX_DROPPED:
+        if self._dropped > MAX_DROPPED + (self._site.limits.max_message_bytes or 0):
             self._transport.abort()
+        elif self._ending is Wait.LAST_WORDS and self._site.now < self._linger_until:
+            self.since = self._site.now
 
     def _check_progress(self) -> None:
         unread = self._transport.get_write_buffer_size()

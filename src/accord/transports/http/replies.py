@@ -127,6 +127,10 @@ def encode_reply(reply: Reply, date: str, always: Mapping[bytes, bytes] = NOTHIN
 
 CRASHED: Final = failure_reply(500, own_error("internal_error"))
 """What is answered when serving a request failed, not its method."""
+RETRY_AFTER: Final = b"retry-after: 1\r\n"
+NO_MEMORY: Final = "too many large requests are being received: try again later"
+EXHAUSTED: Final = failure_reply(503, own_error("busy", NO_MEMORY, retryAfter=1), RETRY_AFTER)
+"""The answer to a body for which there is no memory left."""
 
 
 def start(status: int, date: str) -> bytes:

@@ -4,22 +4,43 @@ head ──▶ body ──▶ (head, body)      a request that is let in
   │
   └────▶ Reply ──▶ its body is dropped, then the next head      a page, or a refusal
   └────▶ Reply ──▶ finished: nothing more is read
+
+A head whose sender must be admitted comes out alone while its body is still on the way. Whoever
+takes it answers with `admit` or `refuse`; until then nothing more comes out.
 """
 
 from __future__ import annotations
 
 import re
 from math import inf
+from typing import Final
 
 from accord.transports.http.bodies import FixedBody
 from accord.transports.http.chunked import ChunkedBody
 from accord.transports.http.heads import CHUNKED, MalformedError
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, HeadRules
+from accord.transports.http.rules import MAX_DRAINED_BYTES, Head, HeadRules, refuse
 from accord.transports.http.waits import Wait
+from accord.transports.memory_budget import ANONYMOUS_FRACTION, MemoryBudget, Reservation
 
 _STRAY = re.compile(rb"\x00|(?<!\r)\n|\r(?!\n|\Z)")
 """What a head never contains, so that nobody waits for the end of one that cannot come."""
+
+
+class BodyBudget:
+    """The memory for request bodies of one listener."""
+
+    __slots__ = ("all", "anonymous")
+
+    def __init__(self, limit: int | None) -> None:
+        self.all = MemoryBudget(limit)
+        self.anonymous = self.all.part(ANONYMOUS_FRACTION)
+
+    def for_senders(self, *, anonymous: bool) -> MemoryBudget:
+        return self.anonymous if anonymous else self.all
+
+
+NO_BUDGET: Final = BodyBudget(None)
 
 
 class RequestReader:
@@ -28,8 +49,10 @@ class RequestReader:
     __slots__ = (
         "_at",
         "_body",
+        "_budget",
         "_buffer",
         "_head",
+        "_held",
         "_known",
         "_max_body",
         "_max_head",
@@ -37,10 +60,23 @@ class RequestReader:
         "_scanned",
         "expected",
         "finished",
+        "reservation",
     )
 
-    def __init__(self, rules: HeadRules, *, max_head: int, max_body: int | None) -> None:
+    def __init__(
+        self,
+        rules: HeadRules,
+        *,
+        max_head: int,
+        max_body: int | None,
+        budget: BodyBudget | None = None,
+    ) -> None:
         self._rules = rules
+        self._budget = NO_BUDGET if budget is None else budget
+        self._held: Reservation | None = None
+        """Of the body under way."""
+        self.reservation: Reservation | None = None
+        """Of the body that came out last, if it came in pieces; whoever takes the body takes it."""
         self._known = rules.known.get
         self._max_head = max_head
         self._max_body = max_body
@@ -78,8 +114,9 @@ class RequestReader:
         self._buffer = data if self._at == len(self._buffer) else self._buffer[self._at :] + data
         self._at = 0
 
-    def next(self) -> tuple[Head, bytes] | Reply | None:
-        """The next request, or what is answered in its place, or None until more arrives."""
+    def next(self) -> tuple[Head, bytes] | Head | Reply | None:
+        """The next request, or what is answered in its place, or None until more arrives; a head
+        alone where its sender is to be admitted first."""
         if self._body is not None:
             return self._read_body(self._body)
         at = self._at
@@ -103,9 +140,26 @@ class RequestReader:
             self.finished = head.close
             return head, self._buffer[end:stop]
         self._at = end
+        if head.admits:
+            return head
         self._begin_body(head, keep=True)
         self.expected = head.expects and not self.buffered
         return self.next()
+
+    def admit(self, head: Head) -> None:
+        """Read the body of a head that came out alone."""
+        self._begin_body(head, keep=True)
+        self.expected = head.expects and not self.buffered
+
+    def refuse(self, head: Head, reply: Reply) -> Reply | None:
+        """Drop the body of a head that came out alone; returns what to answer."""
+        refused = refuse(head, reply)
+        assert refused.reply is not None
+        return self._skip(refused, refused.reply, self._at)
+
+    def discard(self) -> None:
+        """Free what is held: nothing more is wanted."""
+        self._finish(None)
 
     def _await_head(self) -> Reply | None:
         if self.buffered > self._max_head:
@@ -130,38 +184,56 @@ class RequestReader:
 
     def _begin_body(self, head: Head, *, keep: bool) -> None:
         self._head = head
+        if keep:
+            self._held = Reservation(self._budget.for_senders(anonymous=head.anonymous))
         if head.length == CHUNKED:
             self._body = ChunkedBody(keep=keep)
         else:
             self._body = FixedBody(head.length, keep=keep)
 
-    def _read_body(self, body: FixedBody | ChunkedBody) -> tuple[Head, bytes] | Reply | None:
+    def _read_body(self, body: FixedBody | ChunkedBody) -> tuple[Head, bytes] | Head | Reply | None:
         assert self._head is not None
         try:
             self._at = body.feed(self._buffer, self._at)
         except MalformedError as error:
             return self._finish(text_reply(error.status, error.reason) if body.keep else None)
-        if body.size > self._most(body):
+        if body.size > self._most(self._head, body):
             return self._overflow(self._head, body)
+        if self._held is not None and not self._held.resize(body.size):
+            return self._drop(self._head, body, self._rules.exhausted(self._head))
         if not body.complete:
             return None
         self._body = None
         self.finished = self._head.close
-        return (self._head, bytes(body.data)) if body.keep else self.next()
+        if not body.keep:
+            return self.next()
+        self.reservation, self._held = self._held, None
+        return self._head, bytes(body.data)
 
-    def _most(self, body: FixedBody | ChunkedBody) -> float:
-        if body.keep:
-            return inf if self._max_body is None else self._max_body
-        return (self._max_body or 0) + MAX_DRAINED_BYTES
+    def _most(self, head: Head, body: FixedBody | ChunkedBody) -> float:
+        if not body.keep:
+            return (self._max_body or 0) + MAX_DRAINED_BYTES
+        most = self._max_body if head.max_body is None else head.max_body
+        return inf if most is None else most
 
     def _overflow(self, head: Head, body: FixedBody | ChunkedBody) -> Reply | None:
         if not body.keep:  # answered already
             return self._finish(None)
-        if head.close:
-            return self._finish(self._rules.too_large(head))
+        return self._drop(head, body, self._rules.too_large(head))
+
+    def _drop(self, head: Head, body: FixedBody | ChunkedBody, reply: Reply) -> Reply | None:
+        """Answer with `reply` and keep no more of the body."""
+        if head.close or head.length > MAX_DRAINED_BYTES:
+            return self._finish(reply)
+        self._release()
         body.keep = False
         body.data = bytearray()
-        return self._rules.too_large(head).adding(head.extra[len(head.cors) :])
+        return reply.adding(head.extra[len(head.cors) :])
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._held.release()
+            self._held = None
 
     def _skip(self, head: Head, reply: Reply, end: int) -> Reply | None:
         """Answer with `reply`, and drop the body if the connection is to survive."""
@@ -176,6 +248,7 @@ class RequestReader:
         self.finished = True
         self._buffer, self._at, self._scanned = b"", 0, 0
         self._body = None
+        self._release()
         return reply
 
 

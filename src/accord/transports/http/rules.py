@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from accord.transports.http.admission import ENDPOINT, Admission, Asked, nothing_here
 from accord.transports.http.fields import Fields
 from accord.transports.http.heads import RequestHead, read_request
-from accord.transports.http.replies import CLOSE, KEEP_ALIVE, Reply, text_reply
+from accord.transports.http.replies import CLOSE, EXHAUSTED, KEEP_ALIVE, Reply, text_reply
 from accord.transports.pages import Pages
 
 MAX_DRAINED_BYTES: Final = 1024 * 1024
@@ -41,6 +41,12 @@ class Head(Struct, frozen=True, gc=False):
     reply: Reply | None = None
     """The answer, where no method is called: a refusal or a page. The request's body is still
     to be skipped."""
+    max_body: int | None = None
+    """Most bytes of the body; None for as many as the server takes anywhere."""
+    admits: bool = False
+    """Whether the sender is to be admitted before a body is read that has not come yet."""
+    anonymous: bool = False
+    """Whether nobody knows who sends the body until it is read."""
 
 
 class Rules:
@@ -87,6 +93,10 @@ class Rules:
         """What is answered in place of a body that is too large."""
         return self._too_large.adding(head.cors)
 
+    def exhausted(self, head: Head) -> Reply:
+        """Return the answer to a body for which there is no memory."""
+        return EXHAUSTED.adding(head.cors)
+
     def _place(self, path: bytes) -> str | None:
         """What `path` is relative to the endpoint, None where nothing is."""
         if path == self._path:
@@ -104,6 +114,21 @@ class HeadRules(Protocol):
     def judge(self, raw: bytes) -> Head: ...
 
     def too_large(self, head: Head) -> Reply: ...
+
+    def exhausted(self, head: Head) -> Reply: ...
+
+
+def refuse(head: Head, reply: Reply) -> Head:
+    """Return `head` as one that is answered by `reply`, its body unread."""
+    close = head.close or head.expects or head.length > MAX_DRAINED_BYTES
+    persistence = b"" if close else head.extra[len(head.cors) :]
+    return replace(
+        head,
+        reply=reply.adding(persistence),
+        close=close,
+        expects=False,
+        extra=head.cors + (CLOSE if close else persistence),
+    )
 
 
 def conclude(request: RequestHead, reply: Reply | None, cors: bytes = b"") -> Head:

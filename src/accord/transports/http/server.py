@@ -54,6 +54,11 @@ class HttpListener:
     def connections(self) -> int:
         return len(self._site.connections)
 
+    @property
+    def buffered_bytes(self) -> int:
+        """How much memory is held for bodies of requests."""
+        return self._site.budget.all.held
+
     def announce_end(self) -> None:
         """Go on as before, but for answers, each of which ends its connection and says so: clients
         who keep their connections go elsewhere, and none has to find out by an error."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from accord.transports.http.dispatch import Dispatch
 from accord.transports.http.replies import Starts, always_lines
+from accord.transports.http.requests import BodyBudget
 from accord.transports.http.rules import HeadRules, Rules
 from accord.transports.http.waits import Wait
 from accord.transports.options import Options
@@ -41,6 +42,8 @@ class Site:
         self._rules = {loopback: rules(loopback) for loopback in (False, True)}
         self.buffer = memoryview(bytearray(READ_BYTES))
         """Where every connection receives: what arrived is copied out before the next read."""
+        self.budget = BodyBudget(options.server_limits.max_buffered_bytes)
+        """Memory for the bodies of requests, of all connections together."""
         self.connections: set[HttpConnection] = set()
         self._turned_away: set[HttpConnection] = set()
         self.closing = False

@@ -7,7 +7,8 @@ limits allow. It does not know what a message says, nor how the connection was m
 What may wait where:
 
     incoming   one message that is half there (the framer), and where this end serves the
-               rest of one read, while the other end takes no answers
+               rest of one read, while the other end takes no answers; a server's connections
+               share a budget for both
     outgoing   `max_queued_bytes`, then the connection is cut
 
 A serving end stops reading while its writes are stuck: a client that does not read its
@@ -26,9 +27,16 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
-from accord.jsonrpc.errors import ConnectionLostError, FramingError, RpcError, TransportError
+from accord.jsonrpc.errors import (
+    ConnectionLostError,
+    FramingError,
+    RpcError,
+    TransportError,
+    own_error,
+)
 from accord.jsonrpc.framing import ContentLengthFramer, Framer, NewlineFramer, Piece
 from accord.jsonrpc.limits import Limits
+from accord.transports.memory_budget import MemoryBudget, Reservation
 from accord.transports.options import Framing
 
 log = logging.getLogger("accord.transports")
@@ -41,6 +49,7 @@ _FRAMERS: dict[Framing, Callable[[int | None], Framer]] = {
     "content-length": ContentLengthFramer,
 }
 _NOTHING = memoryview(b"")
+NO_MEMORY = "too many large messages are being received: this one is skipped, try again later"
 _CHECKS_PER_LIMIT = 4
 """How often a time limit is looked at while it runs: it is exceeded by a quarter at most."""
 
@@ -50,6 +59,8 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
 
     framing: Framing = "newline"
     limits: Limits = Limits()
+    budget: MemoryBudget | None = None
+    """Memory for messages that are half there, of all connections of a server together."""
     serving: bool = False
     """Whether this end serves: it stops reading while its writes are stuck, and when the
     other end has nothing more to say it may still finish its answers."""
@@ -105,6 +116,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         "_owner",
         "_paused",
         "_receiver",
+        "_reservation",
         "_settings",
         "_stalled_since",
         "_taken",
@@ -133,6 +145,8 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._backlog: list[Piece] = []
         self._eof = False
         self._arriving_since: float | None = None
+        budget = settings.budget
+        self._reservation = None if budget is None else Reservation(budget)
         # Outgoing
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
@@ -216,8 +230,12 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._deliver(pieces)
         if self._framer.pending:
             self._await_rest(is_new=bool(pieces))
+        elif self._arriving_since is None:
+            return
         else:
             self._arriving_since = None
+        if self._reservation is not None:
+            self._reserve(self._reservation)
 
     def eof_received(self) -> bool:
         """True keeps the connection open for writing."""
@@ -262,6 +280,9 @@ class StreamChannel(asyncio.BufferedProtocol):
                 timer.cancel()
         self._outgoing.clear()
         self._backlog.clear()
+        if self._reservation is not None:
+            self._framer.skip()
+            self._reservation.release()
         self._unsent = _NOTHING
         if self._owner is not None:
             self._owner.ended(self)
@@ -311,6 +332,17 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._backlog = pieces[taken:]
         self._flush()
 
+    def _reserve(self, reservation: Reservation) -> None:
+        """Account for what is kept of incoming messages; drop the one that is half there where
+        there is no memory for it."""
+        held = self._framer.held
+        if self._backlog:
+            held += sum(len(each) for each in self._backlog if isinstance(each, bytes))
+        if held == reservation.size or reservation.resize(held) or self._ending:
+            return
+        self._framer.skip()
+        self._deliver([own_error("busy", NO_MEMORY, retryAfter=1)])
+
     def _handle(self, piece: RpcError) -> None:
         """Something arrived that is no message."""
         if isinstance(piece, FramingError):
@@ -330,6 +362,8 @@ class StreamChannel(asyncio.BufferedProtocol):
         backlog, self._backlog = self._backlog, []
         if backlog:
             self._deliver(backlog)
+            if self._reservation is not None:
+                self._reserve(self._reservation)
         self._read_on()
 
     def _read_on(self) -> None:

@@ -9,6 +9,7 @@ import socket
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.arrivals import Arrivals, listen
 from accord.transports.listener import Accept
+from accord.transports.memory_budget import MemoryBudget
 from accord.transports.options import Options
 from accord.transports.sockets import UnixSocketFile, describe, tune
 from accord.transports.stream.address import InetAddress, UnixAddress, parse
@@ -38,9 +39,11 @@ class StreamListener:
         self._address = address
         self._accept = accept
         self._options = options
+        self._budget = MemoryBudget(options.server_limits.max_buffered_bytes)
         self._settings = StreamSettings(
             framing=options.framing,
             limits=options.limits,
+            budget=self._budget,
             serving=True,
             message_seconds=options.server_limits.message_seconds,
             linger_seconds=LINGER_SECONDS,
@@ -58,6 +61,11 @@ class StreamListener:
     @property
     def connections(self) -> int:
         return len(self._channels) + self._arrivals.under_way
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How much memory is held for messages that are not whole yet."""
+        return self._budget.held
 
     async def start(self, sockets: list[socket.socket]) -> None:
         """Begin to accept; the sockets belong to the listener from here on."""

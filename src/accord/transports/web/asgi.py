@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from inspect import isawaitable
 from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN
-from accord.transports.asgi.exchange import BodyTooLargeError, ClientGoneError, read_body
+from accord.transports.asgi.exchange import (
+    BodyTooLargeError,
+    ClientGoneError,
+    NoMemoryError,
+    read_body,
+)
 from accord.transports.asgi.protocol import Receive, Scope, Send
 from accord.transports.asgi.scope import client_of, place_of
 from accord.transports.http.fields import Fields
 from accord.transports.http.heads import MalformedError, content_length, sift
-from accord.transports.http.replies import Reply, text_reply
+from accord.transports.http.replies import CRASHED, Reply, text_reply
+from accord.transports.http.requests import BodyBudget
 from accord.transports.http.rules import MAX_KNOWN_HEAD_BYTES, MAX_KNOWN_HEADS
+from accord.transports.memory_budget import MAX_BUFFERED_BYTES, Reservation
 from accord.transports.origins import is_loopback
 from accord.transports.web.app import LivingApp, WebRequest
 from accord.transports.web.asgi_exchange import AsgiExchange
+from accord.transports.web.rules import least
 from accord.transports.web.stop_signals import close_before_stop
 from accord.transports.web.watch import Watch
 
@@ -51,6 +60,7 @@ class WebAsgi:
         path: str = "/",
         limits: Limits | None = None,
         drain: float = DEFAULT_DRAIN,
+        max_buffered_bytes: int | None = MAX_BUFFERED_BYTES,
     ) -> None:
         self._app = app
         self._path = path.rstrip("/")
@@ -59,6 +69,8 @@ class WebAsgi:
         self._watch = Watch()
         self._loop: asyncio.AbstractEventLoop | None = None
         """The one that it is served on."""
+        self.budget = BodyBudget(max_buffered_bytes)
+        """Memory for the bodies of requests, of all clients together."""
         self._known: dict[Any, _Head] = {}
         """The heads that were let in, by what the application judges them by: clients repeat
         themselves."""
@@ -85,19 +97,47 @@ class WebAsgi:
         if isinstance(head, Reply):
             exchange.answer(head)
         else:
-            most = self._limits.max_message_bytes
             try:
-                if most is not None and head.request.length > most:
-                    raise BodyTooLargeError
-                body = await read_body(receive, most)
+                await self._read_and_handle(head, receive, exchange)
             except ClientGoneError:
                 return
-            except BodyTooLargeError:
-                assert most is not None
-                exchange.answer(self._app.too_large(head.request, most))
-            else:
-                self._handle(head.judged, body, exchange)
         await exchange.run()
+
+    async def _read_and_handle(self, head: _Head, receive: Receive, exchange: AsgiExchange) -> None:
+        """Raises ClientGoneError."""
+        app, request = self._app, head.request
+        limit = app.body_limit(head.judged)
+        most = least(self._limits.max_message_bytes, limit.max_bytes)
+        reservation = Reservation(self.budget.for_senders(anonymous=limit.anonymous))
+        judged, first = head.judged, None
+        try:
+            if most is not None and request.length > most:
+                raise BodyTooLargeError
+            if "expect" not in request.fields:  # to receive is to ask for the body
+                first = await receive()
+            if first is None or first.get("more_body"):
+                judged = await self._admit(head, exchange)
+            if isinstance(judged, Reply):
+                exchange.answer(judged)
+                return
+            body = await read_body(receive, most, reservation, first)
+        except BodyTooLargeError:
+            assert most is not None
+            exchange.answer(app.too_large(request, most))
+        except NoMemoryError:
+            exchange.answer(app.exhausted(request))
+        else:
+            exchange.reservation = reservation
+            self._handle(judged, body, exchange)
+
+    async def _admit(self, head: _Head, exchange: AsgiExchange) -> Any:
+        """Return what the application makes of a request before its body is read."""
+        try:
+            verdict = self._app.admit(head.judged, exchange.channel)
+            return await verdict if isawaitable(verdict) else verdict
+        except Exception:
+            log.exception("a request could not be admitted")
+            return CRASHED
 
     def _judge(self, scope: Scope) -> Reply | _Head:
         key = (

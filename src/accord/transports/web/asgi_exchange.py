@@ -17,6 +17,7 @@ from accord.transports.asgi.protocol import Receive, Scope, Send
 from accord.transports.asgi.scope import channel_info
 from accord.transports.http.fields import Pairs
 from accord.transports.http.replies import CRASHED, NO_CONTENT, Reply, pairs_in
+from accord.transports.memory_budget import Reservation
 from accord.transports.web.app import JSON
 from accord.transports.web.watch import Watch
 
@@ -51,6 +52,8 @@ class AsgiExchange(Struct, eq=False):
     _stalled: bool = False
     _listening: asyncio.Task[None] | None = None
     on_gone: Callable[[], None] | None = None
+    reservation: Reservation | None = None
+    """Memory of the request's body, until it is answered."""
 
     @property
     def channel(self) -> ChannelInfo:
@@ -107,6 +110,8 @@ class AsgiExchange(Struct, eq=False):
     def _end(self, body: bytes) -> None:
         self._done = True
         self.on_gone = None  # whoever would be told often refers to this, and would live on
+        if self.reservation is not None:
+            self.reservation.release()
         if self._pieces:
             body = b"".join((*self._pieces, body))
             self._pieces.clear()

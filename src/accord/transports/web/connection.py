@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from inspect import isawaitable
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.running import Cancellable
 from accord.transports.http.connection import HttpConnection
-from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, lacking, start
+from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, Reply, lacking, start
 from accord.transports.http.rules import Head
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
+from accord.transports.memory_budget import Reservation
 from accord.transports.options import Options
 from accord.transports.web.app import JSON, WebApp
 from accord.transports.web.rules import WebHead, WebRules
@@ -56,7 +60,9 @@ class WebConnection(HttpConnection):
 
     def _handle(self, head: Head, body: bytes) -> None:
         found = cast(WebHead, head)
-        exchange = ConnectionExchange(self, found, self._info)
+        reader = self._reader
+        exchange = ConnectionExchange(self, found, self._info, reader.reservation)
+        reader.reservation = None
         self._running = exchange
         self._inside = True
         try:
@@ -66,6 +72,42 @@ class WebConnection(HttpConnection):
             exchange.fail()
         finally:
             self._inside = False
+
+    def _admit(self, head: Head) -> None:
+        found = cast(WebHead, head)
+        try:
+            verdict = self._site.app.admit(found.judged, self._info)
+        except Exception:
+            self._admission_failed()
+            verdict = CRASHED
+        if isawaitable(verdict):
+            self._admitting = True
+            task = asyncio.get_running_loop().create_task(self._decide(found, verdict))
+            self._running = cast(Cancellable, task)
+        else:
+            self._conclude(found, verdict)
+
+    async def _decide(self, head: WebHead, verdict: Awaitable[Any]) -> None:
+        try:
+            found = await verdict
+        except Exception:
+            self._admission_failed()
+            found = CRASHED
+        if self._admitting:  # else the client is gone
+            self._running = None
+            self._admitting = False
+            self._conclude(head, found)
+            self._serve()
+
+    def _conclude(self, head: WebHead, found: Any) -> None:
+        """Go on with what the application made of a request's head."""
+        if isinstance(found, Reply):
+            self._decided(head, replace(found, head_only=head.request.method == "HEAD"))
+        else:
+            self._decided(replace(head, judged=found), None)
+
+    def _admission_failed(self) -> None:
+        log.error("a request of %s could not be admitted", self._info.address)
 
     # What the exchange that is being answered says
 
@@ -144,6 +186,8 @@ class ConnectionExchange(Struct, eq=False):
     _connection: WebConnection | None
     _head: WebHead
     channel: ChannelInfo
+    _reservation: Reservation | None = None
+    """Memory of the request's body, until it is answered."""
     _streaming: bool = False
     on_gone: Callable[[], None] | None = None
 
@@ -151,6 +195,8 @@ class ConnectionExchange(Struct, eq=False):
         assert not self._streaming, "a request is answered once"
         connection, self._connection = self._connection, None
         self.on_gone = None  # whoever would be told often refers to this, and would live on
+        if self._reservation is not None:
+            self._reservation.release()
         if connection is not None:
             connection.put_whole(self._head, status, headers, body)
 
@@ -169,6 +215,8 @@ class ConnectionExchange(Struct, eq=False):
     def close(self) -> None:
         connection, self._connection = self._connection, None
         self.on_gone = None
+        if self._reservation is not None:
+            self._reservation.release()
         if connection is not None:
             connection.end_pieces(b"0\r\n\r\n" if self._head.chunks else b"")
 

@@ -14,7 +14,7 @@ from accord.transports.http.fields import Fields
 from accord.transports.http.heads import RequestHead, read_request
 from accord.transports.http.replies import Reply
 from accord.transports.http.rules import Head, conclude, expectation_failed, remember
-from accord.transports.web.app import WebApp, WebRequest
+from accord.transports.web.app import SMALL_BODY, WebApp, WebRequest
 
 
 class WebHead(Head, frozen=True, kw_only=True, gc=True):
@@ -43,19 +43,27 @@ class WebRules:
         head = read_request(raw)
         request = self._request(head)
         judged = expectation_failed(head) or self._app.judge(request)
-        most = self._max_body
-        if not isinstance(judged, Reply) and most is not None and request.length > most:
-            judged = self._app.too_large(request, most)
+        limit, most = SMALL_BODY, None
+        if not isinstance(judged, Reply):
+            limit = self._app.body_limit(judged)
+            most = least(self._max_body, limit.max_bytes)
+            if most is not None and request.length > most:
+                judged = self._app.too_large(request, most)
         reply = judged if isinstance(judged, Reply) else None
         concluded = {**asdict(conclude(head, reply)), "fields": request.fields}
+        concluded |= {"max_body": most, "admits": True, "anonymous": limit.anonymous}
         found = WebHead(**concluded, request=request, judged=judged, chunks=head.minor == 1)
         remember(self.known, raw, found)
         return found
 
     def too_large(self, head: Head) -> Reply:
         assert isinstance(head, WebHead)
-        assert self._max_body is not None
-        return self._app.too_large(head.request, self._max_body)
+        assert head.max_body is not None
+        return self._app.too_large(head.request, head.max_body)
+
+    def exhausted(self, head: Head) -> Reply:
+        assert isinstance(head, WebHead)
+        return self._app.exhausted(head.request)
 
     def _request(self, head: RequestHead) -> WebRequest:
         path = unquote(head.path.decode("ascii"))
@@ -68,6 +76,11 @@ class WebRules:
             head.length,
             self._loopback,
         )
+
+
+def least(*limits: int | None) -> int | None:
+    """Return the smallest of the limits; None where there is none."""
+    return min((each for each in limits if each is not None), default=None)
 
 
 def place_below(path: str, root: str) -> str | None:

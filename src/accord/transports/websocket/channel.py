@@ -23,6 +23,7 @@ from typing import Final, cast
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.errors import ConnectionLostError, FramingError, RpcError, TransportError
+from accord.transports.memory_budget import MemoryBudget
 from accord.transports.options import Options
 from accord.transports.stream.channel import Owner, StreamChannel, StreamSettings
 from accord.transports.websocket.framer import WebSocketFramer
@@ -53,6 +54,7 @@ class WebSocketSettings(StreamSettings, frozen=True, kw_only=True):
     def of(cls, options: Options, *, serving: bool) -> WebSocketSettings:
         return cls(
             limits=options.limits,
+            budget=MemoryBudget(options.server_limits.max_buffered_bytes) if serving else None,
             serving=serving,
             message_seconds=options.server_limits.message_seconds if serving else None,
             linger_seconds=CLOSE_SECONDS,
@@ -106,7 +108,10 @@ class WebSocketChannel(StreamChannel):
     def data_received(self, data: bytes) -> None:
         if not self._ending:
             super().data_received(data)
-        elif any(isinstance(piece, Close | FramingError) for piece in self._frames.feed(data)):
+            return
+        pieces = self._frames.feed(data)
+        self._frames.skip()  # only a close frame is still of use
+        if any(isinstance(piece, Close | FramingError) for piece in pieces):
             self._close_came = True
             self._close_if_written()
 

@@ -54,6 +54,13 @@ class WebSocketFramer:
         """The message that is arriving, to be told from the next one; None between messages."""
         return self._reader.unfinished
 
+    @property
+    def held(self) -> int:
+        return self._reader.held
+
+    def skip(self) -> None:
+        self._reader.skip()
+
     def feed(self, data: bytes) -> list[Piece]:
         """What these bytes complete, in order.
 

@@ -153,6 +153,16 @@ class FrameReader:
             events.append(Violation(error.code, error.reason))
         return events
 
+    @property
+    def held(self) -> int:
+        """How many bytes are kept of a message that is not whole yet."""
+        return 0 if self.unfinished is None else self.unfinished.held
+
+    def skip(self) -> None:
+        """Drop the message that is not whole yet, and silently what is still to come of it."""
+        if self.unfinished is not None:
+            self.unfinished.skip()
+
     def _read(self, data: Bytes, events: list[Event]) -> None:
         """One turn of the loop a frame. A whole text, the common case, is done right here."""
         if self._header:
@@ -273,9 +283,17 @@ class _Assembly:
         self.size += size
         if self._skipped or self.size <= limit:
             return False
+        self.skip()
+        return True
+
+    @property
+    def held(self) -> int:
+        return len(self._data)
+
+    def skip(self) -> None:
+        """Keep nothing of it."""
         self._skipped = True
         self._data = bytearray()
-        return True
 
     def add(self, piece: Bytes, key: bytes | None) -> None:
         if self._skipped:

@@ -64,6 +64,12 @@ class WebSocketListener:
     def connections(self) -> int:
         return len(self._channels) + len(self._handshakes) + self._arrivals.under_way
 
+    @property
+    def buffered_bytes(self) -> int:
+        """How much memory is held for messages that are not whole yet."""
+        budget = self.settings.budget
+        return 0 if budget is None else budget.held
+
     async def start(self, sockets: list[socket.socket]) -> None:
         """Begin to accept; the sockets belong to the listener from here on."""
         await self._arrivals.start(sockets)

@@ -18,6 +18,7 @@ from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, encode_card
 from accord.a2a.protocol.versions import VERSION, Wire, wire_asked
 from accord.a2a.server.app import BUSY, MAX_UNDER_WAY, Answering
 from accord.a2a.server.gate import CHALLENGE, Entered, Gate
+from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import InvalidRequestError
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
@@ -25,7 +26,7 @@ from accord.operations.faces.asking import Asking, read_asking
 from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.runner import Runner
 from accord.transports.http.replies import Reply, failure_reply, text_reply
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.workflows.agent.backend import WorkflowBackend
 from accord.workflows.agent.card import workflow_card
 from accord.workflows.agent.operations import Offered, operations
@@ -47,7 +48,7 @@ class Head(Struct, frozen=True):
     version: str
 
 
-class WorkflowAgentApp:
+class WorkflowAgentApp(LivingApp[Head]):
     """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`. `url`
     is where clients find it; else that is wherever they ask."""
 
@@ -87,6 +88,17 @@ class WorkflowAgentApp:
         if isinstance(entered, Reply):
             return entered
         return Head(head.asking, entered, head.host, head.version)
+
+    def body_limit(self, judged: Head) -> BodyLimit:
+        return SMALL_BODY if judged.entered is None else BodyLimit()
+
+    async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
+        if judged.entered is not None:
+            try:
+                await self._entrance.caller(self._entrance.visit(judged.asking, channel))
+            except ServiceError as error:
+                return _refusal(error)
+        return judged
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         why = f"the message is over the limit of {most:,} bytes"

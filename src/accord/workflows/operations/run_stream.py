@@ -95,6 +95,7 @@ def watch_run(runner: Runner, watch: RunWatch) -> Further:
 class RunStream:
     """Streams the events of a run; implements `Target`."""
 
+    is_private = True
     takes_body = False
     texts = ()
     writes = False

@@ -18,7 +18,7 @@ from accord.store.store import Store, Transaction
 from accord.workflows.bridge.secrets import SecretError, Secrets
 from accord.workflows.triggers.records import refused, started
 from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved
-from accord.workflows.triggers.signatures import Signature, is_genuine
+from accord.workflows.triggers.signatures import Signature, is_genuine, is_recent
 from accord.workflows.triggers.starting import (
     Cause,
     NotStartedError,
@@ -98,6 +98,10 @@ class Deliveries:
         self._secrets = secrets
         self._trail = trail
         self._now = now
+
+    def may_be_genuine(self, signature: Signature | None) -> bool:
+        """Whether a delivery with this signature may be accepted, depending on its body."""
+        return signature is not None and is_recent(signature, self._now())
 
     async def take(self, delivery: Delivery) -> Taken:
         """Start the run of a delivery, once. Raises BadSignatureError, MalformedError for a body

@@ -10,8 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.addresses import Addresses
-from accord.operations.errors import Kind, ServiceError, UnavailableError
+from accord.operations.errors import KINDS, Kind, ServiceError, UnavailableError
 from accord.operations.faces.answers import (
     JSON,
     NO_ROUTE,
@@ -29,8 +30,8 @@ from accord.operations.faces.asking import new_correlation_id, sent_correlation_
 from accord.operations.limiter import Limiter
 from accord.store.errors import UnavailableError as StoreUnavailableError
 from accord.transports.http.fields import Fields
-from accord.transports.http.replies import Reply
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
+from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
 from accord.workflows.triggers.deliveries import BadSignatureError, Deliveries, Delivery
 from accord.workflows.triggers.signatures import HEADER, read_signature
@@ -57,7 +58,7 @@ class Head(Struct, frozen=True):
     fields: Fields
 
 
-class Webhooks:
+class Webhooks(LivingApp[Head]):
     """Serves webhooks below a path; implements `LivingApp`. `runs` is the path of runs, where
     senders with a token can look what became of theirs."""
 
@@ -82,24 +83,32 @@ class Webhooks:
             return _refuse(request, NO_ROUTE, "There is nothing at this path")
         if request.method != "POST":
             return _refuse(request, WRONG_VERB, "This path takes POST", b"allow: POST\r\n")
-        if request.length > MAX_BODY:
-            return self.too_large(request, MAX_BODY)
         if request.fields.get("content-encoding", "identity").lower() != "identity":
             return _refuse(request, WRONG_TYPE, "Send the body without content-encoding")
         if _JSON.fullmatch(request.fields.get("content-type", "")) is None:
             return _refuse(request, WRONG_TYPE, "Send the body as JSON")
         return Head(request.path, request.place, request.fields)
 
+    def body_limit(self, judged: Head) -> BodyLimit:
+        return BodyLimit(MAX_BODY, anonymous=True)
+
+    async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
+        """Refuse what cannot be genuine, whatever its body is."""
+        if self._deliveries.may_be_genuine(read_signature(judged.fields.get(HEADER, ""))):
+            return judged
+        correlation_id = sent_correlation_id(judged.fields) or new_correlation_id()
+        answer = await self._outcome(judged, b"", channel.address, correlation_id)
+        return Reply(answer.status, _lines(answer, correlation_id), answer.body)
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        return _refuse(request, KINDS["unavailable"], NO_MEMORY, RETRY_AFTER)
+
     def too_large(self, request: WebRequest, most: int) -> Reply:
-        detail = f"The body of the request is over the limit of {min(most, MAX_BODY):,} bytes"
+        detail = f"The body of the request is over the limit of {most:,} bytes"
         return _refuse(request, TOO_LARGE, detail)
 
     def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
         correlation_id = sent_correlation_id(judged.fields) or new_correlation_id()
-        if len(body) > MAX_BODY:
-            error = _TooLargeError(f"a body may have {MAX_BODY:,} bytes")
-            _send(exchange, _problem(error, judged, correlation_id), correlation_id)
-            return
         if len(self._underway) >= self._max_in_flight:
             busy = UnavailableError("too many deliveries are being taken: try again")
             _send(exchange, _problem(busy, judged, correlation_id), correlation_id)
@@ -116,17 +125,21 @@ class Webhooks:
     async def _serve(
         self, head: Head, body: bytes, exchange: Exchange, correlation_id: str
     ) -> None:
+        answer = await self._outcome(head, body, exchange.channel.address, correlation_id)
+        _send(exchange, answer, correlation_id)
+
+    async def _outcome(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
+        """Return the answer to a delivery, whatever becomes of it."""
         try:
-            answer = await self._answer(head, body, exchange.channel.address, correlation_id)
+            return await self._answer(head, body, peer, correlation_id)
         except ServiceError as error:
-            answer = _problem(error, head, correlation_id)
+            return _problem(error, head, correlation_id)
         except StoreUnavailableError:
             gone = UnavailableError("the database is not available at the moment")
-            answer = _problem(gone, head, correlation_id)
+            return _problem(gone, head, correlation_id)
         except Exception as error:
             log.exception("a delivery failed", extra={"correlation_id": correlation_id})
-            answer = _problem(error, head, correlation_id)
-        _send(exchange, answer, correlation_id)
+            return _problem(error, head, correlation_id)
 
     async def _answer(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
         address = self._addresses.client(peer, head.fields)
@@ -153,10 +166,6 @@ class Webhooks:
             await self._limiter.take((f"webhooks:{address}",), cost)
 
 
-class _TooLargeError(ServiceError):
-    kind = TOO_LARGE
-
-
 def _problem(error: Exception, head: Head, correlation_id: str) -> Answer:
     return error_answer(error, path=head.path, correlation_id=correlation_id)
 
@@ -172,8 +181,8 @@ def _refuse(request: WebRequest, kind: Kind, detail: str, headers: bytes = b"") 
 
 
 def _send(exchange: Exchange, answer: Answer, correlation_id: str) -> None:
-    exchange.reply(
-        answer.body,
-        status=answer.status,
-        headers=answer.headers + PRIVATE + correlation_line(correlation_id),
-    )
+    exchange.reply(answer.body, status=answer.status, headers=_lines(answer, correlation_id))
+
+
+def _lines(answer: Answer, correlation_id: str) -> bytes:
+    return answer.headers + PRIVATE + correlation_line(correlation_id)

@@ -23,7 +23,7 @@ from accord.mcp.client.auth.errors import AuthorizationError, UntrustedError
 from accord.mcp.client.auth.trust import base_of, is_local
 from accord.transports.http.replies import Reply
 from accord.transports.options import Options
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.server import listen_web
 from accord.transports.web_address import WebAddress, parse
 
@@ -169,7 +169,7 @@ async def _open(opener: Opener | None, url: str) -> None:
         )
 
 
-class _Pages:
+class _Pages(LivingApp[str]):
     """Answers the browser; implements `WebApp`."""
 
     def __init__(self) -> None:
@@ -180,6 +180,9 @@ class _Pages:
         if request.method != "GET" or request.place != "":
             return Reply(404, _HEADERS, _STRANGE)
         return request.query
+
+    def body_limit(self, judged: str) -> BodyLimit:
+        return SMALL_BODY
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return Reply(413, _HEADERS, _STRANGE)

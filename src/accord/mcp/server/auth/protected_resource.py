@@ -20,7 +20,7 @@ from accord.mcp.server.auth.signatures import ALGORITHMS
 from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.principal import Principal
 from accord.transports.http.replies import Reply, text_reply
-from accord.transports.web.app import JSON, Exchange, WebRequest
+from accord.transports.web.app import JSON, Exchange, LivingApp, WebRequest
 
 if TYPE_CHECKING:
     from accord.transports.web.asgi import WebAsgi
@@ -151,7 +151,7 @@ class ProtectedResource(BearerAuth):
         return challenge("DPoP", **told, algs=" ".join(ALGORITHMS))
 
 
-class _Metadata:
+class _Metadata(LivingApp[Reply]):
     """Answers every request by the metadata; implements `LivingApp`."""
 
     def __init__(self, resource: ProtectedResource) -> None:

@@ -16,11 +16,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from inspect import isawaitable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from msgspec import UNSET, Raw, UnsetType
+from msgspec.structs import replace
 
+from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.errors import RpcError, own_error
@@ -65,7 +68,7 @@ from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessi
 from accord.mcp.server.http.stateless import StatelessCall
 from accord.mcp.server.principal import Principal
 from accord.transports.http.replies import Reply
-from accord.transports.web.app import Exchange, WebRequest
+from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
@@ -85,7 +88,7 @@ _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
 """What only clients of the stateless era ask for."""
 
 
-class McpEndpoint:
+class McpEndpoint(LivingApp[McpHead]):
     """Serves a server over HTTP; implements `LivingApp`.
 
     `origins` are the web pages that may ask, beside the server's own; `hosts` the names that
@@ -204,6 +207,25 @@ class McpEndpoint:
             return judged
         return Reply(refusal.status, judged.json + refusal.headers, refusal.body)
 
+    def body_limit(self, judged: McpHead) -> BodyLimit:
+        return BodyLimit() if judged.request.method == "POST" else SMALL_BODY
+
+    async def admit(self, judged: McpHead, channel: ChannelInfo) -> Reply | McpHead:
+        if self._auth is None or self._closed_on is asyncio.get_running_loop():
+            return judged
+        await self.start()  # a verifier may need what the server's lifespan has begun
+        who = self._auth.authenticate(judged.request, channel)
+        if isawaitable(who):
+            who = await who
+        if isinstance(who, Refusal):
+            return Reply(who.status, judged.json + who.headers, who.body)
+        # A proof of possession is good for once; a token may be revoked before the body is here.
+        repeatable = getattr(self._auth, "repeatable", False)
+        return judged if repeatable else replace(judged, principal=who)
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        return self._gate.exhausted(request)
+
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return self._gate.too_large(request, most)
 
@@ -249,8 +271,8 @@ class McpEndpoint:
         # Which loop runs is dear to ask: ours does, if it runs and this is its thread.
         if loop is None or self._thread != get_ident() or not loop.is_running():
             self._handle_later(judged, body, exchange)
-        elif self._auth is None:
-            self._serve(Arrival(judged, None, exchange), body)
+        elif self._auth is None or judged.principal is not None:
+            self._serve(Arrival(judged, judged.principal, exchange), body)
         else:
             self._authenticate(judged, body, exchange)
 

@@ -17,8 +17,9 @@ from accord.jsonrpc.errors import own_error
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.headers import METHOD, NAME, SESSION, VERSION, decode_value
 from accord.mcp.protocol.versions import era
+from accord.mcp.server.principal import Principal
 from accord.transports.http.admission import preflight
-from accord.transports.http.replies import Reply, text_reply
+from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
 from accord.transports.origins import is_loopback, origin_allowed
 from accord.transports.web.app import JSON, WebRequest
 
@@ -63,6 +64,8 @@ class McpHead(Struct, frozen=True):
     """Header lines of the response for browsers that ask on behalf of another origin."""
     json: bytes
     """Header lines of a response with JSON."""
+    principal: Principal | None = None
+    """Who asks, where that was found out before the body was read."""
 
 
 class Gate:
@@ -120,6 +123,12 @@ class Gate:
             if says_nothing and route == "endpoint":
                 return _JSON_ALONE
         return _ACCEPTED.get((route, request.method), ())
+
+    def exhausted(self, request: WebRequest) -> Reply:
+        """Return the answer to a body for which there is no memory left."""
+        version = request.fields.get(VERSION, "")
+        error = failure("busy", NO_MEMORY, era=era(version), retryAfter=1)
+        return Reply(503, JSON + RETRY_AFTER + self._cors(request), encode_failure(None, error))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         """What is answered in place of a body that is too large."""
