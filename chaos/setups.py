@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import signal
 import socket
 import sys
@@ -23,6 +22,7 @@ from chaos.programs import Program
 from chaos.tables import tables_of
 from chaos.workflow import agent_names, definitions
 from tests.store.cluster import Cluster, running_cluster
+from tests.working_token import working_token
 from tools.kafka import Broker
 
 SetUp: TypeAlias = Literal["sqlite", "postgresql", "kafka"]
@@ -137,7 +137,9 @@ class _Plant:
         return program
 
     async def furnish(self) -> World:
-        client = Client(f"http://127.0.0.1:{self._ports['serve']}", _token(self._data))
+        hub = f"http://127.0.0.1:{self._ports['serve']}"
+        token = await asyncio.to_thread(working_token, hub, self._data / "first-run.txt")
+        client = Client(hub, token)
         self._stack.push_async_callback(client.close)
         tables = tables_of(self._url)
         self._stack.push_async_callback(tables.close)
@@ -173,12 +175,6 @@ def _database(cluster: Cluster) -> Victim:
 
 def _broker(broker: Broker) -> Victim:
     return Victim(lambda: asyncio.to_thread(broker.kill), lambda: asyncio.to_thread(broker.start))
-
-
-def _token(data: Path) -> str:
-    found = re.search(r"accord_pat_\w+", (data / "first-run.txt").read_text())
-    assert found is not None
-    return found[0]
 
 
 def _lives(pid: int) -> bool:

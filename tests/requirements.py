@@ -192,6 +192,12 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),
     ),
+    ("accord.operations.accounts.user_operations", "tests"): (
+        ("H-32", "Accounts, roles, passwords and tokens are changed by no token and by no run."),
+    ),
+    ("accord.operations.accounts.first_run", "tests"): (
+        ("H-33", "The first token, and each that nobody chose more for, reads and proposes."),
+    ),
     ("accord.workflows.operations.approvals", "tests"): (
         ("H-31", "No token approves a workflow run that its owner started."),
     ),
@@ -216,10 +222,6 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-05", "Wrong answers fail a task with a clear error and a log entry, and nothing else."),
         ("W-06", "Calls are tried again by policy as the same message; then comes a dead letter."),
         ("W-24", "Tasks that fail for good are logged as errors, with what was answered."),
-    ),
-    ("accord.workflows.agent.app", "tests"): (
-        ("W-25", "At /a2a a context goes on over several messages, and tasks have their history."),
-        ("W-26", "At /a2a errors name the scope that is missing, and the skills there are."),
     ),
     ("accord.workflows.executor.executor", "tests"): (
         ("W-07", "Workflows run: in sequence, in parallel, by choice, in loops, with people."),

@@ -49,11 +49,11 @@ async def main(url, token):
         create_mcp_http_client(headers=headers) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
-        epic = (await client.call_tool("create_epic", {"title": "Payments"})).structured_content
-        found = (await client.call_tool("search_global", {"query": "payments"})).structured_content
+        steps = [{"operation": "create_epic", "arguments": {"title": "Payments"}}]
+        asked = {"reason": "People have to pay", "steps": steps}
+        proposal = (await client.call_tool("propose_changes", asked)).structured_content
         tools = (await client.list_tools()).tools
-        made = epic["reference_id"]
-        print(json.dumps({"tools": len(tools), "made": made, "found": found["total"]}))
+        print(json.dumps({"tools": len(tools), "proposal": proposal["id"]}))
 
 asyncio.run(main(*sys.argv[1:]))
 """
@@ -122,9 +122,12 @@ class Walk:
             _fail("there is no token in first-run.txt")
         done = self._output(client, "-c", ASSISTANT, f"{url}/api/v1/mcp", token[0])
         seen = json.loads(done)
-        if seen["made"] != "EP-001" or seen["found"] != 1 or not seen["tools"]:
+        if not seen["tools"]:
             _fail(f"the assistant saw {done}")
-        return f"{seen['tools']} tools; it made {seen['made']} and found it again"
+        accepted = self._accord("hub", "do", "accept_proposal", f"id={seen['proposal']}", "--json")
+        if json.loads(accepted)["results"][0]["result"]["reference_id"] != "EP-001":
+            _fail(f"accepting what it proposed gave {accepted}")
+        return f"{seen['tools']} tools; it proposed EP-001, and somebody accepted it"
 
     def _run_workflow(self, agent: str) -> str:
         (self._folder / "greet.yaml").write_text(WORKFLOW)

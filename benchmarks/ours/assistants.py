@@ -22,8 +22,9 @@ PER_OWNER: Final = 50
 async def make(settings: Settings, count: int) -> list[str]:
     first = await prepare(settings)
     assert first is not None, "the database is not new"
-    tokens = [first.token]
     async with open_local(settings) as local:
+        own = await local.run("create_token", user=first.username, name="benchmark")
+        tokens = [own.result.token]
         for number in range(count):
             owner = f"owner-{number // PER_OWNER}"
             if number % PER_OWNER == 0:

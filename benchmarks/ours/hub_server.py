@@ -13,6 +13,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from accord.app.local import Local, open_local
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
@@ -41,7 +43,8 @@ async def make(settings: Settings) -> FirstRun:
             face="cli",
         )
         await fill(local, caller)
-    return first
+        made = await local.run("create_token", user=first.username, name="benchmark")
+    return structs.replace(first, token=made.result.token)
 
 
 async def fill(local: Local, caller: Caller) -> None:

@@ -46,7 +46,8 @@ async def make(settings: Settings, port: int, steps: int) -> str:
         await do("create_workflow", definition={"name": "steps", "steps": named})
         gate = {"name": "gate", "type": "wait", "until": "${input.until}"}
         await do("create_workflow", definition={"name": "backlog", "steps": [gate, *named]})
-    return first.token
+        token = await local.run("create_token", user=first.username, name="benchmark")
+    return str(token.result.token)
 
 
 def main(data: str, database: str, port: str, steps: str) -> None:

@@ -66,7 +66,8 @@ async def prepared(settings: Settings, port: int, steps: int) -> str:
         named = [{"name": f"step-{number}", **each} for number in range(1, steps + 1)]
         for name, list in {"steps": named, "signal": [SIGNAL], "approval": [APPROVAL]}.items():
             await does("create_workflow", definition={"name": name, "steps": list})
-    return first.token
+        token = await local.run("create_token", user=first.username, name="benchmark")
+    return str(token.result.token)
 
 
 async def run_many(store: Store, does: Operator, count: int) -> None:

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import httpx
 
 from tests.patience import PATIENCE as PATIENCE
 from tests.plain_http import NO_TLS
+from tests.working_token import working_token
 
 
 class Served:
@@ -32,11 +34,16 @@ class Served:
         return self._log.read_text()
 
     @property
-    def token(self) -> str:
-        """The administrator's first token."""
+    def first_token(self) -> str:
+        """The one of the first start, for an assistant."""
         found = re.search(r"accord_pat_\w+", (self.data / "first-run.txt").read_text())
         assert found is not None
         return found[0]
+
+    @cached_property
+    def token(self) -> str:
+        """One of the administrator's that may do everything."""
+        return working_token(self.url, self.data / "first-run.txt")
 
     def client(self, token: str | None = None) -> httpx.AsyncClient:
         """Calls as the administrator, with another token, or with an empty one as nobody."""

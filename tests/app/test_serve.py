@@ -106,7 +106,8 @@ async def test_the_log_has_a_line_for_every_write_with_its_correlation_id(tmp_pa
             assert made.headers["x-correlation-id"] == "order-7"
         await served.stop()
         lines = [json.loads(line) for line in served.log.splitlines()]
-        [line] = [line for line in lines if line["logger"] == "accord.calls"]
+        calls = [line for line in lines if line["logger"] == "accord.calls"]
+        [line] = [line for line in calls if line["correlation_id"] == "order-7"]
     assert line["time"].endswith("Z")
     assert {key: line[key] for key in ("level", "message", "correlation_id", "user", "face")} == {
         "level": "info",

@@ -18,6 +18,7 @@ import pytest
 from accord.mcp import Client
 from tests.cli.command import PATIENCE, accord
 from tests.plugins.post_office import PostOffice, post_office
+from tests.working_token import working_token
 
 SDOC = """\
 [DOCUMENT]
@@ -58,9 +59,7 @@ class Server:
         self.env = env
         self._process: subprocess.Popen[str] | None = None
         self.start()
-        token = re.search(r"accord_pat_\w+", (data / "first-run.txt").read_text())
-        assert token is not None
-        self.token = token[0]
+        self.token = working_token(self.url, data / "first-run.txt")
 
     def start(self) -> None:
         with self.data.with_suffix(".log").open("ab") as log:

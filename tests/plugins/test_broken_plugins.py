@@ -85,7 +85,7 @@ def test_each_says_why_and_the_good_ones_are_loaded(empty: Path) -> None:
         + "operation 'count_two': the path /epics/stale does not begin with a word of its own, as in /stale",
         "fine": ["count_five"],
         "misspelt": prefix.format("misspelt")
-        + "operation 'count_one': there is no right 'raed', only read, comment, write, propose, delete, run, approve, admin, session",
+        + "operation 'count_one': there is no right 'raed', only read, comment, write, propose, delete, run, approve, admin, accounts, session",
         "missing": prefix.format("missing")
         + "bad_operations:missing cannot be loaded: AttributeError: module 'bad_operations' has no attribute 'missing'",
         "plain": prefix.format("plain") + "bad_operations:plain is no accord.plugins.Operations",

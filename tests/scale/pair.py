@@ -15,6 +15,7 @@ import httpx
 from msgspec import Struct
 
 from tests.patience import PATIENCE as PATIENCE
+from tests.working_token import working_token
 
 HOOK_SECRET = "what the sender of a webhook signs with"
 ENVIRON = {"ACCORD_SECRET_KEY": "k" * 64, "ACCORD_SECRET_BUILD": HOOK_SECRET}
@@ -62,8 +63,9 @@ def running_pair(folder: Path, database: str) -> Iterator[Pair]:
         started = [stack.enter_context(_running(each, database)) for each in folders]
         urls = [_url(process, each) for process, each in zip(started, folders, strict=True)]
         [first] = folder.glob("*/first-run.txt")
-        found: Any = re.search(r"password +(\S+)\n +token +(\S+)", first.read_text())
-        here, there = (Machine(url, found[2], found[1]) for url in urls)
+        found: Any = re.search(r"password +(\S+)", first.read_text())
+        token = working_token(urls[0], first)
+        here, there = (Machine(url, token, found[1]) for url in urls)
         yield Pair(here, there, database)
 
 

@@ -127,7 +127,10 @@ async def test_a_token_is_made_by_keys_alone_shown_once_and_revoked(visitor: Vis
     await expect(page).to_have_url(f"{house.url}/tokens/new")
     await page.get_by_label("Name").focus()
     await page.keyboard.type("laptop")
-    for scope in ("write", "propose", "run", "admin"):
+    await page.get_by_role("radio", name="Propose only (recommended)").focus()
+    for _ in range(3):  # to the last one: the scopes themselves
+        await page.keyboard.press("ArrowDown")
+    for scope in ("propose", "comment"):
         await page.get_by_role("checkbox", name=re.compile(f"^{scope} ")).focus()
         await page.keyboard.press("Space")
     await page.get_by_label("Expires in days").focus()
@@ -153,15 +156,59 @@ async def test_a_token_is_made_by_keys_alone_shown_once_and_revoked(visitor: Vis
         assert (await program.get("/api/v1/epics")).status_code == 401
 
 
+@pytest.mark.req("H-33")
+@pytest.mark.parametrize(
+    ("preset", "scopes"),
+    [
+        ("", "read, propose"),
+        ("Write", "read, comment, write, propose"),
+        ("Everything", "read, comment, write, propose, run, admin"),
+    ],
+)
+async def test_a_new_token_proposes_unless_more_is_chosen(
+    visitor: Visitor, preset: str, scopes: str
+) -> None:
+    page, name = visitor.page, f"preset {preset}"
+    await visitor.open("/tokens/new")
+    await expect(page.get_by_role("checkbox", name="admin")).to_be_hidden()
+    await page.get_by_label("Name").fill(name)
+    if preset:
+        await (
+            page.get_by_role("radio", name=preset, exact=False)
+            .and_(page.locator(f"[value={preset.lower()}]"))
+            .check()
+        )
+    await page.get_by_role("button", name="Create token").click()
+    await expect(page.get_by_text(f"It may {scopes}, and expires")).to_be_visible()
+
+
+@pytest.mark.req("H-33")
+async def test_who_only_comments_chooses_between_reading_and_commenting(
+    browser: Browser, house: House
+) -> None:
+    await house.add_person("cora", "Commenter")
+    async with visiting(browser, house, "cora") as visitor:
+        page = visitor.page
+        await visitor.open("/tokens/new")
+        radios = await page.get_by_role("radio").evaluate_all("all => all.map(one => one.value)")
+        assert radios == ["read", "comment", "chosen"]
+        await page.get_by_label("Name").fill("reader")
+        await page.get_by_role("button", name="Create token").click()
+        await expect(page.get_by_text("It may read, and expires")).to_be_visible()
+
+
 async def test_a_token_that_cannot_be_made_is_told_with_what_was_typed(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.house.do("create_token", name="taken")
     await visitor.open("/tokens/new")
     await page.get_by_label("Name").fill("taken")
-    await page.get_by_role("checkbox", name="admin").uncheck()
+    await page.get_by_role("radio", name="Choose scopes").check()
+    await page.get_by_role("checkbox", name="run Start").check()
     await page.get_by_role("button", name="Create token").click()
     await expect(page.get_by_role("alert")).to_contain_text("has a token 'taken' already")
     await expect(page.get_by_label("Name")).to_have_value("taken")
+    await expect(page.get_by_role("radio", name="Choose scopes")).to_be_checked()
+    await expect(page.get_by_role("checkbox", name="run Start")).to_be_checked()
     await expect(page.get_by_role("checkbox", name="admin")).not_to_be_checked()
     visitor.faults.clear()  # browsers log what was answered 409
 

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 from playwright.async_api import Browser, expect
 
+from accord.jsonrpc.errors import RpcError
 from accord.mcp import Client
 from tests.app.served import serving
 from tests.web.checks import overflow, violations
@@ -57,6 +58,7 @@ async def test_from_a_new_installation_to_an_assistant_that_is_connected(
 
             await expect(page.get_by_role("status")).to_have_text("Your password is your own now.")
             assert await violations(page, axe) == []
+            await expect(page.get_by_role("radio", name="Propose only")).to_be_checked()
             await page.get_by_role("button", name="Create token").click()
             token = await page.locator("#new-token").inner_text()
             line = await page.locator("#way-claude-code").inner_text()
@@ -72,7 +74,12 @@ async def test_from_a_new_installation_to_an_assistant_that_is_connected(
             headers = {"Authorization": f"Bearer {token}"}
             async with Client(url, headers=headers) as assistant:
                 tools = await assistant.list_tools()
-                assert "create_epic" in {tool.name for tool in tools}
+                assert "propose_changes" in {tool.name for tool in tools}
+                steps = [{"operation": "create_epic", "arguments": {"title": "Payments"}}]
+                asked = {"reason": "People have to pay", "steps": steps}
+                assert not (await assistant.call_tool("propose_changes", asked)).is_error
+                with pytest.raises(RpcError, match="needs a token with the scope 'write'"):
+                    await assistant.call_tool("create_epic", {"title": "Payments"})
 
             await page.get_by_role("link", name="Continue").click()
             assert await violations(page, axe) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import Final
 
@@ -44,13 +45,13 @@ class Announcement:
         if self._first is None or self._is_made:
             return
         url = self._settings.public_url.rstrip("/") or self._settings.place
-        _keep(self._file, _first_lines(self._first, url))
+        _keep(self._file, _first_lines(self._first, url, self._settings))
         if not self._as_json:
             print_error_line(_where(self._file))
 
     def __call__(self, url: str) -> None:
         url = self._settings.public_url.rstrip("/") or url.rstrip("/")
-        lines = [] if self._first is None else _first_lines(self._first, url)
+        lines = [] if self._first is None else _first_lines(self._first, url, self._settings)
         self._is_made = True
         if lines and (self._as_json or not sys.stdout.isatty()):
             _keep(self._file, lines)
@@ -88,7 +89,8 @@ def _keep(path: Path, lines: list[str]) -> None:
         file.write("\n".join(lines) + "\n")
 
 
-def _first_lines(first: FirstRun, url: str) -> list[str]:
+def _first_lines(first: FirstRun, url: str, settings: Settings) -> list[str]:
+    data = "" if settings.data == Settings().data else f" --data {quote(settings.data)}"
     return [
         "",
         "This is the first start. Keep these: nobody can ask for them again.",
@@ -97,7 +99,8 @@ def _first_lines(first: FirstRun, url: str) -> list[str]:
         f"  password       {first.password}",
         f"  token          {first.token}",
         "",
-        "Connect an assistant, such as Claude Code:",
+        "The token is for an assistant: it reads, and what it proposes waits until you accept it.",
+        "Connect one, such as Claude Code:",
         "",
         f"  claude mcp add --transport http accord {url}{MCP} "
         f'--header "Authorization: Bearer {first.token}"',
@@ -105,5 +108,10 @@ def _first_lines(first: FirstRun, url: str) -> list[str]:
         "or call it yourself:",
         "",
         f"  curl {url}{REST}/epics -H 'Authorization: Bearer {first.token}'",
+        "",
+        "A program that is to change things needs another token:",
+        "",
+        f"  accord token create --user {first.username} --name my-program "
+        f"--scope read --scope write{data}",
         "",
     ]

@@ -37,8 +37,9 @@ Run the whole system: the requirements hub and workflows of agents, with pages f
 REST, JSON-RPC and MCP.
 
 The first start makes the data directory, the database and an administrator, and shows the
-administrator's password and a first token once: on a terminal, or else in a file that only you can
-read. Ctrl-C stops it; calls that are under way may finish.
+administrator's password and a first token for an assistant, which reads and proposes, once: on a
+terminal, or else in a file that only you can read. Ctrl-C stops it; calls that are under way may
+finish.
 
 Every setting can also come from the environment or from a file: see accord config.
 

@@ -44,7 +44,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     def may(self, right: Right) -> bool:
         rule = RULES[right]
-        if self.role not in rule.roles:
+        if self.role not in rule.roles or (rule.scope is None and self.run_id):
             return False
         return self.via != "token" or rule.scope in self.scopes
 
@@ -60,7 +60,9 @@ class Caller(Struct, frozen=True, kw_only=True):
                 required_roles=sorted(rule.roles),
             )
         if rule.scope is None:
-            raise ForbiddenError(f"{operation} needs you to sign in: no token can do it")
+            raise ForbiddenError(
+                f"{operation} needs you to sign in: no token and no workflow run can do it"
+            )
         raise ForbiddenError(
             f"{operation} needs a token with the scope {rule.scope!r}", required_scope=rule.scope
         )

@@ -13,7 +13,16 @@ from msgspec import Struct
 Role: TypeAlias = Literal["Administrator", "User", "Commenter"]
 Scope: TypeAlias = Literal["read", "comment", "write", "propose", "run", "approve", "admin"]
 Right: TypeAlias = Literal[
-    "read", "comment", "write", "propose", "delete", "run", "approve", "admin", "session"
+    "read",
+    "comment",
+    "write",
+    "propose",
+    "delete",
+    "run",
+    "approve",
+    "admin",
+    "accounts",
+    "session",
 ]
 
 ROLES: Final[tuple[Role, ...]] = ("Administrator", "User", "Commenter")
@@ -31,7 +40,8 @@ class Rule(Struct, frozen=True):
 
     roles: frozenset[Role]
     scope: Scope | None
-    """What a token needs; None for what no token can do, only somebody who signed in."""
+    """What a token needs; None for what no token and no workflow run can do, only somebody who
+    signed in."""
 
 
 RULES: Final[dict[Right, Rule]] = {
@@ -43,8 +53,16 @@ RULES: Final[dict[Right, Rule]] = {
     "run": Rule(_WRITERS, "run"),
     "approve": Rule(_WRITERS, "approve"),
     "admin": Rule(_ADMINISTRATORS, "admin"),
+    # Whoever sets passwords and roles can have every scope: that takes a login session.
+    "accounts": Rule(_ADMINISTRATORS, None),
     "session": Rule(_EVERYBODY, None),
 }
+
+IN_PERSON: Final = frozenset[Right](right for right, rule in RULES.items() if rule.scope is None)
+"""Rights that no token has."""
+
+ASSISTANT_SCOPES: Final = frozenset[Scope]({"read", "propose"})
+"""Of a token for a program that is not trusted to change things by itself."""
 
 
 def default_scopes(role: Role) -> frozenset[Scope]:

@@ -77,7 +77,7 @@ ACTIONS: Final = (
         label="Create a workflow", href="/workflows/new", words="new add definition", right="admin"
     ),
     Command(label="Register an agent", href="/agents/new", words="new add", right="admin"),
-    Command(label="Add a person", href="/users/new", words="new user invite", right="admin"),
+    Command(label="Add a person", href="/users/new", words="new user invite", right="accounts"),
     Command(label="Import a file", href="/import", words="csv json markdown load", right="write"),
     Command(label="Export", href="/export", words="download csv json markdown"),
 )

@@ -43,6 +43,7 @@ RUN = Group(WRITERS, "run")
 APPROVE = Group(WRITERS, "approve", on_purpose=True)
 ADMIN = Group(frozenset[Role](("Administrator",)), "admin")
 OWN = Group(frozenset(ROLES), None)
+ACCOUNTS = Group(frozenset[Role](("Administrator",)), None)
 
 
 def may(role: Role, credential: str, group: Group) -> bool:
@@ -192,7 +193,7 @@ MATRIX: dict[str, Call] = {
     "delete_label": Call(DELETE, {"id": "$label"}),
     "delete_view": Call(DELETE, {"id": "$view"}),
     # prompts: create, update, delete, activate; types; workflow definitions; agents; dead letters;
-    # users; audit
+    # audit; users, of whom tokens only read
     "create_prompt": Call(ADMIN, {"name": "another", "content": "Be brief."}),
     "update_prompt": Call(ADMIN, {"id": "$prompt", "content": "Be kind."}),
     "delete_prompt": Call(ADMIN, {"id": "$prompt"}),
@@ -203,11 +204,11 @@ MATRIX: dict[str, Call] = {
     "delete_requirement_type": Call(ADMIN, {"name": "Data"}),
     "create_relationship_type": Call(ADMIN, {"name": "mentions", "inverse": "mentioned_by"}),
     "delete_relationship_type": Call(ADMIN, {"name": "duplicates"}),
-    "create_user": Call(ADMIN, {"username": "nina"}),
+    "create_user": Call(ACCOUNTS, {"username": "nina"}),
     "list_users": Call(ADMIN, {}),
     "get_user": Call(ADMIN, {"id": "uma"}),
-    "update_user": Call(ADMIN, {"id": "uma", "email": "uma@example.org"}),
-    "set_password": Call(ADMIN, {"id": "uma", "password": "correct horse battery"}),
+    "update_user": Call(ACCOUNTS, {"id": "uma", "email": "uma@example.org"}),
+    "set_password": Call(ACCOUNTS, {"id": "uma", "password": "correct horse battery"}),
     "create_agent": Call(ADMIN, {"name": "another", "url": "https://agents.invalid/"}),
     "list_agents": Call(ADMIN, {}),
     "get_agent": Call(ADMIN, {"name": "$agent"}),

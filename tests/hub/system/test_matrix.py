@@ -27,7 +27,15 @@ from tests.hub.system.installation import (
     running,
 )
 from tests.hub.system.matrix import MATRIX, OF_PROMPTS, may
-from tests.hub.system.things import comment_of, filled, made, run_of, things_of, workflow_things
+from tests.hub.system.things import (
+    comment_of,
+    filled,
+    made,
+    run_of,
+    things_of,
+    things_of_another,
+    workflow_things,
+)
 from tests.store.cluster import Cluster
 
 CREDENTIALS = (SESSION, PLAIN, *SCOPES)
@@ -48,7 +56,10 @@ class Company:
         boss = self.wire("Administrator", SESSION)
         prompt = made(boss.rest("POST", "/prompts", name="kind", content="Be kind."))
         made(boss.rest("POST", "/prompts/{id}/activate", id=prompt["id"]))
-        shared = {**workflow_things(boss), **things_of_another(self.here)}
+        shared = {
+            **workflow_things(boss),
+            **things_of_another(self.here.wire(self.here.add("otto", "User"))),
+        }
         self.things: dict[Role, dict[str, Any]] = {
             role: {
                 **things_of(self.wire(role, SESSION), NAMES[role], prompt["reference_id"]),
@@ -71,16 +82,6 @@ class Company:
         things = {**self.things[role], "password": password_of(NAMES[role])}
         found = filled(MATRIX[operation.name].arguments, things)
         return {**found, "dry_run": True} if operation.writes else found
-
-
-def things_of_another(here: Installation) -> dict[str, Any]:
-    """A proposal and a run of somebody else."""
-    otto = here.wire(here.add("otto", "User"))
-    steps = [{"operation": "create_epic", "arguments": {"title": "Till"}}]
-    return {
-        "proposal_of_another": made(otto.rest("POST", "/proposals", steps=steps, reason="x"))["id"],
-        "run_of_another": run_of(otto),
-    }
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,14 @@ from accord.operations.operation import Operation
 from tests.hub.system.installation import MCP, REST, RPC, Answer, Installation, Wire, running
 from tests.hub.system.matrix import MATRIX
 from tests.hub.system.naughty import NO_JSON, TEXTS, UNKEEPABLE, WRONG
-from tests.hub.system.things import filled, made, run_of, things_of, workflow_things
+from tests.hub.system.things import (
+    filled,
+    made,
+    run_of,
+    things_of,
+    things_of_another,
+    workflow_things,
+)
 
 REGISTRY = all_operations()
 FACES = (REST, RPC, MCP)
@@ -34,6 +41,7 @@ class Office:
         self.things = {
             **things_of(self.ada, "ada", prompt["reference_id"]),
             **workflow_things(self.ada),
+            **things_of_another(here.wire(here.add("otto", "User"))),
             "run": run_of(self.ada),
             "password": "not the password",
         }

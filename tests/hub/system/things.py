@@ -76,6 +76,13 @@ def run_of(mine: Wire) -> str:
     return id
 
 
+def things_of_another(other: Wire) -> dict[str, Any]:
+    """A proposal and a run of somebody else, who may decide on neither."""
+    steps = [{"operation": "create_epic", "arguments": {"title": "Till"}}]
+    proposed = made(other.rest("POST", "/proposals", steps=steps, reason="We need it."))
+    return {"proposal_of_another": proposed["id"], "run_of_another": run_of(other)}
+
+
 def comment_of(mine: Wire, target: str) -> str:
     id: str = made(mine.rest("POST", "/comments", target_id=target, text="Why?"))["id"]
     return id

@@ -11,6 +11,7 @@ import pytest
 
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.credentials import bearer
+from accord.operations.rights import RULES
 from accord.store import Store, open_store
 from tests.operations.accounts.world import KEY, Trail, World
 
@@ -22,14 +23,16 @@ async def store(url: str) -> AsyncIterator[Store]:
         yield found
 
 
-async def test_the_first_run_makes_an_administrator_and_a_token(store: Store) -> None:
+@pytest.mark.req("H-33")
+async def test_the_first_run_makes_an_administrator_and_a_token_that_proposes(store: Store) -> None:
     trail = Trail()
     accounts = Accounts(store, KEY, trail=trail)
     made = await accounts.first_run()
     assert made is not None
     assert made.username == "admin"
     caller = await accounts.caller(bearer(made.token), face="rest")
-    assert (caller.username, caller.role, caller.may("admin")) == ("admin", "Administrator", True)
+    assert (caller.username, caller.role) == ("admin", "Administrator")
+    assert {right for right in RULES if caller.may(right)} == {"read", "propose"}
     assert (await accounts.sign_in("admin", made.password)).user.role == "Administrator"
     assert await accounts.first_run() is None
     assert trail.told()[0] == ("accord", "first_run", "done", "")

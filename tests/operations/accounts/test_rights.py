@@ -5,10 +5,20 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from accord.operations.caller import LOCAL, SYSTEM, Caller
 from accord.operations.errors import ForbiddenError
-from accord.operations.rights import ROLES, RULES, SCOPES, Right, Role, Scope, default_scopes
+from accord.operations.rights import (
+    IN_PERSON,
+    ROLES,
+    RULES,
+    SCOPES,
+    Right,
+    Role,
+    Scope,
+    default_scopes,
+)
 
 MATRIX = """
     read     Administrator User Commenter  read
@@ -19,6 +29,7 @@ MATRIX = """
     run      Administrator User            run
     approve  Administrator User            approve
     admin    Administrator                 admin
+    accounts Administrator                 -
     session  Administrator User Commenter  -
 """
 TABLE = {line.split()[0]: line.split()[1:] for line in MATRIX.strip().splitlines()}
@@ -56,6 +67,14 @@ def test_rights_are_as_the_table_says(right: Right, role: Role) -> None:
     every = somebody(role, frozenset(SCOPES))
     assert every.may(right) == (role in roles and scope != "-")
     assert not somebody(role, frozenset()).may(right)
+
+
+@pytest.mark.req("H-32")
+def test_what_takes_a_person_no_workflow_run_does_for_them() -> None:
+    run = replace(somebody("Administrator", None), run_id="r-1")
+    assert {right for right in RULES if not run.may(right)} == IN_PERSON == {"accounts", "session"}
+    with pytest.raises(ForbiddenError, match="needs you to sign in: no token and no workflow run"):
+        run.require("accounts", "set_password")
 
 
 def test_a_token_without_stated_scopes_has_what_its_owners_role_allows_but_for_approving() -> None:

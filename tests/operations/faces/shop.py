@@ -13,8 +13,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from accord.app.site import Site
 from accord.jsonrpc.limits import Limits
+from accord.operations.accounts import tokens
 from accord.operations.accounts.accounts import Accounts
-from accord.operations.accounts.entities import FirstRun
 from accord.operations.accounts.first_run import make_administrator
 from accord.operations.accounts.server_key import ServerKey
 from accord.operations.audit.record import Record
@@ -37,6 +37,7 @@ from accord.operations.limiter import Limiter
 from accord.operations.operation import Rest
 from accord.operations.outcome import Allowance
 from accord.operations.registry import Registry
+from accord.operations.rights import default_scopes
 from accord.operations.runner import Runner
 from accord.operations.work import Changed, Effect, Hint, Work
 from accord.store import Store, open_store
@@ -322,11 +323,11 @@ class Shop:
         return (await self.rpc(body)).json()
 
 
-async def _administrator(store: Store, accounts: Accounts) -> FirstRun:
-    """As at the first run, without the time that hashing a password takes."""
+async def _administrator(store: Store, accounts: Accounts) -> str:
+    """As at the first run, without the time that hashing a password takes; a token for it all."""
 
-    async def work(transaction: Transaction) -> FirstRun:
-        made, _ = await make_administrator(
+    async def work(transaction: Transaction) -> str:
+        _, user = await make_administrator(
             transaction,
             password="",
             hashed="",
@@ -334,7 +335,19 @@ async def _administrator(store: Store, accounts: Accounts) -> FirstRun:
             new_id=lambda: str(uuid4()),
             now=utc_now(),
         )
-        return made
+        made = await tokens.insert(
+            transaction,
+            id=str(uuid4()),
+            user_id=user.id,
+            username=user.username,
+            name="everything",
+            scopes=default_scopes("Administrator"),
+            days=1,
+            key=accounts.token_key,
+            now=utc_now(),
+        )
+        assert isinstance(made.token, str)
+        return made.token
 
     return await store.transact(work)
 
@@ -353,9 +366,9 @@ async def shop_at(
         await store.execute(TABLE)
         trail = Trail()
         accounts = Accounts(store, ServerKey(b"k" * 32), trail=trail)
-        first = await _administrator(store, accounts)
+        token = await _administrator(store, accounts)
         runner = Runner(operations, store, trail, limiter=limiter)
-        shop = Shop(store, accounts, trail, runner, token=first.token)
+        shop = Shop(store, accounts, trail, runner, token=token)
         site = Site(
             {
                 "/api/v1": RestApp(runner, accounts, title="Pens", **(rest or {})),
@@ -365,7 +378,7 @@ async def shop_at(
         options = Options(limits=Limits(max_message_bytes=100_000))
         listener = await listen_web("http://127.0.0.1:0", site, options)
         shop.url = listener.url
-        headers = {"authorization": f"Bearer {first.token}"}
+        headers = {"authorization": f"Bearer {token}"}
         try:
             async with httpx.AsyncClient(
                 base_url=shop.url, headers=headers, verify=NO_TLS

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from accord.app.local import open_local
 from accord.app.settings import Settings
 from accord.app.system import System, open_system, prepare
 from accord.mcp.server.http.endpoint import McpEndpoint
@@ -71,14 +72,23 @@ def _endpoint(system: System) -> Any:
     return next(app for _, app in system.site._apps if isinstance(app, McpEndpoint))
 
 
+async def _token(settings: Settings, user: str) -> str:
+    """A token that may do everything."""
+    async with open_local(settings) as local:
+        made = await local.run("create_token", user=user, name="everything")
+    return str(made.result.token)
+
+
 def main() -> None:
     settings = settings_for(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "")
     configure_logging("info", "json")
     first = asyncio.run(prepare(settings))
     assert first is not None
 
+    token = asyncio.run(_token(settings, first.username))
+
     def on_listen(system: System) -> None:
-        _say(Started(system.url, first.token, first.password))
+        _say(Started(system.url, token, first.password))
 
         def answer() -> None:
             asked = sys.stdin.readline().strip()

@@ -35,7 +35,7 @@ async def test_what_a_run_writes_is_its_starters(busy: Office) -> None:
         ("create_epic", {"title": ""}, "validation_failed"),
         ("create_epic", "${input}", "validation_failed"),
         ("get_epic", {"id": "EP-404"}, "not_found"),
-        ("create_user", {"username": "nina"}, "insufficient_permissions"),
+        ("create_prompt", {"name": "x", "content": "x"}, "insufficient_permissions"),
     ],
 )
 async def test_a_refusal_is_a_failed_step_with_its_code(
@@ -77,7 +77,7 @@ async def test_the_scopes_of_the_token_bind_and_end_with_it(busy: Office) -> Non
 
 
 async def test_runs_neither_approve_nor_make_tokens(office: Office) -> None:
-    for operation in ("approve_run", "create_token", "change_own_password"):
+    for operation in ("approve_run", "create_token", "change_own_password", "set_password"):
         with pytest.raises(ServiceError, match="there is no operation"):
             await office.save(calling(operation))
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from accord.operations.accounts import tokens, users
 from accord.operations.accounts.entities import FirstRun, User
-from accord.operations.rights import default_scopes
+from accord.operations.rights import ASSISTANT_SCOPES
 from accord.operations.work import Database
 from accord.store.store import Transaction
 
@@ -29,7 +29,7 @@ async def is_needed(db: Database) -> bool:
 async def make_administrator(
     db: Transaction, *, password: str, hashed: str, key: bytes, new_id: Callable[[], str], now: str
 ) -> tuple[FirstRun, User]:
-    """The administrator, with a first token."""
+    """Make the administrator, with a first token for an assistant: it reads and proposes."""
     username = USERNAME
     while await users.find_row(db, username) is not None:  # made by hand, with another role
         username = f"{USERNAME}-{secrets.token_hex(3)}"
@@ -42,7 +42,7 @@ async def make_administrator(
         user_id=user.id,
         username=username,
         name=TOKEN_NAME,
-        scopes=default_scopes("Administrator"),
+        scopes=ASSISTANT_SCOPES,
         days=tokens.DEFAULT_DAYS,
         key=key,
         now=now,

@@ -39,7 +39,7 @@ async def _hash_password(work: Work, arguments: Mapping[str, Any]) -> str:
 
 
 @operations.write(
-    right="admin",
+    right="accounts",
     rest=Rest("POST", "/users", status=201, location="/users/{id}"),
     tool=False,
     tag="users",
@@ -113,7 +113,7 @@ async def get_user(work: Work, *, id: Person) -> User:
 
 
 @operations.write(
-    right="admin",
+    right="accounts",
     rest=(Rest("PUT", "/users/{id}"), Rest("PATCH", "/users/{id}")),
     tool=False,
     tag="users",
@@ -157,7 +157,7 @@ async def update_user(
 
 
 @operations.write(
-    right="admin",
+    right="accounts",
     rest=Rest("PUT", "/users/{id}/password"),
     tool=False,
     tag="users",

@@ -14,6 +14,7 @@ from accord.web.answers import Answer
 from accord.web.connecting import ways
 from accord.web.pages.own_password import change_password, check_repeated
 from accord.web.pages.session import SET_UP
+from accord.web.pages.tokens import presets, scopes_of
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -52,7 +53,8 @@ async def assistant(turn: Turn) -> Answer:
 async def create_token(turn: Turn) -> Answer:
     name = turn.form["name"].strip()
     try:
-        token = await turn.do("create_token", name=name)
+        scopes = scopes_of(turn.form, turn.who.role)
+        token = await turn.do("create_token", name=name, scopes=scopes)
     except ServiceError as error:
         return await _assistant(turn, name, error)
     return await turn.page(
@@ -81,7 +83,15 @@ async def _password(turn: Turn, email: str, error: ServiceError | None = None) -
 
 async def _assistant(turn: Turn, name: str, error: ServiceError | None = None) -> Answer:
     status = 200 if error is None else error.kind.status
-    return await turn.page("set_up/assistant.html", status=status, name=name, error=error)
+    found = presets(turn.who.role)
+    return await turn.page(
+        "set_up/assistant.html",
+        status=status,
+        name=name,
+        presets=found,
+        preset=turn.form["preset"] or found[0].key,
+        error=error,
+    )
 
 
 async def _project(turn: Turn, error: ServiceError | None = None) -> Answer:

@@ -142,9 +142,8 @@ class WorkflowAgentApp(LivingApp[Head]):
         offered: Sequence[Offered] = ()
         if visit.credentials.token:
             caller = await self._entrance.caller(visit)
-            if caller.may("read"):  # others may start runs all the same, and need a card
-                outcome = await self._runner.run(operations["list_skills"], {}, caller)
-                offered = outcome.result
+            outcome = await self._runner.run(operations["list_skills"], {}, caller)
+            offered = outcome.result
         # Readers of 1.0 that say so get nothing else; those that do not say are of either.
         strict = wire_asked(head.version) is Wire.V10
         body = encode_card(self._card(offered, head.host), strict=strict)

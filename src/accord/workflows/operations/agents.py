@@ -147,7 +147,10 @@ async def create_agent(
     active: bool = True,
 ) -> Agent:
     """Register an agent. Its address is checked now and at every call; a secret is named, never
-    given: env:ACCORD_SECRET_NAME, or file:NAME in the folder of secrets."""
+    given: env:ACCORD_SECRET_NAME, or file:NAME in the folder of secrets. An agent that is shown a
+    secret needs you to sign in."""
+    if auth != NO_AUTH:
+        work.caller.require("accounts", "showing a secret to an agent")
     if await work.db.fetch(BY_NAME, name):
         raise ConflictError(f"there is an agent {name!r} already")
     [count] = await work.db.fetch(COUNT)
@@ -206,7 +209,8 @@ async def update_agent(
     active: bool | UnsetType = UNSET,
     expected_version: int | None = None,
 ) -> Agent:
-    """Change an agent, or deactivate it: calls of it fail until it is active again."""
+    """Change an agent, or deactivate it: calls of it fail until it is active again. Another secret,
+    and another URL for an agent that is shown a secret, need you to sign in."""
     before = await find_agent(work.db, name)
     if expected_version is not None and expected_version != before.version:
         raise StaleError(
@@ -226,6 +230,8 @@ async def update_agent(
     after = replace(before, **{key: value for key, value in given.items() if value is not UNSET})
     if after == before:
         return _shown(work, before)
+    if after.auth != NO_AUTH and (after.auth, after.url) != (before.auth, before.url):
+        work.caller.require("accounts", "showing a secret to an agent")
     await work.db.execute(
         UPDATE, after.id, after.description, after.url, after.wire, _json(after.auth),
         after.timeout, _json(after.retry), after.max_concurrency, int(after.active),

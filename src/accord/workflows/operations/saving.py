@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from accord.operations.errors import FieldError, InvalidError
 from accord.operations.logs.redaction import masked
 from accord.operations.registry import Registry
-from accord.operations.rights import Right
+from accord.operations.rights import IN_PERSON
 from accord.operations.work import Database
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import DefinitionError, Problem
@@ -20,7 +20,7 @@ from accord.workflows.triggers.cron import known_timezones
 Given: TypeAlias = dict[str, Any] | str
 """A definition as JSON, `{"source": "…"}` with its YAML, or the YAML itself."""
 
-NOT_FROM_RUNS: Final = frozenset[Right]({"session", "approve"})
+NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
 """Rights whose operations a run has not, whoever started it: they are for people who are there."""
 
 AGENTS: Final = "SELECT name FROM agents"
