@@ -9,6 +9,7 @@ from collections.abc import Generator
 
 import pytest
 
+from accord.operations.runner import Runner
 from tests.compliance import Marks
 from tests.databases import (
     cluster as cluster,
@@ -52,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # A shell's background job: programs that tests start would not be interrupted either.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(Marks(config), "requirement-marks")
+    # Whatever a test has an operation do, it may do no more than clients are told.
+    Runner.strict = True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

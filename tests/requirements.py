@@ -155,6 +155,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.protocol.codes", "tests"): (
         ("M-21", "The reason of an error decides which entry of the catalogue it has."),
     ),
+    ("accord.operations.abilities", "tests"): (
+        ("M-22", "What clients are told of a tool follows from what its operation can do."),
+    ),
     ("accord.transports.web.stop_signals", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),

@@ -74,4 +74,5 @@ def _hint(tool: Tool) -> str:
         return ""
     if hints.read_only_hint:
         return " Reads only."
-    return " Marked as destructive." if hints.destructive_hint else ""
+    destructive = " Marked as destructive." if hints.destructive_hint else ""
+    return f"{destructive} Marked as open world." if hints.open_world_hint else destructive

@@ -32,7 +32,7 @@ def all_operations(formats: Formats | None = None, further: Registry | None = No
         workflow_operations(),
         accounts_operations,
         audit_operations,
-        further or Registry(),
     ):
-        registry.include(part)
+        registry.include(part.fully_declared())
+    registry.include(further or Registry())
     return registry

@@ -49,4 +49,4 @@ def hub_operations(formats: Formats | None = None) -> Registry:
     for module in MODULES:
         for operation in import_module(f"accord.hub.operations.{module}").operations:
             registry.add(operation if formats is None else formats.offered_by(operation))
-    return registry
+    return registry.fully_declared()

@@ -86,13 +86,14 @@ async def _run(
 def _operation(work: Work, name: str) -> Operation:
     registry = work.service(Registry)
     found = registry.get(name)
-    if found is not None and _is_step(found):
+    if found is not None and is_step(found):
         return found
-    valid = [each.name for each in registry if _is_step(each)]
+    valid = [each.name for each in registry if is_step(each)]
     raise InvalidError("operation", no_such("operation for a step", name, valid))
 
 
-def _is_step(operation: Operation) -> bool:
+def is_step(operation: Operation) -> bool:
+    """Return whether an operation may be a step."""
     return (
         operation.writes
         and operation.prepare is None

@@ -62,8 +62,14 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     """Whether assistants have it over MCP."""
     snapshot: bool = False
     """Whether all statements of a read must see the same state."""
-    destructive: bool = False
+    destructive: bool | None = None
+    """Whether it may delete something; None where its author does not say."""
+    open_world: bool | None = None
+    """Whether it reaches beyond this installation, as a run does that calls agents; None where its
+    author does not say."""
     idempotent: bool = False
+    runs: Callable[[Operation], bool] | None = None
+    """Of an operation that carries out others: tells which. It can do whatever those can."""
     audited: bool = True
     """Whether its arguments may be written down; secrets never are."""
     tag: str = ""

@@ -7,6 +7,7 @@ from inspect import cleandoc, iscoroutinefunction
 from typing import Annotated, Any, Final, TypedDict, TypeVar, Unpack
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.parameters import Parameter, read_signature
@@ -56,7 +57,9 @@ class OperationOptions(TypedDict, total=False):
     tool: bool
     snapshot: bool
     destructive: bool
+    open_world: bool
     idempotent: bool
+    runs: Callable[[Operation], bool]
     audited: bool
     tag: str
 
@@ -99,6 +102,19 @@ class Registry:
             raise RegistrationError(f"there are two operations {operation.name!r}")
         self._operations[operation.name] = operation
 
+    def fully_declared(self) -> Registry:
+        """Return the same operations, of which nothing can do what it does not declare."""
+        found = Registry()
+        for operation in self:
+            found.add(
+                replace(
+                    operation,
+                    destructive=bool(operation.destructive),
+                    open_world=bool(operation.open_world),
+                )
+            )
+        return found
+
     def _decorator(self, options: OperationOptions, *, writes: bool) -> Callable[[F], F]:
         def decorate(function: F) -> F:
             self.add(_operation(function, options, writes=writes))
@@ -132,8 +148,10 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
         cost=options.get("cost", 5 if writes else 1),
         tool=options.get("tool", True),
         snapshot=options.get("snapshot", False),
-        destructive=options.get("destructive", False),
+        destructive=options.get("destructive"),
+        open_world=options.get("open_world"),
         idempotent=options.get("idempotent", False),
+        runs=options.get("runs"),
         audited=options.get("audited", True),
         tag=options.get("tag", ""),
     )

@@ -20,13 +20,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from accord.operations import idempotency
+from accord.operations.abilities import Abilities, abilities, exceeded
 from accord.operations.audit.record import Record, Result, Trail
 from accord.operations.caller import Caller
 from accord.operations.errors import (
@@ -76,6 +77,9 @@ class _DryRun(Exception):  # noqa: N818 - takes a transaction back, and is no er
 class Runner:
     """Runs the operations of a registry on a store."""
 
+    strict: ClassVar = False
+    """Whether a call fails that does more than its operation declares, instead of being logged."""
+
     def __init__(
         self,
         registry: Registry,
@@ -100,6 +104,7 @@ class Runner:
         }
         self._recorders = recorders
         self._observe = observe
+        self._abilities: dict[str, Abilities] = {}
         self._listeners: list[Listener] = []
 
     def service(self, kind: type[T]) -> T:
@@ -246,6 +251,7 @@ class Runner:
 
     async def _change(self, operation: Operation, arguments: dict[str, Any], work: Work) -> Outcome:
         result = await operation.function(work, **arguments)
+        self._check_abilities(operation, work)
         change = Change(id=self.new_id(), operation=operation.name)
         for recorder in self._recorders:
             await recorder(work, change)
@@ -262,6 +268,20 @@ class Runner:
             effects=tuple(work.effects),
             hints=tuple(work.hints),
         )
+
+    def _check_abilities(self, operation: Operation, work: Work) -> None:
+        """Compare what a call did with what its operation declares, which is what clients are told.
+
+        An operator's call is not refused for a declaration that is wrong; tests are (`strict`).
+        """
+        able = self._abilities.get(operation.name)
+        if able is None:
+            able = self._abilities[operation.name] = abilities(operation, self.registry)
+        problem = exceeded(work, able)
+        if problem:
+            log.error("operation %s %s", operation.name, problem)
+            if self.strict:
+                raise AssertionError(f"operation {operation.name} {problem}")
 
     def _record(
         self, operation: Operation, caller: Caller, outcome: Result = "done", error: str = ""

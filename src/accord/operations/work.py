@@ -74,6 +74,7 @@ class Work:
         "new_id",
         "now",
         "prepared",
+        "reached",
         "writes",
     )
 
@@ -98,6 +99,8 @@ class Work:
         self.engine = engine
         self.effects: list[Effect] = []
         self.hints: list[Hint] = []
+        self.reached: list[str] = []
+        """What it has do something beyond this installation, such as `agents`."""
         self.known: dict[str, Any] = {}
         """What was just written, by its id, so that recorders need not read it again. It holds as
         long as the effects tell of nothing but new entities."""
@@ -110,6 +113,10 @@ class Work:
     def did(self, effect: Effect) -> None:
         """Tell of something that was done."""
         self.effects.append(effect)
+
+    def reaches(self, what: str) -> None:
+        """Record that others, such as `agents`, do something because of this."""
+        self.reached.append(what)
 
     def hint(self, hint: Hint) -> None:
         self.hints.append(hint)
@@ -127,6 +134,7 @@ class Work:
             writes=self.writes,
         )
         other.effects, other.hints, other.known = self.effects, self.hints, self.known
+        other.reached = self.reached
         return other
 
     def service(self, kind: type[T]) -> T:

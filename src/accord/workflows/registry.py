@@ -25,4 +25,4 @@ def workflow_operations() -> Registry:
     registry = Registry()
     for module in MODULES:
         registry.include(import_module(f"accord.workflows.operations.{module}").operations)
-    return registry
+    return registry.fully_declared()

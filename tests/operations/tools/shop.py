@@ -56,7 +56,7 @@ class Basket(Struct, kw_only=True):
     total: int
 
 
-@operations.write(tag="fruit")
+@operations.write(destructive=False, open_world=False, tag="fruit")
 async def pick_fruit(
     work: Work,
     *,
@@ -86,7 +86,7 @@ async def pick_fruit(
     return Fruit(id=f"id-{reference}", reference_id=reference, name=name, note=note)
 
 
-@operations.read(tag="fruit")
+@operations.read(tag="fruit", open_world=False)
 async def get_fruit(work: Work, *, id: str) -> Fruit:
     """Get a fruit."""
     rows = await work.db.fetch("SELECT id, name, note FROM fruit WHERE id = $1", id)
@@ -143,7 +143,7 @@ async def count_seeds(work: Work, *, of: list[str]) -> list[str]:
     return [f"{each}: many" for each in of]
 
 
-@operations.write(right="delete", destructive=True, idempotent=True, tag="fruit")
+@operations.write(right="delete", destructive=True, open_world=False, idempotent=True, tag="fruit")
 async def eat_fruit(
     work: Work, *, id: str, expected_version: int | None = None, why: str | UnsetType = UNSET
 ) -> Changed:

@@ -103,6 +103,9 @@ async def test_a_definition_says_what_is_needed_and_no_more(site: Site) -> None:
         "readOnlyHint": True,
         "openWorldHint": False,
     }
+    # Nobody says what these two may do: clients assume the worst (2025-11-25, tools).
+    assert tools["list_fruit"]["annotations"] == {"title": "List fruit", "readOnlyHint": True}
+    assert tools["sell_shop"]["annotations"] == {"title": "Sell shop"}
     assert tools["list_fruit"]["outputSchema"] == {
         "type": "object",
         "properties": {

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from accord.hub import undo as undoing
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import Cursor, Difference, Limit, Page, Username
-from accord.hub.steps import StepResult, Steps, may_do, run_steps
+from accord.hub.steps import StepResult, Steps, is_step, may_do, run_steps
 from accord.hub.storage import items, pages, people, revisions, rows
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.pages import DEFAULT_LIMIT
@@ -168,7 +168,7 @@ async def list_changes(
     return shown_page(page, lambda row: ChangeListed(**summary_of(row), **_about(about, row.id)))
 
 
-@operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes")
+@operations.write(rest=Rest("POST", "/changes/{change_id}/undo"), tag="changes", destructive=True)
 async def undo(work: Work, *, change_id: ChangeId) -> Undone:
     """Take a change back, if nothing that it touched was changed since. An undo can be undone."""
     change = await undoing.undo(work, change_id)
@@ -186,7 +186,7 @@ async def undo(work: Work, *, change_id: ChangeId) -> Undone:
     return Undone(undone=change.id, touched=touched, total=len(effects))
 
 
-@operations.write(rest=Rest("POST", "/changes"), tag="changes", cost=20)
+@operations.write(rest=Rest("POST", "/changes"), tag="changes", cost=20, runs=is_step)
 async def apply_changes(work: Work, *, steps: Steps) -> Applied:
     """Do several writes together: all or none. "$1.id" in arguments is the id step 1 gave."""
     return Applied(results=await run_steps(work, steps, may_do))

@@ -152,7 +152,12 @@ async def label_item(work: Work, *, id: Id, label: Name) -> Labelled:
     return await _labelled(work, item)
 
 
-@operations.write(rest=Rest("DELETE", "/items/{id}/labels/{label}"), tag="labels", idempotent=True)
+@operations.write(
+    rest=Rest("DELETE", "/items/{id}/labels/{label}"),
+    tag="labels",
+    destructive=True,
+    idempotent=True,
+)
 async def unlabel_item(work: Work, *, id: Id, label: Name) -> Labelled:
     """Take a label off an item."""
     item, row = await _both(work, id, label)

@@ -12,7 +12,7 @@ from accord.hub.advice import advise
 from accord.hub.domain.acceptance import AcceptancePolicy, Origin, acceptance_problem
 from accord.hub.entities import Cursor, Difference, Limit, Page
 from accord.hub.lifecycle import check_text
-from accord.hub.steps import Step, StepResult, Steps, may_do, may_propose, run_steps
+from accord.hub.steps import Step, StepResult, Steps, is_step, may_do, may_propose, run_steps
 from accord.hub.storage import pages, proposals, rows
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.pages import DEFAULT_LIMIT
@@ -182,7 +182,9 @@ async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
     return Checked(follows=await tried(work, body))
 
 
-@operations.write(rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20)
+@operations.write(
+    rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20, runs=is_step
+)
 async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") -> Accepted:
     """Carry out a proposal as it stands, as a change of yours. No token accepts what its owner
     proposed; you may accept, signed in, what a token of yours proposed."""

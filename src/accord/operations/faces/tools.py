@@ -21,6 +21,7 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.server import Server
 from accord.mcp.server.tool import ServedTool
+from accord.operations.abilities import Abilities, abilities
 from accord.operations.arguments import all_of
 from accord.operations.caller import Caller
 from accord.operations.errors import ForbiddenError, InvalidError, RateLimitedError, ServiceError
@@ -73,7 +74,7 @@ class OperationTool(ServedTool):
                 name=operation.name,
                 description=" ".join(operation.description.split()),
                 input_schema=input_schema(operation),
-                annotations=_annotations(operation),
+                annotations=_annotations(operation, abilities(operation, runner.registry)),
             )
         )
         self.operation = operation
@@ -157,14 +158,16 @@ def with_output_schemas(tools: list[OperationTool]) -> list[OperationTool]:
     return tools
 
 
-def _annotations(operation: Operation) -> ToolAnnotations:
-    """What clients would not assume by themselves (2025-11-25, tools: a tool writes, destroys, may
-    not be repeated and reaches the whole world, unless it says otherwise)."""
+def _annotations(operation: Operation, able: Abilities) -> ToolAnnotations:
+    """Return what clients are told about a tool. What an operation does not declare is left out:
+    clients then assume that it destroys and reaches the whole world (2025-11-25, tools)."""
     if not operation.writes:
-        return ToolAnnotations(title=operation.title, read_only_hint=True, open_world_hint=False)
+        return ToolAnnotations(
+            title=operation.title, read_only_hint=True, open_world_hint=able.open_world
+        )
     return ToolAnnotations(
         title=operation.title,
-        destructive_hint=operation.destructive,
-        idempotent_hint=operation.idempotent or None,
-        open_world_hint=False,
+        destructive_hint=able.destructive,
+        idempotent_hint=able.idempotent or None,
+        open_world_hint=able.open_world,
     )

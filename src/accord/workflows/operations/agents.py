@@ -275,6 +275,7 @@ async def _check_health(work: Work, arguments: Mapping[str, Any]) -> None:
     tag="agents",
     tool=False,
     prepare=_check_health,
+    open_world=True,
     idempotent=True,
     cost=20,
 )

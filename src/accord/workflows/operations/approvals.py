@@ -63,7 +63,11 @@ class WaitingApproval(Struct, kw_only=True):
 
 
 @operations.write(
-    right="approve", rest=Rest("POST", "/runs/{run}/approve", 202), tag="approvals", tool=False
+    right="approve",
+    rest=Rest("POST", "/runs/{run}/approve", 202),
+    tag="approvals",
+    tool=False,
+    open_world=True,
 )
 async def approve_run(
     work: Work,

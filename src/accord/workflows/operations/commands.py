@@ -40,7 +40,13 @@ SignalId: TypeAlias = Annotated[
 ]
 
 
-@operations.write(right="run", rest=Rest("POST", "/runs/{run}/cancel", 202), tag="runs", tool=False)
+@operations.write(
+    right="run",
+    rest=Rest("POST", "/runs/{run}/cancel", 202),
+    tag="runs",
+    tool=False,
+    open_world=True,
+)
 async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
     """Cancel a run; agents that work for it are told."""
     return await ask(
@@ -50,7 +56,13 @@ async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
     )
 
 
-@operations.write(right="run", rest=Rest("POST", "/runs/{run}/pause", 202), tag="runs", tool=False)
+@operations.write(
+    right="run",
+    rest=Rest("POST", "/runs/{run}/pause", 202),
+    tag="runs",
+    tool=False,
+    open_world=True,
+)
 async def pause_run(work: Work, *, run: RunId) -> Run:
     """Let a run start nothing more until it is resumed; what is under way goes on."""
     return await ask(
@@ -60,7 +72,13 @@ async def pause_run(work: Work, *, run: RunId) -> Run:
     )
 
 
-@operations.write(right="run", rest=Rest("POST", "/runs/{run}/resume", 202), tag="runs", tool=False)
+@operations.write(
+    right="run",
+    rest=Rest("POST", "/runs/{run}/resume", 202),
+    tag="runs",
+    tool=False,
+    open_world=True,
+)
 async def resume_run(work: Work, *, run: RunId) -> Run:
     """Let a run that was paused go on."""
     return await ask(
@@ -70,7 +88,13 @@ async def resume_run(work: Work, *, run: RunId) -> Run:
     )
 
 
-@operations.write(right="run", rest=Rest("POST", "/runs/{run}/retry", 202), tag="runs", tool=False)
+@operations.write(
+    right="run",
+    rest=Rest("POST", "/runs/{run}/retry", 202),
+    tag="runs",
+    tool=False,
+    open_world=True,
+)
 async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> Run:
     """Let a run that failed or was cancelled go on from a step, or from the one that failed; what
     completed before it stays."""
@@ -84,7 +108,13 @@ async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> R
     )
 
 
-@operations.write(right="run", rest=Rest("POST", "/runs/{run}/signal", 202), tag="runs", tool=False)
+@operations.write(
+    right="run",
+    rest=Rest("POST", "/runs/{run}/signal", 202),
+    tag="runs",
+    tool=False,
+    open_world=True,
+)
 async def signal_run(
     work: Work, *, run: RunId, name: SignalName, id: SignalId | None = None, payload: Any = None
 ) -> Run:
@@ -110,6 +140,7 @@ async def ask(work: Work, run: Loaded, request: Request, message: str = "") -> R
     check(run, request)
     id = f"{run.row.id}/{message or work.new_id()}"
     await deliver(work.db, [Message(id, run.row.id, request)])
+    work.reaches("agents")
     what = type(request).__struct_config__.tag
     work.did(
         Effect(

@@ -109,9 +109,11 @@ async def get_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     rest=Rest("POST", "/dead-letters/{id}/replay", 202),
     tag="dead letters",
     tool=False,
+    open_world=True,
 )
 async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     """Try again what was given up: a run that failed goes on from that step."""
+    work.reaches("agents")
     row = await _find(work, id)
     if row["replayed_at"] is not None:
         raise ConflictError(f"it was replayed already, by {row['replayed_by']}")

@@ -89,6 +89,7 @@ async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -
     rest=Rest("POST", "/workflows/{name}/runs", 202, "/runs/{id}"),
     tag="runs",
     finish=_wait_for_end,
+    open_world=True,
 )
 async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wait: Wait = 0) -> Run:
     """Start a run of a workflow. get_run tells what became of it."""
@@ -119,6 +120,7 @@ async def start_run(work: Work, id: str, name: str, input: Any) -> Loaded:
         traceparent=trace_of(caller),
     )
     await create_run(work.db, run)
+    work.reaches("agents")
     work.did(
         Effect(
             action="created",
