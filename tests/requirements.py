@@ -78,6 +78,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-28", "At a limit new work is refused as busy, and the rest is served on."),
         ("F-29", "A message over the size limit is answered -32012; the connection survives."),
         ("F-30", "Hostile input crashes nothing."),
+        ("F-31", "Refusing a message costs at most twice as much CPU as reading a valid one."),
     ),
     ("accord.transports", "tests"): (
         ("F-16", "Stdio carries a message per line, also with a child process at the other end."),

@@ -107,7 +107,8 @@ def test_responses_are_success_or_failure(text: str, expected: object) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "Input data was truncated"),
+        (b"", "the message is empty"),
+        (b" \r\n\t ", "the message is empty"),
         (b"{", "Input data was truncated"),
         (b'{"jsonrpc":"2.0","method":"m","params":[1,}', "malformed"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m"}x', "trailing characters"),
@@ -118,6 +119,10 @@ def test_responses_are_success_or_failure(text: str, expected: object) -> None:
         (b'{"jsonrpc":"2.0","id":1,"method":"\\ud800 lone high"}', "malformed"),
         (b'{"jsonrpc":"2.0","id":"\\udc00 lone low","method":"m"}', "malformed"),
         (b'{"jsonrpc":"2.0","id":1,"method":"m","params":["\\ud800 lone high"]}', "malformed"),
+        (b'"\\ud800"', "a \\u escape is half of a surrogate pair"),
+        (b'["\\\\\\ud800"]', "a \\u escape is half of a surrogate pair"),
+        (b'["\\\\ud800', "Input data was truncated"),
+        (b'"\\ud83d\\ude00', "Input data was truncated"),
         (b"\xef\xbb\xbf{}", "malformed"),
         (b"\x00", "malformed"),
     ],

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from accord import Context, Limits, Router, RpcError
 from accord.jsonrpc.answers import Refused
 from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.codec import decode
+from accord.jsonrpc.codec import decode, encode_failure
 from accord.jsonrpc.dispatcher import Dispatcher
-from accord.jsonrpc.messages import Failure, Id, Invalid, Success
+from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
 
 router = Router()
 
@@ -78,6 +78,18 @@ EVERYTHING = [
 ]
 
 
+def serve_sorted(dispatcher: Dispatcher, message: Message, source: Source) -> Any:
+    match message:
+        case Request(id=id, method=method, params=params):
+            return dispatcher.serve(id, method, params, source)
+        case Notification(method=method, params=params):
+            return dispatcher.serve(UNSET, method, params, source)
+        case Invalid(id=id, error=error, response=False):
+            return encode_failure(id, error)
+    source.settle(message)
+    return None
+
+
 @pytest.mark.req("F-01", "F-05", "F-06", "F-07", "RPC-3a", "RPC-4c")
 async def test_reading_and_sorting_a_message_first_gives_the_same_answer_as_serving_it_at_once() -> (
     None
@@ -87,7 +99,7 @@ async def test_reading_and_sorting_a_message_first_gives_the_same_answer_as_serv
         at_once, sorted_first = Source(), Source()
         message = decode(data)
         assert not isinstance(message, list)
-        expected = dispatcher._serve_other(message, sorted_first)
+        expected = serve_sorted(dispatcher, message, sorted_first)
         assert dispatcher.handle(data, at_once) == expected, data
         assert [type(each) for each in at_once.settled] == [
             type(each) for each in sorted_first.settled

@@ -307,7 +307,7 @@ async def test_a_batch_over_the_limit_is_one_invalid_request() -> None:
         channel.send(b"[1,2,3]")
         answer = msgspec.json.decode(await recorder.next_message())
         assert answer["error"]["code"] == -32600
-        assert "a batch of 3 messages is over the limit of 2" in answer["error"]["message"]
+        assert "the batch is over the limit of 2 messages" in answer["error"]["message"]
     async with raw(limits=Limits(max_batch_items=0)) as (recorder, channel, _):
         channel.send(b"[1]")
         assert b"batches are turned off" in await recorder.next_message()

@@ -74,3 +74,10 @@ def test_a_path_is_taken_apart(path: str, found: list[Any]) -> None:
 )
 def test_the_type_at_a_path_has_a_name(annotation: Any, path: str, name: str) -> None:
     assert expected(annotation, path) == name
+
+
+def test_an_annotation_without_a_hash_has_a_name() -> None:
+    annotation = Annotated[int, ["a list"]]
+    with pytest.raises(TypeError):
+        hash(annotation)
+    assert expected(annotation) == "int"

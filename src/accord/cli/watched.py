@@ -93,7 +93,7 @@ class WatchedChannel:
             self._show(direction, data)
 
     def _notice_failure(self, data: bytes) -> None:
-        message = decode(data)
+        message = None if data.startswith(b"[") else decode(data)
         if isinstance(message, Failure) and message.id is None:
             error = message.error
             known = from_wire(error.code, error.message, decode_data(error.data))

@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.binding import Params
 from accord.jsonrpc.call_plan import Planner
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.parameters import Signature
+from accord.jsonrpc.params_form import Params
 
 Naming: TypeAlias = Callable[[Params], dict[str, Any]]
 """Gives the arguments that params stand for, by the names of the parameters."""

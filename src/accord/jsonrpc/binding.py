@@ -8,18 +8,20 @@ binds as `function(**params)` does, an array as `function(*params)`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from types import GenericAlias
+from typing import Any
 
-import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
+from accord.jsonrpc.msgspec_types import MsgspecType
 from accord.jsonrpc.parameter_types import ParameterType, choose_type
 from accord.jsonrpc.parameters import Kind, Parameter, Signature
 from accord.jsonrpc.params_errors import (
+    MAX_DIAGNOSED_BYTES,
     MAX_PROBLEMS,
     Problem,
     ValueRefusedError,
@@ -27,15 +29,16 @@ from accord.jsonrpc.params_errors import (
     invalid_params,
     missing,
     too_many,
-    undecodable,
     unexpected,
 )
+from accord.jsonrpc.params_form import Params, ParamsForm, is_array, is_large, is_long
 from accord.jsonrpc.type_names import expected
 
-Params: TypeAlias = bytes | Raw | UnsetType
-"""The `params` of a request: JSON not yet decoded, UNSET when absent. `null` is absent too."""
-
-_decode_form = msgspec.json.Decoder(dict[str, Raw] | list[Raw] | None).decode
+_AT_VALUE = re.compile(
+    r"(?P<what>.*) - at (?P<key>`key` in )?"
+    r"`\$(?:\.(?P<name>\w+)|\[(?P<index>\d+)\])(?P<inner>[^`]*)`",
+    re.DOTALL,
+)
 
 
 class Binder:
@@ -51,6 +54,17 @@ class Binder:
         self._named = frozenset(self._names)
         self._context = signature.context
         self._reserved = signature.reserved
+        self._form = ParamsForm(
+            None if self._others else [each.name for each in (*self._positional, *self._keyword)],
+            None if self._rest else len(self._positional),
+            lambda name: self._unexpected(name, suggest=True),
+        )
+        self._whole: MsgspecType | None = None
+        """What decodes all params at once, where they are the values of `*args`."""
+        rest = self._types.get(self._rest)
+        alone = len(signature.parameters) == 1 and signature.context is None
+        if alone and isinstance(rest, MsgspecType):
+            self._whole = MsgspecType(GenericAlias(list, (rest.annotation,)))
 
     @property
     def by_msgspec(self) -> bool:
@@ -60,7 +74,12 @@ class Binder:
     def bind(self, params: Params, context: Context | None) -> tuple[list[Any], dict[str, Any]]:
         """The arguments for one call, the context among them. Raises `InvalidParamsError`."""
         faults = _Faults()
-        given, rest, others = self._assign(_form(params), faults)
+        if params is not UNSET and self._whole and is_long(params) and is_array(params):
+            try:
+                return self._whole.decode(params, self._rest, self._rest), {}
+            except ValueRefusedError as refused:
+                raise invalid_params(refused.problems) from None
+        given, rest, others = self._assign(self._form.read(params), faults)
         args = [self._value(each, given, faults) for each in self._positional]
         args += [
             self._decode(self._rest, raw, f"{self._rest}[{index}]", faults)
@@ -76,6 +95,35 @@ class Binder:
             else:
                 args.insert(self._context.index, context)
         return args, kwargs
+
+    def refuse_large(self, params: bytes | Raw, error: Exception) -> None:
+        """Raise `InvalidParamsError` where `error`, which msgspec raised over all params at once,
+        names the value that is wrong and decoding large params again would cost too much."""
+        if not is_large(params):
+            return
+        said = str(error)
+        found = _AT_VALUE.fullmatch(said) if len(said) <= MAX_DIAGNOSED_BYTES else None
+        parameter = None if found is None else self._parameter_at(found, params)
+        if found is None or parameter is None:
+            return
+        name, path = parameter
+        kind = self._types[name]
+        assert isinstance(kind, MsgspecType)
+        inner = f"{found['what']} - at {found['key'] or ''}`${found['inner']}`"
+        raise invalid_params([kind.problem(params, name, path, inner)]) from None
+
+    def _parameter_at(self, found: re.Match[str], params: bytes | Raw) -> tuple[str, str] | None:
+        """The name of the parameter that msgspec means, and the path to its value."""
+        name, index = found["name"], found["index"]
+        if name is not None:
+            # A member that comes twice: the last counts, and may be right.
+            once = bytes(params).count(b'"%b"' % name.encode()) == 1
+            return (name, name) if once and name in self._types else None
+        place = int(index)
+        if place < len(self._positional):
+            name = self._positional[place].name
+            return name, name
+        return (self._rest, f"{self._rest}[{place}]") if self._rest else None
 
     def _assign(
         self, form: dict[str, Raw] | list[Raw], faults: _Faults
@@ -134,16 +182,6 @@ class _Faults:
     def check(self) -> None:
         if self._problems:
             raise invalid_params(self._problems)
-
-
-def _form(params: Params) -> dict[str, Raw] | list[Raw]:
-    if params is UNSET:
-        return []
-    try:
-        return _decode_form(params) or []
-    except REFUSALS as error:
-        problem = undecodable("params", "params", "array or object", error)
-    raise invalid_params([problem])
 
 
 def _choose(parameter: Parameter) -> ParameterType:

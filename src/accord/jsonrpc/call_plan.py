@@ -18,10 +18,11 @@ import msgspec
 from msgspec import UNSET, defstruct, field
 from msgspec.structs import asdict, astuple
 
-from accord.jsonrpc.binding import Binder, Params
+from accord.jsonrpc.binding import Binder
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.parameters import ContextPlace, Parameter, Signature
+from accord.jsonrpc.params_form import Params
 
 Plan: TypeAlias = Callable[[Params, Context | None], Any]
 """Decodes the params and calls. Raises `InvalidParamsError`, or what the function raises."""
@@ -42,7 +43,9 @@ class Planner:
         self._by_name_only = self._kinds == {"keyword_only"}
         self._forms = None
         if self._fits_one_pass():
-            self._forms = _Forms(signature.parameters, own_names=self._by_name_only)
+            self._forms = _Forms(
+                signature.parameters, self._binder.refuse_large, own_names=self._by_name_only
+            )
 
     def plan(self, function: Callable[..., Any]) -> Plan:
         """The fastest plan that calls `function` with what the signature says."""
@@ -104,8 +107,8 @@ def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Pla
     def call(params: Params, context: Context | None) -> Any:
         try:
             values = absent if params is UNSET else decode(params)
-        except REFUSALS:
-            values = None
+        except REFUSALS as error:
+            values = forms.refuse_large(params, error)
         if values is None:
             return slow(params, context)
         if values.__class__ is by_name:
@@ -124,8 +127,8 @@ def _two_values(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan
             return slow(params, context)
         try:
             values = decode(params)
-        except REFUSALS:
-            values = None
+        except REFUSALS as error:
+            values = forms.refuse_large(params, error)
         if values.__class__ is by_name:
             return function(values.f0, values.f1)
         return slow(params, context) if values is None else function(*values)
@@ -157,8 +160,8 @@ def _names_only(
     def call(params: Params, context: Context | None) -> Any:
         try:
             values = absent if params is UNSET else decode(params)
-        except REFUSALS:
-            values = None
+        except REFUSALS as error:
+            values = forms.refuse_large(params, error)
         if values is None:
             return slow(params, context)
         kwargs = asdict(values) if values.__class__ is by_name else {}
@@ -197,7 +200,15 @@ def _arranged(
 class _Forms:
     """The two forms in which params come, as types that msgspec decodes in one pass."""
 
-    def __init__(self, parameters: tuple[Parameter, ...], *, own_names: bool) -> None:
+    def __init__(
+        self,
+        parameters: tuple[Parameter, ...],
+        refuse_large: Callable[[Any, Exception], None],
+        *,
+        own_names: bool,
+    ) -> None:
+        self.refuse_large: Callable[[Any, Exception], Any] = refuse_large
+        """Raises for large params; None for others, which take the slow way."""
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
         self.by_name = _struct(named, self.names if own_names else _places(named))
@@ -217,8 +228,8 @@ class _Forms:
         """A `by_name`, or the values of what has a position; None if it takes the slow way."""
         try:
             return self.absent if params is UNSET else self.decode(params)
-        except REFUSALS:
-            return None
+        except REFUSALS as error:
+            return self.refuse_large(params, error)
 
 
 def _places(parameters: list[Parameter]) -> list[str]:

@@ -18,7 +18,7 @@ from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
 from accord.jsonrpc.call import Call, decode_data
 from accord.jsonrpc.codec import decode
 from accord.jsonrpc.errors import RpcError, from_wire, own_error
-from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.log_line import is_worth_logging, log_line
 from accord.jsonrpc.messages import Failure, Id, Invalid, Request, Success
 from accord.jsonrpc.session import Pending, Session
 
@@ -86,8 +86,10 @@ class Calls:
             case Failure(id=id):
                 self._fail(id, _told(response))
             case Invalid(id=id, error=fault):
-                self._session.statistics.answers_broken += 1
-                log.warning("broken response dropped: %s", log_line(fault.message))
+                counts = self._session.statistics
+                counts.answers_broken += 1
+                if is_worth_logging(counts.answers_broken):
+                    log.warning("broken response dropped: %s", log_line(fault.message))
                 fault.remote = True
                 self._fail(id, fault)
 
@@ -97,7 +99,7 @@ class Calls:
 
     def fail_sent(self, sent: bytes, error: RpcError) -> None:
         """Fail the calls in an outgoing message that are still pending."""
-        message = decode(sent)
+        message = decode(sent, max_items=None)
         for item in message if isinstance(message, list) else [message]:
             if isinstance(item, Request) and item.id in self._session.pending:
                 self._fail(item.id, copy(error))
@@ -138,8 +140,10 @@ class Calls:
     def _fail(self, id: Id, error: RpcError) -> None:
         if id is None:
             # A message that the other end could not read or take.
-            log.warning("the other end reports an error without an id: %s", log_line(error))
-            self._session.statistics.answers_unknown += 1
+            counts = self._session.statistics
+            counts.answers_unknown += 1
+            if is_worth_logging(counts.answers_unknown):
+                log.warning("the other end reports an error without an id: %s", log_line(error))
             self.fail_only(error)
             return
         pending = self._session.settle(id)

@@ -27,27 +27,27 @@ from accord.jsonrpc.codec import (
     EMPTY_BATCH,
     REFUSALS,
     Envelope,
+    Item,
     decode_envelope,
+    diagnose,
     encode,
     encode_failure,
     invalid_params_type,
-    is_bracketed,
     is_id_fault,
     is_structured,
     read,
     sort,
+    too_many_items,
 )
 from accord.jsonrpc.context import Context, InThread
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire, told_code
 from accord.jsonrpc.ids import IdFault, id_fault
 from accord.jsonrpc.limits import Limits
-from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.log_line import is_worth_logging, log_line
 from accord.jsonrpc.messages import (
-    Batch,
     Id,
     Invalid,
-    Message,
     Notification,
     Request,
     Success,
@@ -88,6 +88,7 @@ class Dispatcher:
         "_loop",
         "_max_depth",
         "_max_in_flight",
+        "_max_items",
         "_observer",
         "_running",
         "_running_by_id",
@@ -126,6 +127,7 @@ class Dispatcher:
         self._call_seconds = limits.call_seconds
         self._max_in_flight = limits.max_in_flight
         self._max_depth = limits.max_depth
+        self._max_items = limits.max_batch_items
         self._shallow = 2 * limits.max_depth
         self.statistics = Statistics() if statistics is None else statistics
         self._threads = threads
@@ -150,17 +152,15 @@ class Dispatcher:
         `source.answer` gets the answer of what is running, once, never before this returns. A
         payload that is no message at all is answered by `Refused` bytes.
         """
-        what: Envelope | list[Envelope] | Message | Batch
-        try:
-            # What is short enough cannot be too deep.
-            if (len(data) <= self._shallow or not is_bracketed(data, self._max_depth)) and (
-                data.isascii()
-            ):
+        what: Item | list[Item] | list[Envelope]
+        # `read` does the same; what is short enough cannot be too deep, nor cost much.
+        if len(data) <= self._shallow and data.isascii():
+            try:
                 what = decode_envelope(data)
-            else:
-                what = read(data, self._max_depth)
-        except REFUSALS:
-            what = read(data, self._max_depth)
+            except REFUSALS as error:
+                what = diagnose(data, error, self._max_items)
+        else:
+            what = read(data, self._max_depth, self._max_items)
         if type(what) is Envelope:
             id, name = what.id, what.method
             call = self._find_direct(name)
@@ -253,20 +253,20 @@ class Dispatcher:
         return answer
 
     def _serve_batch(
-        self, items: list[Envelope] | Batch, source: Source
+        self, items: list[Item] | list[Envelope], source: Source
     ) -> bytes | None | Cancellable:
-        most = self._limits.max_batch_items
         if not items:
             # JSON-RPC 2.0, section 6: an empty array is one Invalid Request.
             return self._refuse_invalid(EMPTY_BATCH)
-        if len(items) > most:
-            self.statistics.requests_refused += 1
-            too_large = _batch_too_large(len(items), most)
-            tell_refused(self._observer, too_large)
-            return encode_failure(None, too_large)
+        if len(items) > self._max_items:
+            return self._refuse_invalid(too_many_items(self._max_items))
         if self._observer is not None:
             tell_batch(self._observer, len(items))
         room = self._limits.max_batch_response_bytes
+        if type(items[0]) is Invalid:
+            answer = self._refuse_all(items, room)
+            if answer is not None:
+                return answer
         results = self._call_direct(items if len(items) <= CHUNK else items[:CHUNK])
         if len(results) == len(items):  # all called at once, as most batches are
             answer = encode_together(results, room)
@@ -282,9 +282,23 @@ class Dispatcher:
             return run.answer()
         rest = BatchRun(source, run)
         for item in items[served:]:
-            slot = rest.slot(item.id if isinstance(item, Envelope | Request) else UNSET)
+            slot = rest.slot(item.id if type(item) is Envelope else UNSET)
             rest.fill(slot, self._serve_other(item, slot))
         return rest.answer_or_run()
+
+    def _refuse_all(self, items: list[Any], room: int) -> bytes | None:
+        """The answer to a batch of which no item is a message, nor tells its id; else None."""
+        refusals = [item.answer for item in items if type(item) is Invalid and item.answer]
+        if len(refusals) < len(items):
+            return None
+        answer = b"[" + b",".join(refusals) + b"]"
+        if len(answer) > room:
+            return None
+        self.statistics.invalid_received += len(items)
+        if self._observer is not None:
+            for item in items:
+                tell_refused(self._observer, item.error)
+        return answer
 
     def _call_direct(self, items: list[Any]) -> list[Success | Raw]:
         """What the direct calls that `items` begin with return; failures as raw answers."""
@@ -303,8 +317,8 @@ class Dispatcher:
         self.statistics.requests_received += len(results)
         return results
 
-    def _serve_other(self, what: Envelope | Message, source: Source) -> bytes | None | Running:
-        if isinstance(what, Envelope) and what.method:
+    def _serve_other(self, what: Item, source: Source) -> bytes | None | Running:
+        if type(what) is Envelope and what.method:
             return self.serve(what.id, what.method, what.params, source)
         message = sort(what)
         if type(message) is Success:  # the common case
@@ -486,7 +500,7 @@ class Dispatcher:
 
     def _malformed(
         self, id: Id | UnsetType, params: Any, seen: Observation | None = None
-    ) -> Refused | None:
+    ) -> bytes | None:
         """The answer to a request whose params are a bare value, None to any other.
 
         JSON-RPC 2.0, section 4.2: params are structured, or the request is not valid; and what
@@ -497,13 +511,16 @@ class Dispatcher:
         message = invalid_params_type(bytes(params), None if id is UNSET else id)
         return self._refuse_invalid(message, seen)
 
-    def _refuse_invalid(self, message: Invalid, seen: Observation | None = None) -> Refused:
-        self.statistics.invalid_received += 1
+    def _refuse_invalid(self, message: Invalid, seen: Observation | None = None) -> bytes:
         if seen is not None:
             tell_ended(seen, message.error.code, message.error)
         else:
             tell_refused(self._observer, message.error)
-        return Refused(encode_failure(message.id, message.error))
+        if message.oversized:
+            self.statistics.requests_refused += 1
+            return encode_failure(None, message.error)
+        self.statistics.invalid_received += 1
+        return Refused(message.answer or encode_failure(message.id, message.error))
 
     def _failed(
         self,
@@ -520,7 +537,8 @@ class Dispatcher:
         self.statistics.handlers_failed += 1
         if is_foreseen(error, strict=self._strict):
             # JSON-RPC 2.0, section 4.1: the client of a notification learns of no error.
-            log.warning("notification %s failed: %s", method, log_line(error))
+            if is_worth_logging(self.statistics.handlers_failed):
+                log.warning("notification %s failed: %s", method, log_line(error))
         else:
             self._log_unforeseen(method, error)
         return None
@@ -545,16 +563,10 @@ class Dispatcher:
         self.statistics.requests_refused += 1
         tell_ended(seen, error.code, error)
         if id is UNSET:
-            log.warning("notification dropped: %s", log_line(error.message))
+            if is_worth_logging(self.statistics.requests_refused):
+                log.warning("notification dropped: %s", log_line(error.message))
             return None
         return encode_failure(id, error)
-
-
-def _batch_too_large(items: int, most: int) -> RpcError:
-    what = f"a batch of {items:,} messages is over the limit of {most:,}"
-    if most == 0:
-        what = "batches are turned off"
-    return own_error("invalid_request", f"Invalid Request: {what}", limit=most)
 
 
 def _unknown_method(name: str) -> RpcError:

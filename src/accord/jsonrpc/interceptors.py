@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Raw
 
 from accord.jsonrpc.arguments import Naming
-from accord.jsonrpc.binding import Params
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.params_form import Params
 
 Proceed: TypeAlias = Callable[[], Awaitable[Any]]
 """Goes on to the next interceptor, and at last to the method. May be called again, to retry."""

@@ -66,6 +66,10 @@ class Invalid(Struct, frozen=True):
     error: RpcError
     id: Id = None
     response: bool = False
+    oversized: bool = False
+    """Whether it is a batch of too many messages, of which none was looked at."""
+    answer: bytes | None = None
+    """The encoded answer, where it is always the same."""
 
 
 Message: TypeAlias = Request | Notification | Success | Failure | Invalid

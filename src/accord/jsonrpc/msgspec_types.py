@@ -8,7 +8,14 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from accord.jsonrpc.params_errors import Problem, ValueRefusedError, json_kind, undecodable
+from accord.jsonrpc.params_errors import (
+    MAX_DIAGNOSED_BYTES,
+    MAX_TEXT,
+    Problem,
+    ValueRefusedError,
+    json_kind,
+    undecodable,
+)
 from accord.jsonrpc.type_names import expected, steps
 
 Json: TypeAlias = bytes | Raw
@@ -29,12 +36,18 @@ class MsgspecType:
         try:
             return self._decode(data)
         except msgspec.ValidationError as error:
-            problem = _Fault(self.annotation, data, name, path, str(error)).problem()
+            problem = self.problem(data, name, path, str(error))
         except REFUSALS as error:
             problem = undecodable(name, path, expected(self.annotation), error)
         raise ValueRefusedError([problem])
 
+    def problem(self, data: Json, name: str, path: str, said: str) -> Problem:
+        """What msgspec said of `data`, as a problem of the parameter `name`."""
+        return _Fault(self.annotation, data, name, path, said).problem()
 
+
+_LONGEST: Final = 4 * MAX_TEXT
+"""How much is read of either end of a message of msgspec's."""
 _AT = re.compile(r"(?P<what>.*) - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`", re.DOTALL)
 _EXPECTED_GOT = re.compile(r"Expected `(?P<expected>[^`]*)`, got `(?P<got>[^`]*)`")
 _EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?P<rest>.*)", re.DOTALL)
@@ -57,6 +70,8 @@ class _Fault:
         self._data = data
         self._name = name
         self._path = path
+        if len(message) > 2 * _LONGEST:  # a name of the caller's is in it; the path is at the end
+            message = f"{message[:_LONGEST]}…{message[-_LONGEST:]}"
         located = _AT.fullmatch(message)
         self._what = located["what"] if located else message
         self._inner = located["path"] if located else ""
@@ -86,6 +101,8 @@ class _Fault:
 
     def _came(self, sized: str = "") -> str:
         """What stands at the fault, with its length if it is of the kind that is measured."""
+        if memoryview(self._data).nbytes > MAX_DIAGNOSED_BYTES:
+            return "another value"
         try:
             value = msgspec.json.decode(self._data)
             for step in steps(self._inner):

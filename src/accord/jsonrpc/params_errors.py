@@ -19,6 +19,9 @@ MAX_PROBLEMS: Final = 10
 """How many problems one error lists."""
 MAX_TEXT: Final = 200
 """Longest name or text in a problem."""
+MAX_DIAGNOSED_BYTES: Final = 2_048
+"""Largest params or value that is read again for the sake of a better message: refusing must not
+cost more than serving."""
 _MAX_COMPARED: Final = 64
 """Longest name, and most allowed names, for which a close match is looked for."""
 
@@ -97,10 +100,11 @@ def by_position_only(name: str) -> Problem:
     return Problem(name, name, "a value by position", "one by name", text)
 
 
-def too_many(takes: int, came: int) -> Problem:
-    """More positional parameters than the method has."""
-    text = f"the method takes {_count(takes)} by position, {came:,} came"
-    return Problem("params", "params", f"at most {_count(takes)}", f"{came:,}", text)
+def too_many(takes: int, came: int | None) -> Problem:
+    """More positional parameters than the method has; None if they were not counted."""
+    got = "more" if came is None else f"{came:,}"
+    text = f"the method takes {_count(takes)} by position, {got} came"
+    return Problem("params", "params", f"at most {_count(takes)}", got, text)
 
 
 def undecodable(parameter: str, path: str, expected: str, error: Exception) -> Problem:

@@ -50,6 +50,7 @@ from accord.jsonrpc.errors import (
 )
 from accord.jsonrpc.ids import IdKind, Uuids
 from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.log_line import is_worth_logging
 from accord.jsonrpc.messages import (
     Failure,
     Id,
@@ -354,7 +355,8 @@ class Peer:
 
     def message_refused(self, error: RpcError) -> None:
         self._dispatcher.refused(error)
-        log.warning("message refused: %s", error.message)
+        if is_worth_logging(self._session.statistics.messages_refused):
+            log.warning("message refused: %s", error.message)
         if self._may_answer_refusal():
             self._channel.send(encode_failure(None, error))
         self._calls.fail_only(error)  # where nothing else was sent it was the answer to that
@@ -371,10 +373,11 @@ class Peer:
 
     def reply_received(self, sent: bytes, data: bytes) -> None:
         """All the answers to one message: a call in it that they leave out has failed."""
-        message = decode(data, self._max_depth)
-        if isinstance(message, Failure) and message.id is None:
-            self._calls.settle_sent(sent, message)
-            return
+        if not data.startswith(b"["):
+            message = decode(data, self._max_depth)
+            if isinstance(message, Failure) and message.id is None:
+                self._calls.settle_sent(sent, message)
+                return
         self.message_received(data)
         left_out = own_error("transport_error", "the reply left this call out")
         self._calls.fail_sent(sent, left_out)

@@ -7,6 +7,7 @@ Used only once something is wrong, so nothing here is fast.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from types import EllipsisType
 from typing import Any, TypeAlias
 
@@ -45,12 +46,22 @@ _STEP = re.compile(r"\.(?P<field>[^.\[]+)|\[(?P<index>\d+)\]|(?P<key>\[\.\.\.\])
 def expected(annotation: Any, path: str = "") -> str:
     """What a value of this type, or the part of it at `path` (`.items[2].name`), must be."""
     try:
-        found: m.Type | None = m.type_info(annotation)
-    except Exception:  # whatever msgspec cannot describe; pydantic decodes it
+        found: m.Type | None = _described(annotation)
+    except TypeError:  # an annotation that has no hash
+        found = _described.__wrapped__(annotation)
+    if found is None:
         return _UNKNOWN
     for step in steps(path):
         found = _part(found, step)
     return _name(found)
+
+
+@lru_cache(maxsize=1024)
+def _described(annotation: Any) -> m.Type | None:
+    try:
+        return m.type_info(annotation)
+    except Exception:  # whatever msgspec cannot describe; pydantic decodes it
+        return None
 
 
 def steps(path: str) -> list[Step]:

@@ -426,7 +426,7 @@ def test_a_number_is_the_id_that_it_spells() -> None:
         (b"[[%s]]" % body_of("x"), "no response"),
         (b"[1]", "no response"),
         (b"<html>", "JSON is malformed"),
-        (b"", "truncated"),
+        (b"", "the message is empty"),
         (b"{" * 1000, "nested"),
         (b'{"a":' * 1000, "nested"),
         (b'{"jsonrpc":"2.0","id":"t-1","result":1e999}', "out of range"),

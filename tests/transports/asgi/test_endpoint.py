@@ -71,7 +71,7 @@ async def test_what_is_no_message_is_told_so_by_the_status_too() -> None:
         400, -32700, "Parse error: Input data was truncated",
     )  # fmt: skip
     assert error_of(await ask(endpoint())) == (
-        400, -32700, "Parse error: Input data was truncated",
+        400, -32700, "Parse error: the message is empty",
     )  # fmt: skip
     answer = await ask(endpoint(), b'{"jsonrpc":"2.0","id":1,"method":"no"}')
     assert error_of(answer) == (200, -32601, "Method not found: no")
@@ -128,7 +128,7 @@ async def test_calls_have_a_time_limit_and_so_many_at_once() -> None:
 async def test_batches_have_a_limit() -> None:
     batch = b"[%b,%b]" % (CALL, CALL)
     assert error_of(await ask(endpoint(limits=Limits(max_batch_items=1)), batch)) == (
-        200, -32600, "Invalid Request: a batch of 2 messages is over the limit of 1",
+        200, -32600, "Invalid Request: the batch is over the limit of 1 messages: split it",
     )  # fmt: skip
 
 

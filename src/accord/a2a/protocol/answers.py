@@ -47,7 +47,7 @@ _BLANKS: Final = BOM + b" \t\r\n"
 _SSE_STARTS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 _decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
-_decode_list: Final = msgspec.json.Decoder(list[Raw]).decode
+_decode_only_item: Final = msgspec.json.Decoder(tuple[Raw]).decode
 _decode_any: Final = msgspec.json.Decoder().decode
 
 T = TypeVar("T")
@@ -286,10 +286,10 @@ def _repaired(body: bytes) -> tuple[bytes, str] | None:
 
 
 def _out_of_list(body: bytes) -> tuple[bytes, str] | None:
-    items = [bytes(each) for each in _decoded(_decode_list, body) or ()]
-    if len(items) != 1 or not items[0].startswith(b"{"):
+    items = _decoded(_decode_only_item, body)
+    if items is None or not bytes(items[0]).startswith(b"{"):
         return None
-    return items[0], "the answer is in a list"
+    return bytes(items[0]), "the answer is in a list"
 
 
 def _without_null(body: bytes) -> tuple[bytes, str] | None:

@@ -106,7 +106,7 @@ class Answering:
         self._under_way: set[asyncio.Task[None]] = set()
 
     def answer(self, backend: Backend, entered: Entered, body: bytes, exchange: Exchange) -> None:
-        message = decode(body)
+        message = decode(body, max_items=0)
         visit = Visit(backend, self._wires, entered, exchange)
         match message:
             case Request() | Notification():
@@ -115,10 +115,10 @@ class Answering:
                     return
                 task = asyncio.get_running_loop().create_task(visit.serve(message))
                 self._keep(task, exchange)
+            case Invalid(oversized=True):
+                visit.fail(None, InvalidRequestError("batches are not taken here"))
             case Invalid(error=error, id=id, response=False):
                 visit.fail(id, error)
-            case list():
-                visit.fail(None, InvalidRequestError("batches are not taken here"))
             case _:
                 visit.fail(None, InvalidRequestError("a response is not asked for here"))
 

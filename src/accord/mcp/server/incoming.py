@@ -9,12 +9,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.binding import Params as RawParams
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.ids import IdFault
 from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
 from accord.jsonrpc.params_errors import ValueRefusedError, invalid_params
+from accord.jsonrpc.params_form import Params as RawParams
 from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.codes import Profile, failure, id_error
 from accord.mcp.protocol.definitions import Implementation

@@ -17,7 +17,7 @@ import msgspec.json
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from accord.jsonrpc.codec import depth_of, is_bracketed
+from accord.jsonrpc.codec import is_bracketed, is_deeper
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.arguments import Part
@@ -216,7 +216,7 @@ def _merged(words: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_depth(body: bytes) -> None:
-    if is_bracketed(body, MAX_DEPTH) and depth_of(body) > MAX_DEPTH:
+    if is_bracketed(body, MAX_DEPTH) and is_deeper(body, MAX_DEPTH):
         raise MalformedError(f"the JSON is nested deeper than {MAX_DEPTH} levels")
 
 

@@ -13,10 +13,10 @@ from msgspec import UNSET
 
 from accord.jsonrpc.about import About, ErrorAbout
 from accord.jsonrpc.arguments import members
-from accord.jsonrpc.binding import Params
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.method import Method
+from accord.jsonrpc.params_form import Params
 from accord.jsonrpc.router import Router
 from accord.operations.arguments import decode
 from accord.operations.caller import Caller

@@ -20,7 +20,7 @@ from inspect import isawaitable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
@@ -339,7 +339,7 @@ class McpEndpoint(LivingApp[McpHead]):
     # What a POST says
 
     def _post(self, arrival: Arrival, body: bytes) -> None:
-        what = read(body, self.limits.max_depth)
+        what = read(body, self.limits.max_depth, self.limits.max_batch_items)
         if type(what) is Envelope and what.method:
             self._take(arrival, what, what.method)
         elif isinstance(what, list):
@@ -348,9 +348,6 @@ class McpEndpoint(LivingApp[McpHead]):
             message = sort(what)
             if isinstance(message, Success | Failure):
                 self._handshake.settle(arrival, message)
-            elif isinstance(message, Request | Notification):
-                # A member that stands there twice, the first time of a wrong type: the last counts
-                self._take(arrival, _envelope(message), message.method)
             else:
                 self._refuse_invalid(arrival, message)
 
@@ -454,6 +451,8 @@ class McpEndpoint(LivingApp[McpHead]):
 
     def refused(self, message: Invalid) -> bytes:
         """Return the answer to an item of a batch that is no message."""
+        if message.answer is not None:
+            return message.answer
         error = self.id_error("invalid") if is_id_fault(message) else message.error
         return encode_failure(message.id, error)
 
@@ -505,13 +504,6 @@ class McpEndpoint(LivingApp[McpHead]):
 
     def _sweep(self) -> bool:
         return self.sessions.sweep(self.now())
-
-
-def _envelope(message: Request | Notification) -> Envelope:
-    """A message as if it had been read at once."""
-    id = message.id if isinstance(message, Request) else UNSET
-    params = UNSET if message.params is UNSET else Raw(message.params)
-    return Envelope("2.0", id=id, method=message.method, params=params)
 
 
 def _is_stateless(head: McpHead, method: str, found: Mirrored) -> bool:

@@ -1,0 +1,61 @@
+"""How deep JSON nests, told from its brackets before anything is decoded.
+
+Works on whole buffers: a loop over the bytes would cost more than decoding them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from itertools import accumulate
+from typing import Final
+
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS: Final = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_NO_STRUCTURE: Final = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_STEPS: Final = bytes.maketrans(b"[]", b"\x01\xff")
+_PROBE: Final = 4_096
+_CHUNK: Final = 64
+
+
+def is_bracketed(data: bytes, max_depth: int) -> bool:
+    """Whether `data` has so many brackets that it may nest deeper than `max_depth`: the cheapest
+    test that can tell."""
+    if len(data) <= 5 * max_depth and b"[" not in data:
+        return False  # a level of objects takes five bytes at least: {"":}
+    return data.count(b"{") + data.count(b"[") > max_depth
+
+
+def is_deeper(data: bytes, max_depth: int) -> bool:
+    """Whether arrays and objects nest deeper than `max_depth`, whether or not it is JSON."""
+    if len(data) > _PROBE and is_deeper(data[:_PROBE], max_depth):
+        return True
+    brackets = _brackets(data)
+    # Wide and flat is the usual shape: take the innermost pairs away, level by level. Each
+    # deepest place has its closing bracket beside it, so every pass lowers the depth by one.
+    for _ in range(2):
+        if brackets.count(b"[") <= max_depth:
+            return False
+        brackets = (brackets + b"]").replace(b"[]", b"")
+        max_depth -= 1
+    if max_depth < 0:
+        return True
+    depth = 0
+    for start in range(0, len(brackets), _CHUNK):
+        opened = brackets.count(b"[", start, start + _CHUNK)
+        if depth + opened > max_depth:  # the chunk may go too deep: count step by step
+            steps = array("b", brackets[start : start + _CHUNK].translate(_STEPS))
+            if max(accumulate(steps, initial=depth)) > max_depth:
+                return True
+        depth += 2 * opened - min(_CHUNK, len(brackets) - start)
+    return False
+
+
+def _brackets(data: bytes) -> bytes:
+    """The brackets of `data` outside of strings, all of them square."""
+    if b'"' in data:
+        if b"\\" in data:
+            data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+        # Without what is no structure most strings are empty, and gone.
+        data = data.translate(_BRACKETS, _NO_STRUCTURE).replace(b'""', b"")
+        return b"".join(data.split(b'"')[::2]) if b'"' in data else data
+    return data.translate(_BRACKETS, _NO_BRACKETS)
