@@ -49,7 +49,9 @@ async def export_items(
     )
 
 
-@operations.write(rest=Rest("POST", "/import"), tag="exchange", tool=False, cost=50)
+@operations.write(
+    destructive=True, rest=Rest("POST", "/import"), tag="exchange", tool=False, cost=50
+)
 async def import_items(
     work: Work, *, format: FormatName, content: Content, partial: bool = False
 ) -> Report:

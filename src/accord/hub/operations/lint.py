@@ -111,7 +111,9 @@ async def suppress_lint(work: Work, *, id: Id, rule: RuleName, reason: Reason) -
     return _shown(after)
 
 
-@operations.write(rest=Rest("DELETE", "/items/{id}/lint-suppressions/{rule}"), tag="quality")
+@operations.write(
+    rest=Rest("DELETE", "/items/{id}/lint-suppressions/{rule}"), tag="quality", destructive=True
+)
 async def unsuppress_lint(work: Work, *, id: Id, rule: RuleName) -> Suppression:
     """Have a rule of the linter look at an item again."""
     item, rule = await items.find(work.db, id), _known(rule)

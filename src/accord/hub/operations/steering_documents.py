@@ -63,6 +63,7 @@ async def get_steering_document(
 @operations.write(
     rest=(Rest("PUT", "/steering-documents/{id}"), Rest("PATCH", "/steering-documents/{id}")),
     tag="steering_documents",
+    destructive=True,
 )
 async def update_steering_document(
     work: Work,
