@@ -214,6 +214,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-03", "Answers are validated; output is looked for in order; working tasks followed."),
         ("W-04", "Results have one form: task id, status, output, error."),
         ("W-12", "Agents are called in both wire formats, chosen by their card."),
+        ("W-27", "An agent's card is valid in the format that is asked for, or preferred."),
         ("W-23", "Results that break their format give a warning and the output they have."),
     ),
     ("accord.a2a.checker.checker", "tests"): (

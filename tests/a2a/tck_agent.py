@@ -2,8 +2,8 @@
 
     python -m tests.a2a.tck_agent http://127.0.0.1:9999/ [1.0] [--webhooks]
 
-With `1.0` it speaks that format alone, and its card has nothing else: the suite's schema for
-cards is closed. The beginning of a message's id says what the suite wants to happen.
+It prefers 0.3, in which the suite's branch `0.3.x` reads its card, and with `1.0` that format. The
+beginning of a message's id says what the suite wants to happen.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIRECT = ("tck-message-response", "tck-stream-002")
 QUICK = ("tck-complete", "tck-stream", "tck-artifact", "tck-send", "tck-push", "tck-history")
 
 
-def make_agent(wires: Sequence[Wire] = (Wire.V10, Wire.V03), *, webhooks: bool = False) -> Agent:
+def make_agent(wires: Sequence[Wire] = (Wire.V03, Wire.V10), *, webhooks: bool = False) -> Agent:
     agent = Agent(
         "Accord",
         description="An agent for the test suite.",
@@ -72,6 +72,6 @@ def make_agent(wires: Sequence[Wire] = (Wire.V10, Wire.V03), *, webhooks: bool =
 
 if __name__ == "__main__":
     make_agent(
-        (Wire.V10,) if "1.0" in sys.argv else (Wire.V10, Wire.V03),
+        (Wire.V10, Wire.V03) if "1.0" in sys.argv else (Wire.V03, Wire.V10),
         webhooks="--webhooks" in sys.argv,
     ).run(sys.argv[1], on_listen=lambda serving: print(serving.url, flush=True))

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from accord.a2a import Client, Task, TaskResult, TaskState, UnknownOutcomeError, Wire, call
 from accord.a2a.checker.checker import Asking, check
 from accord.a2a.protocol.extraction import extract
+from tests.a2a.schemas import validate
 from tests.a2a.scripted import LOCAL
 from tests.agent_programs import AGENTS, LANGUAGES, example
 from tests.interop.programs import serving
@@ -54,6 +56,11 @@ async def test_an_example_is_cancelled(url: str) -> None:
         assert ended.status.state is TaskState.CANCELED
         with pytest.raises(UnknownOutcomeError):
             await client.get("nobody-knows")
+
+
+@pytest.mark.req("W-27")
+def test_the_card_of_an_example_is_what_the_schema_says(url: str) -> None:
+    validate(httpx.get(f"{url}.well-known/agent-card.json").json(), "AgentCard")
 
 
 @pytest.mark.req("W-13")

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from accord.a2a import Agent
+from accord.a2a.demo import DemoAgent
 from accord.a2a.protocol import wire10
-from accord.a2a.protocol.card import encode_card
+from accord.a2a.protocol.card import Provider, card_wire, encode_card
 from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
 from accord.a2a.protocol.parts import DataPart, TextPart
 from accord.jsonrpc.codec import encode
@@ -21,6 +23,31 @@ from tests.a2a.values import ASKED, EVENTS, PUSH, SAID, TASK
 from tests.python_packages import python_packages
 
 pytestmark = pytest.mark.timeout(180)
+
+
+def small_agent(**options: Any) -> Agent:
+    """An agent as a program of ten lines makes it."""
+    agent = Agent("shouter", **options)
+
+    @agent.skill
+    async def shout(text: str) -> str:
+        return text.upper()
+
+    return agent
+
+
+def card_of(agent: Agent) -> Any:
+    card = agent.card("https://a.example/")
+    return json.loads(encode_card(card, card_wire(card, "")))
+
+
+AGENTS = [
+    make_agent(),
+    small_agent(),
+    small_agent(token="t", provider=Provider(organization="Us", url="https://us.example")),
+    DemoAgent("demo"),
+    DemoAgent("demo", token="t"),
+]
 
 SEND = Send(
     message=ASKED, blocking=False, history_length=3, push=PUSH, metadata={"k": 1}, tenant="t"
@@ -48,7 +75,7 @@ MESSAGES: list[tuple[str, Any]] = [
     ("Task", wire10.task(TASK)),
     ("ListTasksResponse", wire10.tasks([TASK], next_page="7", size=1, total=2)),
     *[("StreamResponse", wire10.event(event)) for event in EVENTS],
-    ("AgentCard", json.loads(encode_card(make_agent().card("https://a.example/"), strict=True))),
+    *[("AgentCard", card_of(agent)) for agent in AGENTS],
 ]
 
 

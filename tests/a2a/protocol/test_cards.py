@@ -13,6 +13,7 @@ from accord.a2a.protocol.card import (
     Provider,
     Skill,
     bearer_scheme,
+    card_wire,
     encode_card,
     read_card,
 )
@@ -46,17 +47,87 @@ def test_a_card_comes_back_as_it_was() -> None:
     assert read_card(encode_card(small)) == small
 
 
+OF_03 = {
+    *("url", "protocolVersion", "preferredTransport", "additionalInterfaces", "security"),
+    "supportsAuthenticatedExtendedCard",
+}
+OF_10 = {"supportedInterfaces", "securityRequirements"}
+
+
+@pytest.mark.req("W-27")
 def test_a_card_is_what_the_official_schema_of_0_3_says() -> None:
-    card = json.loads(encode_card(CARD))
-    of_1_0 = {"supportedInterfaces", "securityRequirements"}
-    del card["capabilities"]["extendedAgentCard"]
-    del card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]
-    validate({name: each for name, each in card.items() if name not in of_1_0}, "AgentCard")
+    more = replace(
+        CARD, interfaces=(*CARD.interfaces, Interface(url="https://b.example/", version="0.3"))
+    )
+    for card in (CARD, more, SCHEMES):
+        written = json.loads(encode_card(card, Wire.V03))
+        assert not written.keys() & OF_10
+        validate(written, "AgentCard")
 
 
-def test_a_card_of_1_0_alone_has_no_member_of_0_3() -> None:
-    members = json.loads(encode_card(replace(CARD, interfaces=CARD.interfaces[:1]))).keys()
-    assert not members & {"url", "protocolVersion", "preferredTransport", "security"}
+@pytest.mark.req("W-27")
+def test_a_card_of_1_0_has_no_member_of_0_3() -> None:
+    for card in (CARD, replace(CARD, interfaces=CARD.interfaces[:1]), SCHEMES):
+        written = json.loads(encode_card(card, Wire.V10))
+        assert not written.keys() & OF_03
+        for scheme in written["securitySchemes"].values():
+            assert "type" not in scheme
+
+
+@pytest.mark.req("W-27")
+def test_security_schemes_are_spelled_as_the_format_does() -> None:
+    assert json.loads(encode_card(SCHEMES, Wire.V10))["securitySchemes"] == {
+        "key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}},
+        "old": {"apiKeySecurityScheme": {"location": "query", "name": "key"}},
+        "tls": {"mtlsSecurityScheme": {}},
+    }
+    assert json.loads(encode_card(SCHEMES, Wire.V03))["securitySchemes"] == {
+        "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
+        "old": {"type": "apiKey", "in": "query", "name": "key"},
+        "tls": {"type": "mutualTLS"},
+    }
+    odd = replace(CARD, security_schemes={"a": 1, "b": {"type": "own"}})
+    for wire in Wire:
+        schemes = json.loads(encode_card(odd, wire))["securitySchemes"]
+        assert schemes == {"a": 1, "b": {"type": "own"}}
+
+
+SCHEMES = replace(
+    CARD,
+    security_schemes={
+        "key": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}},
+        "old": {"type": "apiKey", "in": "query", "name": "key"},
+        "tls": {"mtlsSecurityScheme": {}},
+    },
+)
+
+
+@pytest.mark.req("W-27")
+@pytest.mark.parametrize(
+    ("versions", "asked", "wire"),
+    [
+        (("1.0", "0.3"), "", Wire.V10),
+        (("1.0", "0.3"), "1.0", Wire.V10),
+        (("1.0", "0.3"), "0.3", Wire.V03),
+        (("0.3", "1.0"), "", Wire.V03),
+        (("0.3", "1.0"), "1.0.1", Wire.V10),
+        (("1.0",), "0.3", Wire.V10),
+        (("0.3",), "", Wire.V03),
+        (("0.3",), "1.0", Wire.V10),
+        (("0.3",), "7.0", Wire.V03),
+        (("7.0",), "", Wire.V10),
+    ],
+)
+def test_a_card_is_written_as_it_is_asked_for(
+    versions: tuple[str, ...], asked: str, wire: Wire
+) -> None:
+    interfaces = tuple(Interface(url="u", version=each) for each in versions)
+    assert card_wire(replace(CARD, interfaces=interfaces), asked) is wire
+
+
+def test_a_card_without_an_interface_of_0_3_says_nothing_of_one() -> None:
+    card = replace(CARD, interfaces=CARD.interfaces[:1])
+    assert not json.loads(encode_card(card)).keys() & OF_03
 
 
 def test_a_card_of_0_3_is_read() -> None:

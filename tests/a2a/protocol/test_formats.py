@@ -299,3 +299,8 @@ def test_requests_are_what_the_official_schema_says(definition: str, request_: b
 def test_events_are_what_the_official_schema_says(event: Event) -> None:
     result: Any = json.loads(encode(FORMATS[Wire.V03].event(event)))
     validate({"jsonrpc": "2.0", "id": 1, "result": result}, "SendStreamingMessageResponse")
+
+
+@pytest.mark.req("W-25")
+def test_a_message_alone_comes_back_as_it_was() -> None:
+    assert wire10.read_message(encode(wire10.message(SAID))) == SAID

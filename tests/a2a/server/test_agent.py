@@ -317,7 +317,7 @@ async def test_a_token_lets_in_who_has_it() -> None:
     async with served(agent, None, auth=Bearer("s3cret")) as client:
         card = await client.card()
         assert state(await client.send("x", id="1", message_id="m")) is TaskState.COMPLETED
-    assert card.security_schemes["bearer"]["scheme"] == "bearer"
+    assert card.security_schemes == {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}}
     async with served(agent, Wire.V03, auth=Bearer("wrong")) as client:
         with pytest.raises(CallError) as caught:
             await client.send("x", id="1", message_id="m")

@@ -71,21 +71,48 @@ async def web(agent: Agent) -> AsyncIterator[Web]:
 
 async def test_the_card_is_a_page_with_a_tag(web: Web) -> None:
     path = "/.well-known/agent-card.json"
-    status, headers, body = await web.ask("GET", path, {})
+    status, headers, _ = await web.ask("GET", path, {})
     assert (status, headers["content-type"], headers["cache-control"]) == (
         200,
         "application/json",
         "public, max-age=300",
     )
-    assert json.loads(body)["url"] == json.loads(body)["supportedInterfaces"][0]["url"]
     assert (await web.ask("GET", path, {"if-none-match": headers["etag"]}))[0] == 304
     assert (await web.ask("POST", path, JSON, b"{}"))[0] == 405
-    _, _, strict = await web.ask("GET", path, {"a2a-version": "1.0"})
-    assert json.loads(body).keys() - json.loads(strict).keys() == {
-        "url",
-        "protocolVersion",
-        "preferredTransport",
-    }
+
+
+@pytest.mark.req("W-27")
+async def test_the_card_is_in_the_format_that_is_asked_for(web: Web) -> None:
+    path = "/.well-known/agent-card.json"
+    _, plain, default = await web.ask("GET", path, {})
+    _, _, new = await web.ask("GET", path, {"a2a-version": "1.0"})
+    _, asked, old = await web.ask("GET", path, {"a2a-version": "0.3"})
+    _, _, by_parameter = await web.ask("GET", f"{path}?A2A-Version=0.3", {})
+    assert default == new
+    assert old == by_parameter
+    assert plain["vary"] == asked["vary"] == "a2a-version"
+    assert plain["etag"] != asked["etag"]
+    assert not json.loads(new).keys() & {"url", "protocolVersion", "preferredTransport"}
+    assert "supportedInterfaces" not in json.loads(old)
+    validate(json.loads(old), "AgentCard")
+
+
+@pytest.mark.req("W-27")
+async def test_an_agent_that_prefers_0_3_says_so_where_nothing_is_asked_for() -> None:
+    agent = Agent("old", wires=(Wire.V03, Wire.V10), token="t")
+
+    @agent.skill
+    async def shout(text: str) -> str:
+        return text.upper()
+
+    async with agent.serve("http://127.0.0.1:0/") as serving:
+        web = Web(serving.url)
+        _, _, body = await web.ask("GET", "/.well-known/agent-card.json", {})
+        web.close()
+    card = json.loads(body)
+    assert (card["url"], card["protocolVersion"]) == (serving.url, "0.3.0")
+    assert card["securitySchemes"] == {"bearer": {"type": "http", "scheme": "Bearer"}}
+    validate(card, "AgentCard")
 
 
 async def test_the_card_says_where_the_agent_is_by_what_clients_call_it() -> None:
@@ -93,14 +120,14 @@ async def test_the_card_says_where_the_agent_is_by_what_clients_call_it() -> Non
         web = Web(serving.url)
         for path in ("/.well-known/agent-card.json",):
             _, _, body = await web.ask("GET", path, {})
-            assert json.loads(body)["url"] == serving.url
+            assert json.loads(body)["supportedInterfaces"][0]["url"] == serving.url
         web.close()
     async with make_agent().serve(
         "http://127.0.0.1:0/", public_url="https://a.example/"
     ) as serving:
         web = Web(serving.url)
         _, _, body = await web.ask("GET", "/.well-known/agent-card.json", {})
-        assert json.loads(body)["url"] == "https://a.example/"
+        assert json.loads(body)["supportedInterfaces"][0]["url"] == "https://a.example/"
         web.close()
 
 

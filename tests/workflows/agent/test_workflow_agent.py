@@ -27,6 +27,7 @@ from accord.a2a.protocol.errors import RefusedError
 from accord.a2a.protocol.extraction import extract
 from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
 from accord.app.settings import Settings
+from tests.a2a.schemas import validate
 from tests.a2a.scripted import LOCAL
 from tests.store.cluster import Cluster
 from tests.workflows.agent.served import (
@@ -317,6 +318,7 @@ async def test_a_run_that_waits_for_nobody_takes_no_message(world: Running) -> N
 # Who may ask
 
 
+@pytest.mark.req("W-27")
 async def test_the_card_names_workflows_to_those_who_may_see_them(world: Running) -> None:
     async with world.client() as client, world.client("") as nobody:
         seen, unseen = await client.card(), await nobody.card()
@@ -329,7 +331,17 @@ async def test_the_card_names_workflows_to_those_who_may_see_them(world: Running
         wrong = await http.get(
             f"{world.url}/.well-known/agent-card.json", headers={"authorization": "Bearer x"}
         )
+        old = await http.get(
+            f"{world.url}/.well-known/agent-card.json",
+            headers={"authorization": f"Bearer {world.token}", "A2A-Version": "0.3"},
+        )
     assert root.json()["supportedInterfaces"][0]["url"] == world.url
+    assert not root.json().keys() & {"url", "protocolVersion", "security"}
+    assert root.json()["securitySchemes"] == {
+        "bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}
+    }
+    assert old.json()["url"] == world.url
+    validate(old.json(), "AgentCard")
     assert wrong.status_code == 401
 
 

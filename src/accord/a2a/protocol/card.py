@@ -1,7 +1,7 @@
-"""Agent cards: what an agent says about itself, in both formats at once.
+"""Agent cards: what an agent says about itself, in either format.
 
-A card has the members of 1.0 and those of 0.3 side by side, as the official SDKs write it:
-readers of either ignore what they do not know.
+A card is written in one format, so that it is valid there: the schema of 1.0 allows no members of
+0.3. Cards of others may have the members of both side by side; those are read, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.a2a.protocol.formats import UNREADABLE
-from accord.a2a.protocol.versions import Wire, wire_of_card
+from accord.a2a.protocol.versions import Wire, wire_asked, wire_of_card
 
 JSONRPC: Final = "JSONRPC"
 WELL_KNOWN: Final = "/.well-known/agent-card.json"
@@ -214,36 +214,65 @@ def _read_provider(provider: _Provider | None) -> Provider | None:
     return Provider(organization=provider.organization, url=provider.url)
 
 
-def encode_card(card: AgentCard, *, strict: bool = False) -> bytes:
-    """The card for readers of both formats; with `strict` it has nothing that 1.0 has not."""
-    return msgspec.json.encode({**_card_10(card), **({} if strict else _members_03(card))})
+def encode_card(card: AgentCard, wire: Wire | None = None) -> bytes:
+    """Return the card in a format; without one with the members of both, for our own use."""
+    members = _common(card)
+    if wire is not Wire.V10:
+        members |= _members_03(card)
+    if wire is not Wire.V03:
+        members |= _members_10(card)
+    if wire is None:
+        members["securitySchemes"] = card.security_schemes
+    said = {name: each for name, each in members.items() if each or name in _REQUIRED}
+    return msgspec.json.encode(said)
 
 
-def _card_10(card: AgentCard) -> dict[str, Any]:
-    capabilities = {
-        "streaming": card.streaming,
-        "pushNotifications": card.push_notifications,
-        "extendedAgentCard": card.extended_card,
-    }
-    members: dict[str, Any] = {
+def card_wire(card: AgentCard, version: str) -> Wire:
+    """Return the format to write a card in for who asks with this version header.
+
+    Without one it is the format that the agent prefers; so it is where the agent does not speak
+    the one that is asked for.
+    """
+    spoken = [wire for each in card.interfaces if (wire := wire_of_card(each.version)) is not None]
+    asked = wire_asked(version) if version.strip() else None
+    if asked is Wire.V10 or asked in spoken:
+        return asked
+    return spoken[0] if spoken else Wire.V10
+
+
+_REQUIRED: Final = frozenset(
+    ("name", "description", "version", "defaultInputModes", "defaultOutputModes", "skills")
+)
+
+
+def _common(card: AgentCard) -> dict[str, Any]:
+    """What both formats write alike."""
+    return {
         "name": card.name,
         "description": card.description,
         "version": card.version,
-        "supportedInterfaces": [_interface_10(each) for each in card.interfaces],
-        "capabilities": capabilities,
         "defaultInputModes": card.input_modes,
         "defaultOutputModes": card.output_modes,
         "skills": [_skill(each) for each in card.skills],
         "provider": card.provider,
         "documentationUrl": card.documentation_url,
         "iconUrl": card.icon_url,
-        "securitySchemes": card.security_schemes,
+    }
+
+
+def _members_10(card: AgentCard) -> dict[str, Any]:
+    return {
+        "supportedInterfaces": [_interface_10(each) for each in card.interfaces],
+        "capabilities": {
+            "streaming": card.streaming,
+            "pushNotifications": card.push_notifications,
+            "extendedAgentCard": card.extended_card,
+        },
+        "securitySchemes": {name: _scheme_10(each) for name, each in card.security_schemes.items()},
         "securityRequirements": [
             {"schemes": {name: {"list": []}}} for name in card.security_schemes
         ],
     }
-    required = ("description", "skills")
-    return {name: each for name, each in members.items() if each or name in required}
 
 
 def _interface_10(interface: Interface) -> dict[str, Any]:
@@ -271,20 +300,67 @@ def _skill(skill: Skill) -> dict[str, Any]:
 
 
 def _members_03(card: AgentCard) -> dict[str, Any]:
-    """What only 0.3 has; nothing for an agent that does not speak it."""
+    """What 0.3 has of its own; nothing for an agent that does not speak it."""
     found = card.interface(Wire.V03)
     if found is None:
         return {}
-    members: dict[str, Any] = {
+    others = [
+        {"url": each.url, "transport": each.binding}
+        for each in card.interfaces
+        if wire_of_card(each.version) is Wire.V03 and each is not found[0]
+    ]
+    return {
         "url": found[0].url,
         "preferredTransport": JSONRPC,
         "protocolVersion": "0.3.0",
+        "additionalInterfaces": others,
+        "capabilities": {
+            "streaming": card.streaming,
+            "pushNotifications": card.push_notifications,
+        },
+        "securitySchemes": {name: _scheme_03(each) for name, each in card.security_schemes.items()},
+        "security": [{name: []} for name in card.security_schemes],
+        "supportsAuthenticatedExtendedCard": card.extended_card,
     }
-    members["security"] = [{name: []} for name in card.security_schemes]
-    members["supportsAuthenticatedExtendedCard"] = card.extended_card
-    return {name: each for name, each in members.items() if each}
+
+
+# Security schemes: 0.3 says `type`, 1.0 has a member that is named after it
+
+_SCHEMES: Final = {
+    "apiKey": "apiKeySecurityScheme",
+    "http": "httpAuthSecurityScheme",
+    "oauth2": "oauth2SecurityScheme",
+    "openIdConnect": "openIdConnectSecurityScheme",
+    "mutualTLS": "mtlsSecurityScheme",
+}
+
+
+def _scheme_10(scheme: Any) -> Any:
+    """Return a scheme as 1.0 writes it; one that is of neither format as it is."""
+    if not isinstance(scheme, dict):
+        return scheme
+    for member in _SCHEMES.values():
+        if member in scheme:
+            return {member: scheme[member]}
+    member = _SCHEMES.get(str(scheme.get("type")), "")
+    rest = {_LOCATIONS.get(name, name): each for name, each in scheme.items() if name != "type"}
+    return {member: rest} if member else scheme
+
+
+def _scheme_03(scheme: Any) -> Any:
+    if not isinstance(scheme, dict):
+        return scheme
+    for kind, member in _SCHEMES.items():
+        inner = scheme.get(member)
+        if isinstance(inner, dict):
+            return {"type": kind, **{_PLACES.get(name, name): each for name, each in inner.items()}}
+    return scheme
+
+
+_LOCATIONS: Final = {"in": "location"}
+_PLACES: Final = {"location": "in"}
 
 
 def bearer_scheme() -> dict[str, Any]:
-    """The security scheme of bearer tokens, as readers of both formats look for it."""
-    return {"type": "http", "scheme": "bearer", "httpAuthSecurityScheme": {"scheme": "Bearer"}}
+    """The security scheme of bearer tokens, as 1.0 writes it."""
+    return {"httpAuthSecurityScheme": {"scheme": "Bearer"}}

@@ -13,8 +13,8 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, encode_card
-from accord.a2a.protocol.versions import VERSION, Wire, wire_asked
+from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
+from accord.a2a.protocol.versions import VERSION
 from accord.transports.http.replies import Reply, page_reply, text_reply
 from accord.transports.origins import origin_allowed
 from accord.transports.pages import Page, etag_of
@@ -60,9 +60,8 @@ class Gate:
     def _card(self, request: WebRequest, host: str) -> Reply:
         if request.method not in ("GET", "HEAD"):
             return text_reply(405, "the card can be read", b"allow: GET, HEAD\r\n")
-        # Readers of 1.0 that say so get nothing else; those that do not say are of either.
-        strict = wire_asked(request.fields.get(VERSION, "")) is Wire.V10
-        body = encode_card(self._cards(host), strict=strict)
+        card = self._cards(host)
+        body = encode_card(card, card_wire(card, version_of(request)))
         page = Page(
             body=body,
             media_type="application/json",
@@ -85,13 +84,14 @@ class Gate:
         if caller is None:
             return text_reply(401, "credentials are missing or wrong", CHALLENGE)
         return Entered(
-            version=_version(request),
+            version=version_of(request),
             caller=caller,
             correlation_id=request.fields.get("x-correlation-id", "")[:128],
         )
 
 
-def _version(request: WebRequest) -> str:
+def version_of(request: WebRequest) -> str:
+    """Return the version of the protocol that a request asks for."""
     # 1.0, section 3.6.1: the header, or a parameter of the same name
     asked = request.fields.get(VERSION, "")
     return asked or parse_qs(request.query).get(VERSION, [""])[0]

@@ -14,10 +14,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, encode_card
-from accord.a2a.protocol.versions import VERSION, Wire, wire_asked
+from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
+from accord.a2a.protocol.versions import VERSION
 from accord.a2a.server.app import BUSY, MAX_UNDER_WAY, Answering
-from accord.a2a.server.gate import CHALLENGE, Entered, Gate
+from accord.a2a.server.gate import CHALLENGE, Entered, Gate, version_of
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import InvalidRequestError
 from accord.operations.accounts.accounts import Accounts
@@ -79,7 +79,7 @@ class WorkflowAgentApp(LivingApp[Head]):
             read_asking(request),
             None,
             request.fields.get("host", ""),
-            request.fields.get(VERSION, ""),
+            version_of(request),
         )
         is_card = request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN
         if is_card and request.method == "GET":
@@ -142,11 +142,11 @@ class WorkflowAgentApp(LivingApp[Head]):
         offered: Sequence[Offered] = ()
         if visit.credentials.token:
             caller = await self._entrance.caller(visit)
-            outcome = await self._runner.run(operations["list_skills"], {}, caller)
-            offered = outcome.result
-        # Readers of 1.0 that say so get nothing else; those that do not say are of either.
-        strict = wire_asked(head.version) is Wire.V10
-        body = encode_card(self._card(offered, head.host), strict=strict)
+            if caller.may("read"):  # others may start runs all the same, and need a card
+                outcome = await self._runner.run(operations["list_skills"], {}, caller)
+                offered = outcome.result
+        card = self._card(offered, head.host)
+        body = encode_card(card, card_wire(card, head.version))
         exchange.reply(body, headers=_CARD_HEADERS)
 
     def _card(self, offered: Sequence[Offered], host: str) -> AgentCard:
