@@ -1,3 +1,19 @@
+CREATE TABLE a2a_messages (
+    run_id text NOT NULL,
+    place integer NOT NULL, -- from 0, in the order in which they were said
+    message text NOT NULL, -- JSON: a message of A2A 1.0
+    PRIMARY KEY (run_id, place)
+);
+
+CREATE TABLE a2a_tasks (
+    run_id text PRIMARY KEY,
+    user_id text NOT NULL,
+    context_id text NOT NULL,
+    created_at double precision NOT NULL
+);
+
+CREATE INDEX a2a_tasks_of_context ON a2a_tasks (user_id, context_id, created_at);
+
 CREATE TABLE accord_migrations (
     part text NOT NULL,
     number integer NOT NULL,

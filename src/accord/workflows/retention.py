@@ -49,7 +49,10 @@ _STILL_OLD: Final = "SELECT 1 FROM runs WHERE id = $1 AND finished_at < $2"
 _REMOVE: Final = (
     *(
         f"DELETE FROM {table} WHERE run_id = $1"
-        for table in ("run_history", "approvals", "tasks", "dead_letters", "webhook_deliveries")
+        for table in (
+            *("run_history", "approvals", "tasks", "dead_letters", "webhook_deliveries"),
+            *("a2a_tasks", "a2a_messages"),
+        )
     ),
     "DELETE FROM runs WHERE id = $1",
 )

@@ -13,15 +13,15 @@ PEERS = HERE / "peers"
 
 def agent_of(language: str) -> list[str]:
     """What runs an agent of theirs; the test skips where its packages cannot be had."""
-    return _program(language, "agent")
+    return program_of(language, "agent")
 
 
 def client_of(language: str) -> list[str]:
     """What runs a client of theirs."""
-    return _program(language, "client")
+    return program_of(language, "client")
 
 
-def _program(language: str, name: str) -> list[str]:
+def program_of(language: str, name: str) -> list[str]:
     if language == "python":
         return [python_packages(HERE), str(PEERS / f"{name}.py")]
     packages = node_packages(HERE)

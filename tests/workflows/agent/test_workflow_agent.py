@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from accord.a2a import (
     AgentError,
@@ -54,6 +57,17 @@ async def world(prepared: Prepared, tmp_path: Path) -> AsyncIterator[Running]:
     shutil.copytree(prepared.data, data)
     async with serving(_settings(data), prepared) as running:
         yield running
+
+
+async def post(world: Running, method: str, params: Any, token: str = "") -> str:
+    headers = {"authorization": f"Bearer {token or world.token}", "A2A-Version": "1.0"}
+    request = {"jsonrpc": "2.0", "id": "1", "method": method, "params": params}
+    async with httpx.AsyncClient(headers=headers) as http:
+        return (await http.post(world.url, json=request)).text
+
+
+async def ask(world: Running, method: str, params: Any, token: str = "") -> Any:
+    return json.loads(await post(world, method, params, token))
 
 
 def _settings(data: Path) -> Settings:
@@ -154,7 +168,12 @@ REFUSED = [
     (
         Message(message_id="m", role="user", parts=(TextPart(text="x"),), context_id="mine"),
         -32602,
-        "message.contextId is given by this agent",
+        'long; choose one by "metadata": {"skill": "approve"} in the message or in params',
+    ),
+    (
+        Message(message_id="m", role="user", parts=(TextPart(text="x"),), context_id="x" * 201),
+        -32602,
+        "message.contextId has 201 characters, over the limit of 200",
     ),
     (
         Message(message_id="m", role="user", parts=(TextPart(text="x"),), task_id="nobody"),
@@ -304,6 +323,150 @@ async def test_who_may_not_approve_is_told_so(world: Running) -> None:
     assert "approve" in refused.value.message
 
 
+@pytest.mark.req("W-25")
+@pytest.mark.parametrize("wire", Wire, ids=str)
+async def test_a_context_goes_on_over_several_turns(world: Running, wire: Wire) -> None:
+    async with world.client(wire=wire) as client:
+        first = await send(client, message("Ann", "greet"))
+        ids = {"context_id": first.context_id}
+        second = await send(client, "Bob", "m-2", **ids)  # the same workflow as before
+        third = await send(client, replace(message("x", "count", "m-3"), **ids))
+        fourth = await send(client, "y", "m-4", **ids)
+        again = await send(client, "Bob", "m-2", **ids)
+        other = await send(client, replace(message("Eve", "greet", "m-5"), context_id="mine"))
+        own = await send(client, "Joe", "m-6", context_id="mine")
+    tasks = (first, second, third, fourth)
+    assert len({each.id for each in tasks}) == 4
+    assert {each.context_id for each in tasks} == {first.context_id}
+    assert [each.metadata["workflow"] for each in tasks] == ["greet@1"] * 2 + ["count@1"] * 2
+    assert again == second
+    assert [extract(each).output for each in (second, other, own)] == [
+        *("Hello Bob", "Hello Eve", "Hello Joe")
+    ]
+    assert (other.context_id, own.context_id) == ("mine", "mine")
+
+
+@pytest.mark.req("W-25")
+async def test_contexts_of_others_are_not_seen(world: Running) -> None:
+    async with world.client() as client, world.client(world.other) as eve:
+        first = await send(client, message("Ann", "greet"))
+        with pytest.raises(AgentError, match="must be a workflow"):
+            await send(eve, "Bob", "m-2", context_id=first.context_id)
+        theirs = await send(
+            eve, replace(message("Bob", "greet", "m-3"), context_id=first.context_id)
+        )
+        with pytest.raises(UnknownOutcomeError):
+            await client.get(theirs.id)
+
+
+@pytest.mark.req("W-25")
+async def test_tasks_of_a_context_are_listed(world: Running) -> None:
+    async with world.client(wire=Wire.V10) as client:
+        first = await send(client, message("Ann", "greet"))
+        second = await send(client, "Bob", "m-2", context_id=first.context_id)
+        await send(client, message("Joe", "greet", "m-3"))
+    listed = await ask(world, "ListTasks", {"contextId": first.context_id, "historyLength": 1})
+    page = listed["result"]
+    assert [task["id"] for task in page["tasks"]] == [second.id, first.id]
+    assert page["totalSize"] == 2
+    assert [task["history"][0]["parts"] for task in page["tasks"]] == [
+        [{"text": "Bob"}],
+        [{"text": "Ann"}],
+    ]
+
+
+@pytest.mark.req("W-25")
+@pytest.mark.parametrize("wire", Wire, ids=str)
+async def test_a_task_has_its_history(world: Running, wire: Wire) -> None:
+    async with world.client(wire=wire) as client:
+        asking = await send(client, message("x", "ask"))
+        done = await send(client, "Oslo", "m-2", task_id=asking.id)
+        got = await client.get(asking.id)
+        lengths = [
+            [each.text for each in (await client.get(asking.id, history_length=length)).history]
+            for length in (0, 1, 2, 9)
+        ]
+        sent = await send(client, message("Ann", "greet", "m-3"), history_length=0)
+    said = ["x", "city asks: Which city?", "Oslo"]
+    assert [each.text for each in asking.history] == said[:1]
+    assert [(each.role, each.text) for each in got.history] == list(
+        zip(("user", "agent", "user"), said, strict=True)
+    )
+    assert done.history == got.history
+    assert {(each.task_id, each.context_id) for each in got.history} == {
+        (asking.id, asking.context_id)
+    }
+    assert got.history[0].metadata == {"skill": "ask"}
+    assert len({each.message_id for each in got.history}) == 3
+    assert lengths == [[], said[2:], said[1:], said]
+    assert sent.history == ()
+
+
+@pytest.mark.req("W-25")
+async def test_a_stream_has_as_much_history_as_was_asked_for(world: Running) -> None:
+    params = {
+        "message": {
+            "messageId": "m-1",
+            "role": "ROLE_USER",
+            "parts": [{"text": "Ann"}],
+            "metadata": {"skill": "greet"},
+        }
+    }
+    for length, expected in ((0, 0), (5, 1), (None, 1)):
+        params["configuration"] = {} if length is None else {"historyLength": length}  # type: ignore[dict-item]
+        text = await post(world, "SendStreamingMessage", params)
+        first = json.loads(text.partition("data: ")[2].partition("\n")[0])["result"]["task"]
+        assert len(first.get("history", [])) == expected
+
+
+@pytest.mark.req("W-25")
+async def test_a_large_message_is_kept_in_part(world: Running) -> None:
+    text = "é" * 200_000
+    async with world.client() as client:
+        task = await send(client, message(text, "count"))
+        got = await client.get(task.id)
+    [said] = got.history
+    kept, note = (part.text for part in said.parts)  # type: ignore[union-attr]
+    assert (kept, len(kept)) == (text[: len(kept)], 64 * 1024)
+    assert note.startswith("(a message of 400,")
+
+
+@pytest.mark.req("W-25")
+async def test_runs_of_earlier_releases_are_contexts_of_their_own(world: Running) -> None:
+    async with world.client() as client:
+        asking = await send(client, message("x", "ask"))
+        store = world.system.local.store
+        for table in ("a2a_tasks", "a2a_messages"):
+
+            async def forget(db: Any, table: str = table) -> None:
+                await db.execute(f"DELETE FROM {table} WHERE run_id = $1", asking.id)
+
+            await store.transact(forget)
+        before = await client.get(asking.id)
+        done = await send(client, "Oslo", "m-2", task_id=asking.id, context_id=asking.id)
+        next_one = await send(client, "x", "m-3", context_id=asking.id)
+    assert (before.context_id, [each.text for each in before.history]) == (asking.id, ["x"])
+    assert [each.text for each in done.history] == ["x", "city asks: Which city?", "Oslo"]
+    assert next_one.metadata["workflow"] == "ask@1"
+
+
+@pytest.mark.req("W-26")
+async def test_a_skill_may_be_chosen_for_the_request(world: Running) -> None:
+    params = {
+        "message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Ann"}]},
+        "metadata": {"skill": "greet"},
+    }
+    answer = await ask(world, "SendMessage", params)
+    assert answer["result"]["task"]["artifacts"][0]["parts"] == [{"text": "Hello Ann"}]
+
+
+async def test_a_task_that_is_over_says_how_to_go_on(world: Running) -> None:
+    async with world.client() as client:
+        task = await send(client, message("Ann", "greet"))
+        with pytest.raises(AgentError, match=r"is over: leave out message\.taskId to begin"):
+            await send(client, "Bob", "m-2", task_id=task.id)
+
+
 async def test_a_run_that_waits_for_nobody_takes_no_message(world: Running) -> None:
     async with world.client() as client:
         task = await send(client, message("x", "long"), blocking=False)
@@ -364,6 +527,57 @@ async def test_a_token_without_the_scope_starts_nothing(world: Running) -> None:
     )
 
 
+SENT = {
+    "message": {
+        "messageId": "m-9",
+        "role": "ROLE_USER",
+        "parts": [{"text": "Ann"}],
+        "metadata": {"skill": "greet"},
+    }
+}
+
+
+@pytest.mark.req("W-26")
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("GetTask", {"id": "TASK"}),
+        ("CancelTask", {"id": "TASK"}),
+        ("ListTasks", {}),
+        ("SubscribeToTask", {"id": "TASK"}),
+        ("SendMessage", SENT),
+        ("SendStreamingMessage", SENT),
+        ("SendStreamingMessage", {**SENT, "configuration": {"returnImmediately": True}}),
+    ],
+)
+async def test_a_token_that_may_only_run_is_told_which_scope_is_missing(
+    world: Running, method: str, params: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = world.system.local.run
+    made = await run("create_token", name="r", user="admin", scopes=["run"])
+    async with world.client() as client:
+        task = await send(client, message("x", "long"), blocking=False)
+    params = {**params, **({"id": task.id} if "id" in params else {})}
+    error = (await ask(world, method, params, made.result.token))["error"]
+    assert error["code"] == -32004
+    assert "needs a token with the scope 'read'" in error["message"]
+    assert error["data"][0]["metadata"] == {"requiredScope": "read"}
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
+    rows = await world.system.local.store.fetch("SELECT id FROM runs")
+    assert [row["id"] for row in rows] == [task.id]
+
+
+@pytest.mark.req("W-26")
+async def test_a_token_that_may_only_run_starts_runs_and_has_a_card(world: Running) -> None:
+    run = world.system.local.run
+    made = await run("create_token", name="r", user="admin", scopes=["run"])
+    async with world.client(made.result.token) as client:
+        task = await send(client, message("Ann", "greet"), blocking=False)
+        card = await client.card()
+    assert task.status.state is TaskState.SUBMITTED
+    assert [skill.id for skill in card.skills] == ["run"]
+
+
 async def test_what_the_agent_does_is_on_record(world: Running) -> None:
     async with world.client() as client:
         task = await send(client, message("Ann", "greet"))
@@ -405,6 +619,7 @@ async def test_it_is_the_same_on_postgresql(cluster: Cluster, tmp_path: Path) ->
             again = await send(client, message("Ann", "greet", "m-1"))
             asking = await send(client, message("x", "listen", "m-2"))
             heard = await send(client, "now", "m-3", task_id=asking.id)
+            turn = await send(client, "Bob", "m-5", context_id=first.context_id)
             long = await send(client, message("x", "long", "m-4"), blocking=False)
             ended = await client.cancel(long.id)
             request = {
@@ -421,5 +636,7 @@ async def test_it_is_the_same_on_postgresql(cluster: Cluster, tmp_path: Path) ->
     assert (extract(first).output, again) == ("Hello Ann", first)
     assert (asking.status.state, extract(heard).output) == (TaskState.INPUT_REQUIRED, "now")
     assert ended.status.state is TaskState.CANCELED
-    assert [task["id"] for task in listed["tasks"]] == [long.id, asking.id]
-    assert (listed["totalSize"], bool(listed["nextPageToken"])) == (3, True)
+    assert (turn.context_id, extract(turn).output) == (first.context_id, "Hello Bob")
+    assert [each.text for each in heard.history] == ["x", "hear waits for the signal go", "now"]
+    assert [task["id"] for task in listed["tasks"]] == [long.id, turn.id]
+    assert (listed["totalSize"], bool(listed["nextPageToken"])) == (4, True)

@@ -11,12 +11,15 @@ import pytest
 from msgspec import json
 
 from accord.store import Store, open_store
+from accord.store.store import Transaction
 from accord.workflows.retention import AT_ONCE, DAY, Retention
+from accord.workflows.storage.conversations import add_messages, begin_conversation
 from accord.workflows.storage.leases import Lease
 from tests.patience import PATIENCE
 
 NOW = 1_763_200_000.0
 """2025-11-15"""
+TABLES = ("run_history", "tasks", "approvals", "dead_letters", "a2a_tasks", "a2a_messages")
 
 
 @pytest.fixture
@@ -58,10 +61,16 @@ async def add(store: Store, id: str, *, days: float | None, parent: str | None =
         id,
     )
 
+    async def say(db: Transaction) -> None:
+        await begin_conversation(db, id, "u", "c", 5.0)
+        await add_messages(db, id, 0, ["{}"])
+
+    await store.transact(say)
+
 
 async def left(store: Store) -> dict[str, list[str]]:
     """Which runs each table knows."""
-    tables = ("run_history", "tasks", "approvals", "dead_letters")
+    tables = TABLES
     found = {"runs": [row["id"] for row in await store.fetch("SELECT id FROM runs ORDER BY id")]}
     for table in tables:
         rows = await store.fetch(f"SELECT DISTINCT run_id FROM {table} ORDER BY run_id")
@@ -70,8 +79,7 @@ async def left(store: Store) -> dict[str, list[str]]:
 
 
 def all_have(*ids: str) -> dict[str, list[str]]:
-    tables = ("runs", "run_history", "tasks", "approvals", "dead_letters")
-    return {table: list(ids) for table in tables}
+    return {table: list(ids) for table in ("runs", *TABLES)}
 
 
 def read(path: Path) -> list[Any]:

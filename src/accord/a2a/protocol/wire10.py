@@ -335,6 +335,10 @@ def read_task(raw: bytes) -> Task:
     return _read_task(_task(raw))
 
 
+def read_message(raw: bytes) -> Message:
+    return _read_message(_message(raw))
+
+
 def read_event(raw: bytes) -> Event:
     event = _event(raw)
     match event:

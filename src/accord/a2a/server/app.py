@@ -18,6 +18,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from accord.a2a.protocol import wire10
 from accord.a2a.protocol.errors import DOMAIN, ERROR_INFO, failure
@@ -264,10 +265,13 @@ class Visit:
         self, wire: Wire, verb: Verb, form: Format, params: bytes
     ) -> AsyncGenerator[Event, None]:
         if verb is Verb.STREAM:
-            answer = await self._backend.send(form.read_send(params), self._caller)
+            # whoever follows a task waits for it
+            send = replace(form.read_send(params), blocking=True)
+            answer = await self._backend.send(send, self._caller)
             if isinstance(answer, Message):
                 return _only(answer)
-            return self._backend.follow(answer.id, self._caller, RESTING)
+            events = self._backend.follow(answer.id, self._caller, RESTING)
+            return _with_history(events, send.history_length)
         task = await self._backend.get(form.read_task_query(params).id, self._caller)
         if task.status.state in TERMINAL:
             # 1.0, section 3.1.6: a task that is over cannot be subscribed to.
@@ -325,6 +329,15 @@ class _Alive:
 
 async def _only(answer: Answer) -> AsyncGenerator[Event, None]:
     yield answer
+
+
+async def _with_history(
+    events: AsyncGenerator[Event, None], length: int | None
+) -> AsyncGenerator[Event, None]:
+    """Give the tasks in a stream as much history as was asked for."""
+    async with aclosing(events):
+        async for event in events:
+            yield event.with_history(length) if isinstance(event, Task) else event
 
 
 def _no_extended_card(wire: Wire) -> RpcError:

@@ -36,7 +36,7 @@ from accord.jsonrpc.errors import InvalidParamsError
 log = logging.getLogger("accord.a2a")
 
 SKILL: Final = "skill"
-"""The member of a message's metadata that chooses a skill; else the first one is meant."""
+"""The member of a message's or a request's metadata that chooses a skill; else it is the first."""
 MAX_KNOWN: Final = 10_000
 """How many messages are remembered, so that one that comes again is not worked on again."""
 
@@ -74,7 +74,7 @@ class Workshop:
             await self._check_push(send.push)
         if message.task_id:
             return self._go_on(message, caller)
-        skill = self._choose(message)
+        skill = self._choose(message, send.metadata)
         if skill.direct:
             return await self._answer(skill, message)
         known = self._known.get(_key(caller, message)) if self._once else None
@@ -96,10 +96,10 @@ class Workshop:
         kind = media_type.partition("/")[0]
         return bool(self._input_modes & {media_type, f"{kind}/*", "*/*"})
 
-    def _choose(self, message: Message) -> Skill:
+    def _choose(self, message: Message, metadata: Mapping[str, Any]) -> Skill:
         wanted: Any = None if self._chosen is None else self._chosen(message)
         if wanted is None:
-            wanted = message.metadata.get(SKILL)
+            wanted = message.metadata.get(SKILL, metadata.get(SKILL))
         if wanted is None:
             return next(iter(self._skills.values()))
         skill = self._skills.get(wanted) if isinstance(wanted, str) else None

@@ -39,14 +39,18 @@ from accord.operations.operation import Operation
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
 from accord.store.store import Reading
+from accord.workflows.agent.history import TaskRun, task_run
+from accord.workflows.agent.inputs import SKILL
 from accord.workflows.agent.operations import operations
 from accord.workflows.agent.tasks import news, task_of
 from accord.workflows.operations.run_views import loaded
-from accord.workflows.storage.loading import Loaded
+from accord.workflows.storage.conversations import read_conversation
 from accord.workflows.watching import RunWatch
 
 CANCEL_SECONDS: Final = 5.0
 """How long a cancelled run is waited for, until it is told as it is."""
+MAX_CONTEXT: Final = 200
+"""Characters of a context's id."""
 _REFUSED: Final = (InvalidError, MalformedError, NotFoundError)
 
 
@@ -72,29 +76,42 @@ class WorkflowBackend:
             raise failure("PUSH_NOTIFICATION_NOT_SUPPORTED")
         if message.task_id:
             return await self._go_on(message)
-        if message.context_id:
-            raise InvalidParamsError("message.contextId is given by this agent: leave it out")
-        run = await self._run(operations["begin_task"], {"message": message})
-        return task_of(run)
+        if len(message.context_id) > MAX_CONTEXT:
+            raise InvalidParamsError(
+                f"message.contextId has {len(message.context_id):,} characters, "
+                f"over the limit of {MAX_CONTEXT}"
+            )
+        if send.blocking:
+            self._require_read()  # before anything is started that nobody could be shown
+        arguments = {"message": message, "skill": send.metadata.get(SKILL)}
+        return task_of(await self._run(operations["begin_task"], arguments))
+
+    def _require_read(self) -> None:
+        """Raises RpcError for a token that may start runs and not see them."""
+        try:
+            self._caller.require("read", "waiting for a task")
+        except ForbiddenError as error:
+            raise _told(error) from error
 
     async def _go_on(self, message: Message) -> Task:
         """Tell a run what it waits for."""
-        run = await self._find(message.task_id)
-        if message.context_id not in ("", run.row.id):
+        task = await self._find(message.task_id)
+        if message.context_id not in ("", task.context_id):
             raise InvalidParamsError("message.contextId is not that of the task")
         arguments = {
-            "id": run.row.id,
+            "id": task.run.row.id,
             "message": message,
             # What comes again is answered, and does nothing again.
             IDEMPOTENCY_KEY: f"a2a/{message.message_id}",
         }
         await self._run(operations["continue_task"], arguments)
-        return await self._after(run)
+        return await self._after(task)
 
-    async def _after(self, run: Loaded) -> Task:
+    async def _after(self, task: TaskRun) -> Task:
         """The task once its run has taken what it was told, or as it is after a while."""
+        run = task.run
         if run.state.phase != "running":
-            return task_of(run)
+            return task_of(task)
         until = time.monotonic() + CANCEL_SECONDS
         async with aclosing(self._watch.follow(run.row.id, run.state.applied)) as following:
             async for events in following:
@@ -124,7 +141,7 @@ class WorkflowBackend:
         yield task
         if task.status.state in until:
             return
-        async with aclosing(self._watch.follow(task_id, run.state.applied)) as following:
+        async with aclosing(self._watch.follow(task_id, run.run.state.applied)) as following:
             async for events in following:
                 if not events and await self._is_barred():
                     return
@@ -140,7 +157,7 @@ class WorkflowBackend:
         return self._caller in await self._runner.store.read(lambda db: barred(db, [self._caller]))
 
     async def list(self, query: ListQuery, caller: str) -> TaskPage:
-        def fits(run: Loaded) -> bool:
+        def fits(run: TaskRun) -> bool:
             task = task_of(run)
             return query.state in (None, task.status.state) and (
                 not query.updated_after or task.status.timestamp >= query.updated_after
@@ -153,7 +170,7 @@ class WorkflowBackend:
             "limit": query.page_size,
         }
         found = await self._run(operations["list_tasks"], arguments)
-        tasks = [task_of(run) for run in found.runs]
+        tasks = [task_of(run).with_history(query.history_length) for run in found.runs]
         if not query.include_artifacts:
             tasks = [msgspec.structs.replace(task, artifacts=()) for task in tasks]
         return TaskPage(tasks=tuple(tasks), next_page=_token(found.after), total=found.total)
@@ -174,18 +191,21 @@ class WorkflowBackend:
 
     # Operations
 
-    async def _find(self, task_id: str) -> Loaded:
+    async def _find(self, task_id: str) -> TaskRun:
         try:
             return await self._run_bare(operations["find_task"], {"id": task_id})  # type: ignore[no-any-return]
         except NotFoundError:
             raise failure("TASK_NOT_FOUND", taskId=task_id[:100]) from None
+        except ServiceError as error:
+            raise _told(error) from error
 
     async def _now(self, task_id: str) -> Task:
         """How a task is that the caller was shown before: no call of theirs, so that nothing is
         counted or put on record."""
 
-        async def read(db: Reading) -> Loaded:
-            return await loaded(self._runner.work(db, self._caller), task_id)
+        async def read(db: Reading) -> TaskRun:
+            run = await loaded(self._runner.work(db, self._caller), task_id)
+            return task_run(run, await read_conversation(db, task_id))
 
         return task_of(await self._runner.store.read(read, snapshot=True))
 
@@ -205,7 +225,11 @@ def _told(error: ServiceError) -> RpcError:
     """What an operation's error is in A2A. What may succeed later is an internal error there."""
     if isinstance(error, _REFUSED):
         return InvalidParamsError(error.message)
-    if isinstance(error, ConflictError | ForbiddenError):
+    if isinstance(error, ForbiddenError):
+        scope = error.data.get("required_scope")
+        details = {"requiredScope": str(scope)} if scope else {}
+        return failure("UNSUPPORTED_OPERATION", error.message, **details)
+    if isinstance(error, ConflictError):
         return failure("UNSUPPORTED_OPERATION", error.message)
     return InternalError(error.message)
 

@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.a2a.protocol.message import Message
 from accord.operations.caller import Caller
@@ -16,15 +17,23 @@ from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.store.store import Row
+from accord.workflows.agent.history import TaskRun, task_run, written
 from accord.workflows.agent.inputs import SKILL, input_in
+from accord.workflows.agent.tasks import task_of
 from accord.workflows.agent.waits import decision_in, payload_of, wait_meant, waits_of
 from accord.workflows.core.spelling import decode_definition
 from accord.workflows.operations.approvals import approve_run
 from accord.workflows.operations.commands import signal_run
+from accord.workflows.operations.moments import now_of
 from accord.workflows.operations.run_views import loaded
 from accord.workflows.operations.runs import start_run
 from accord.workflows.operations.workflows import find_workflow
-from accord.workflows.storage.loading import Loaded
+from accord.workflows.storage.conversations import (
+    add_messages,
+    begin_conversation,
+    latest_workflow,
+    read_conversation,
+)
 
 operations: Final = Registry()
 
@@ -36,12 +45,14 @@ WHERE w.active = 1 AND w.version = (
 ORDER BY w.name LIMIT 1000
 """
 OWN: Final = """
-SELECT id, created_at FROM runs
-WHERE user_id = $1 AND origin = 'a2a' AND ($2 = '' OR id = $2) AND (created_at, id) < ($3, $4)
-ORDER BY created_at DESC, id DESC LIMIT $5
+SELECT r.id, r.created_at FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
+WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
+    AND (r.created_at, r.id) < ($3, $4)
+ORDER BY r.created_at DESC, r.id DESC LIMIT $5
 """
 COUNT: Final = """
-SELECT COUNT(*) AS total FROM runs WHERE user_id = $1 AND origin = 'a2a' AND ($2 = '' OR id = $2)
+SELECT COUNT(*) AS total FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
+WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
 """
 NEWEST: Final = (1e12, "")
 """Above the keys of every run."""
@@ -66,26 +77,44 @@ def run_id(caller: Caller, message_id: str) -> str:
 
 
 @operations.write(right="run", tool=False)
-async def begin_task(work: Work, *, message: Message) -> Loaded:
-    """Start a run by a message; or the run that it started before."""
+async def begin_task(work: Work, *, message: Message, skill: Any = None) -> TaskRun:
+    """Start a run by a message; or the run that it started before. `skill` names the workflow
+    where the message's own metadata does not."""
     id = run_id(work.caller, message.message_id)
     if not await work.db.fetch(EXISTS, id, work.caller.user_id):
-        row = await find_workflow(work.db, await _meant(work, message))
+        row = await find_workflow(work.db, await _meant(work, message, skill))
         given = input_in(message, decode_definition(row["definition"]))
         await start_run(work, id, f"{row['name']}@{row['version']}", given)
-    return await loaded(work, id)
+        context_id = message.context_id or id
+        await begin_conversation(work.db, id, work.caller.user_id, context_id, now_of(work))
+        await add_messages(work.db, id, 0, written([message], id, context_id))
+    return await _task_run(work, id)
 
 
-async def _meant(work: Work, message: Message) -> str:
+async def _task_run(work: Work, id: str) -> TaskRun:
+    return task_run(await loaded(work, id), await read_conversation(work.db, id))
+
+
+async def _meant(work: Work, message: Message, skill: Any) -> str:
     """The name of the workflow that a message asks for. Raises InvalidError."""
-    wanted = message.metadata.get(SKILL)
-    if isinstance(wanted, str) and wanted:
-        return wanted
+    for wanted in (message.metadata.get(SKILL), skill):
+        if isinstance(wanted, str) and wanted:
+            return wanted
+    if message.context_id:
+        found = await latest_workflow(work.db, work.caller.user_id, message.context_id)
+        if found is not None:
+            return found
     rows = await work.db.fetch(SKILLS)
     if len(rows) == 1:
         return str(rows[0]["name"])
-    names = ", ".join(row["name"] for row in rows[:20]) or "there are none"
-    raise InvalidError(f"message.metadata.{SKILL}", f"must be a workflow: {names}")
+    names = ", ".join(row["name"] for row in rows[:20])
+    if not names:
+        raise InvalidError(f"message.metadata.{SKILL}", "must be a workflow: there are none")
+    example = f'"metadata": {{"{SKILL}": "{rows[0]["name"]}"}}'
+    raise InvalidError(
+        f"message.metadata.{SKILL}",
+        f"must be a workflow: {names}; choose one by {example} in the message or in params",
+    )
 
 
 class Told(Struct, frozen=True):
@@ -97,11 +126,16 @@ class Told(Struct, frozen=True):
 @operations.write(right="run", tool=False)
 async def continue_task(work: Work, *, id: str, message: Message) -> Told:
     """Answer what a run waits for: a decision, a signal, what an agent asks."""
-    run = await _own(work, id)
+    task = await _own(work, id)
+    run = task.run
     signal_id = run_id(work.caller, message.message_id)
     if signal_id in run.state.signal_ids:
         return Told(id)  # it came before
     waits = list(waits_of(run))
+    if not waits and run.state.phase != "running":
+        raise ConflictError(
+            "The task is over: leave out message.taskId to begin another in its context"
+        )
     if not waits:
         raise ConflictError("The task does not wait for a message")
     wait = wait_meant(waits, message)
@@ -111,20 +145,33 @@ async def continue_task(work: Work, *, id: str, message: Message) -> Told:
         await approve_run(work, run=id, step=wait.step, approved=said.approved, reason=said.reason)
     else:
         await signal_run(work, run=id, name=wait.signal, id=signal_id, payload=payload_of(message))
+    await _keep(work, task, message)
     return Told(id)
 
 
+async def _keep(work: Work, task: TaskRun, answer: Message) -> None:
+    """Keep what a run asked, and what it was answered."""
+    id, context_id = task.run.row.id, task.context_id
+    place = (await read_conversation(work.db, id)).next_place
+    # A run that was begun by an earlier release, or in another way, has no messages yet.
+    said = list(task.history) if place == 0 else []
+    question = task_of(task).status.message
+    if question is not None:
+        said.append(replace(question, message_id=f"{id}/question/{place}"))
+    await add_messages(work.db, id, place, written([*said, answer], id, context_id))
+
+
 @operations.read(tool=False, snapshot=True)
-async def find_task(work: Work, *, id: str) -> Loaded:
+async def find_task(work: Work, *, id: str) -> TaskRun:
     """A run of the caller's own."""
     return await _own(work, id)
 
 
-async def _own(work: Work, id: str) -> Loaded:
+async def _own(work: Work, id: str) -> TaskRun:
     """Raises NotFoundError: runs of others are not there."""
     if not await work.db.fetch(EXISTS, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
-    return await loaded(work, id)
+    return await _task_run(work, id)
 
 
 @operations.read(tool=False)
@@ -145,7 +192,7 @@ class Listed(Struct, frozen=True):
     """Some runs, the key of the last that was looked at where there are more, and how many there
     are."""
 
-    runs: list[Loaded]
+    runs: list[TaskRun]
     after: tuple[float, str] | None
     total: int
 
@@ -156,16 +203,16 @@ async def list_tasks(
     *,
     context: str,
     before: tuple[float, str] | None,
-    fits: Callable[[Loaded], bool],
+    fits: Callable[[TaskRun], bool],
     limit: int,
 ) -> Listed:
     """The caller's own runs that were begun by messages, the newest first."""
     user = work.caller.user_id
     [count] = await work.db.fetch(COUNT, user, context)
-    place, runs = before or NEWEST, list[Loaded]()
+    place, runs = before or NEWEST, list[TaskRun]()
     rows = await work.db.fetch(OWN, user, context, *place, MOST_READ)
     for row in rows:
-        run = await loaded(work, row["id"])
+        run = await _task_run(work, row["id"])
         if fits(run):
             runs.append(run)
         place = (row["created_at"], row["id"])

@@ -5,15 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import msgspec
-
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import DataPart, Part, TextPart
 from accord.a2a.protocol.states import TaskState
 from accord.a2a.protocol.task import Artifact, ArtifactUpdate, Event, StatusUpdate, Task, TaskStatus
+from accord.workflows.agent.history import TaskRun, parts_of
 from accord.workflows.agent.waits import Wait, waits_of
 from accord.workflows.core.state import RunStatus, State
-from accord.workflows.storage.loading import Loaded
 
 OUTPUT: Final = "output"
 _STATES: Final[dict[RunStatus, TaskState]] = {
@@ -28,20 +26,22 @@ _STATES: Final[dict[RunStatus, TaskState]] = {
 """A run that waits for somebody needs input; one that waits for a time works."""
 
 
-def task_of(run: Loaded) -> Task:
+def task_of(task_run: TaskRun) -> Task:
     """The task that a run is."""
+    run, context_id = task_run.run, task_run.context_id
     row, state = run.row, run.state
     waits = list(waits_of(run)) if state.status == "waiting" else []
     status = TaskStatus(
         state=TaskState.INPUT_REQUIRED if waits else _STATES[state.status],
-        message=_said(row.id, state, waits),
+        message=_said(row.id, context_id, state, waits),
         timestamp=_time(state.finished_at or state.started_at or row.created_at),
     )
     return Task(
         id=row.id,
-        context_id=row.id,
+        context_id=context_id,
         status=status,
         artifacts=(_artifact(state.output),) if state.phase == "completed" else (),
+        history=task_run.history,
         metadata={"workflow": f"{row.workflow}@{row.version}"},
     )
 
@@ -63,36 +63,30 @@ def news(before: Task, after: Task) -> list[Event]:
 
 
 def _artifact(output: Any) -> Artifact:
-    return Artifact(artifact_id=OUTPUT, name=OUTPUT, parts=_parts(output))
+    return Artifact(artifact_id=OUTPUT, name=OUTPUT, parts=parts_of(output))
 
 
-def _parts(output: Any) -> tuple[Part, ...]:
-    """Who looks for text finds it, and who looks for data does, too."""
-    if isinstance(output, str):
-        return (TextPart(text=output),)
-    text = TextPart(text=msgspec.json.encode(output).decode(), media_type="application/json")
-    return (text, DataPart(data=output))
-
-
-def _said(run_id: str, state: State, waits: list[Wait]) -> Message | None:
+def _said(run_id: str, context_id: str, state: State, waits: list[Wait]) -> Message | None:
     if waits:
         shown = [{"kind": each.kind, "step": each.step} for each in waits]
         text = TextPart(text="\n".join(each.text for each in waits))
-        return _message(run_id, (text, DataPart(data={"waits": shown})))
+        return _message(run_id, context_id, (text, DataPart(data={"waits": shown})))
     if state.error is not None:
-        return _message(run_id, (TextPart(text=f"{state.error.code}: {state.error.message}"),))
+        return _message(
+            run_id, context_id, (TextPart(text=f"{state.error.code}: {state.error.message}"),)
+        )
     if state.status == "paused":
-        return _message(run_id, (TextPart(text="the run is paused"),))
+        return _message(run_id, context_id, (TextPart(text="the run is paused"),))
     return None
 
 
-def _message(run_id: str, parts: tuple[Part, ...]) -> Message:
+def _message(run_id: str, context_id: str, parts: tuple[Part, ...]) -> Message:
     # Its id follows from what it says, so that the same status is the same message.
     return Message(
         message_id=f"{run_id}/status",
         role="agent",
         parts=parts,
-        context_id=run_id,
+        context_id=context_id,
         task_id=run_id,
     )
 
