@@ -235,6 +235,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.workflows.executor.executor", "tests"): (
         ("W-07", "Workflows run: in sequence, in parallel, by choice, in loops, with people."),
         ("W-09", "Runs survive crashes: nothing is lost, nothing completed runs again."),
+        (
+            "W-15",
+            "A retry continues what did not complete; completed steps run again only if named.",
+        ),
     ),
     ("accord.workflows.bus.kafka", "tests"): (
         ("W-10", "Logs, metrics, and traces across executor, broker, bridge and agent."),

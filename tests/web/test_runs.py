@@ -158,7 +158,7 @@ async def test_steps_are_chosen_and_runs_commanded_by_keys(
     await expect(page.locator("#run-step")).to_contain_text("rejected")
     await expect(page.locator("#run-events")).to_contain_text("rejected by admin: Not like this")
     await page.keyboard.press("r")
-    await came_to(page, "Goes on from where it ended.")
+    await came_to(page, "Retrying what did not complete.")
     await expect(page.locator("#run-state")).to_contain_text("Waiting")
     await page.get_by_text("Cancel", exact=True).click()
     await page.get_by_label("Why (optional)").fill("enough")
@@ -298,7 +298,7 @@ async def test_decisions_and_what_was_given_up_wait_in_lists(
     await expect(page.get_by_role("heading", name="not_found")).to_be_visible()
     await page.get_by_role("button", name="Replay").click()
     await page.wait_for_url(f"**/runs/{lost}?follow=1")
-    await expect(page.locator("#run-events")).to_contain_text("retried from load by admin")
+    await expect(page.locator("#run-events")).to_contain_text("retried by admin")
 
 
 async def test_everything_fits_a_narrow_dark_window(

@@ -271,6 +271,7 @@ def test_bars_lie_where_their_steps_were() -> None:
         ),
         ("cancel_requested", {"by": "ada"}, ("", "cancelled by ada")),
         ("retry_requested", {"step": "a", "by": "ada"}, ("", "retried from a by ada")),
+        ("retry_requested", {"by": "ada"}, ("", "retried by ada")),
         ("timer_fired", {"key": "a", "kind": "deadline"}, ("a", "took too long")),
         ("run_finished", {"status": "completed"}, ("", "the run completed")),
         ("something_new", {"key": "a"}, ("a", "something new")),

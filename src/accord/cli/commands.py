@@ -43,7 +43,7 @@ SECTIONS: Final = {
         "workflow run": "start a run of a workflow",
         "workflow watch": "show what happens in a run",
         "workflow cancel": "cancel a run",
-        "workflow retry": "let a run go on that failed",
+        "workflow retry": "continue a run that failed or was cancelled",
         "workflow archive": "move runs that ended long ago to files, or remove them",
     },
     "keep it": {

@@ -34,7 +34,7 @@ _SAID: Final[Mapping[str, str]] = {
     "pause_requested": "paused by {by}",
     "resume_requested": "resumed by {by}",
     "cancel_requested": "is to be cancelled, says {by}",
-    "retry_requested": "goes on from {step}, says {by}",
+    "retry_requested": "is to be retried, says {by}",
     "step_failed": "{key} failed: {error[message]}",
     "step_settled": "{key} is over",
     "timer_fired": "{key} is due",
@@ -77,6 +77,8 @@ def print_end(run: Run) -> None:
 
 def _line(event: RunEvent) -> str:
     words = _SAID.get(event.type, event.type)
+    if event.type == "retry_requested" and "step" in event.detail:
+        words = "is to be retried from {step}, says {by}"
     said = printable(words.format_map(_Known(event.detail)))
     return f"{paint(event.at[11:19], 'faint', sys.stdout)}  {said}"
 

@@ -1,4 +1,4 @@
-"""`accord workflow retry`: lets a run go on that failed or was cancelled."""
+"""`accord workflow retry`: continues a run that failed or was cancelled."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 USAGE: Final = "accord workflow retry RUN [--step KEY] [options]"
 
 DESCRIPTION: Final = """\
-Let a run that failed or was cancelled go on: from a step, or from the one that failed. What
-completed before it stays, and is not done again.
+Continue a run that failed or was cancelled. What did not complete starts again, what completed
+stays as it is. With --step, that step and everything after it runs again.
 
-example:
+examples:
+  accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb
   accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb --step review
 """
 
 
 def configure(parser: Parser) -> None:
     parser.add_argument("run", metavar="RUN", nargs="?", help="the id of a run")
-    parser.add_argument("--step", metavar="KEY", help="where to go on (default: where it ended)")
+    parser.add_argument("--step", metavar="KEY", help="run this step and all after it again")
     parser.add_argument("--json", action="store_true", help="for programs")
     add_as_flag(parser)
     add_local_flags(parser)

@@ -37,15 +37,17 @@ _COLUMNS: Final = (
     *("created_at", "finished_at"),
 )
 # A child stays as long as its parent; and what somebody just wrote to is not old.
-_OLD: Final = f"""
-SELECT {", ".join(f"r.{name}" for name in _COLUMNS)} FROM runs r
-LEFT JOIN runs p ON p.id = r.parent_run
+_FROM_OLD: Final = """
+FROM runs r LEFT JOIN runs p ON p.id = r.parent_run
 WHERE r.finished_at < $1 AND (p.id IS NULL OR p.finished_at < $1)
     AND NOT EXISTS (SELECT 1 FROM run_inbox i WHERE i.run_id = r.id)
+"""
+_OLD: Final = f"""
+SELECT {", ".join(f"r.{name}" for name in _COLUMNS)} {_FROM_OLD}
 ORDER BY r.finished_at, r.id LIMIT {AT_ONCE}
 """
 _HISTORY: Final = "SELECT events FROM run_history WHERE run_id = $1 ORDER BY sequence"
-_STILL_OLD: Final = "SELECT 1 FROM runs WHERE id = $1 AND finished_at < $2"
+_STILL_OLD: Final = f"SELECT 1 {_FROM_OLD} AND r.id = $2"
 _REMOVE: Final = (
     *(
         f"DELETE FROM {table} WHERE run_id = $1"
@@ -139,7 +141,7 @@ async def _read(db: Reading, before: float) -> list[dict[str, Any]]:
 
 async def _remove(db: Transaction, ids: Sequence[str], before: float) -> None:
     for id in ids:
-        if await db.fetch(_STILL_OLD, id, before):  # else it was retried meanwhile
+        if await db.fetch(_STILL_OLD, before, id):  # else it, or its parent, was retried meanwhile
             for statement in _REMOVE:
                 await db.execute(statement, id)
 

@@ -11,6 +11,7 @@ import pytest
 
 from accord.a2a import message_id
 from accord.a2a.protocol.outcome import MAX_UNCLEAR
+from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import TaskFailed, TaskSucceeded
 from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
@@ -144,6 +145,42 @@ async def test_a_definite_failure_is_tried_again_as_a_new_message_if_the_policy_
         told = await yard.told(await yard.ask("a", task="s", retry=policy))
     assert isinstance(told, TaskSucceeded)
     assert agent.message_ids == [message_id(RUN, "s", "", group) for group in "123"]
+
+
+@pytest.mark.req("W-15")
+async def test_a_call_that_is_repeated_is_the_same_message_until_it_turns_out_to_be_cancelled(
+    yard: Yard,
+) -> None:
+    def answer(asked: Asked, n: int) -> bytes:
+        return reply(asked, task03("canceled")) if n < 2 else done(asked)
+
+    policy = Retry(attempts=1, initial_delay=0.01, jitter=False)
+    async with unruly(answer) as agent:
+        await yard.register("a", agent.url)
+        command = CallAgent(task="s[1]@3", step="s[1]", agent="a", retry=policy, resumes="s[1]@2")
+        [id] = await yard.give(command, attempt_group=4)
+        told = await yard.told(id)
+    assert isinstance(told, TaskSucceeded)
+    assert agent.message_ids == [message_id(RUN, "s", "[1]", group) for group in ("4@2", "5@2")]
+    assert [asked.json["id"] for asked in agent.asked] == [f"{RUN}/s[1]@2"] * 2
+
+
+@pytest.mark.req("W-15")
+@pytest.mark.parametrize(
+    ("answer", "unknown"),
+    [
+        (lambda asked, n: http({}, status=503), True),
+        (lambda asked, n: http({}, status=503 if n == 1 else 403), True),
+        (lambda asked, n: http({}, status=403), False),
+        (lambda asked, n: refuse(asked, -32602, "no"), False),
+        (lambda asked, n: reply(asked, task03("failed")), False),
+    ],
+)
+async def test_a_failure_says_whether_the_outcome_is_unknown(
+    yard: Yard, answer: Answer, unknown: bool
+) -> None:
+    told, _ = await outcome(yard, answer)
+    assert told.error.unknown is unknown
 
 
 @pytest.mark.req("W-06")

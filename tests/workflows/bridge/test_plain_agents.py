@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from accord.a2a import message_id
+from accord.workflows.core.commands import CallAgent
 from tests.a2a.scripted import Asked, http
 from tests.workflows.bridge.unruly import HANG, unruly
 from tests.workflows.bridge.yard import RUN, Yard, until, working
@@ -37,6 +38,19 @@ async def test_the_older_format_is_spoken_to_those_who_have_not_moved(yard: Yard
     assert asked.headers["idempotency-key"] == message_id(RUN, "s", "", "1")
     assert asked.headers["x-correlation-id"] == "c-7"
     assert (told.output, told.data, told.artifacts) == ({"n": 1}, None, None)
+
+
+@pytest.mark.req("W-15")
+async def test_a_call_that_is_repeated_has_the_same_ids(yard: Yard) -> None:
+    async with unruly(lambda asked, n: says(asked, status="success", output=1)) as agent:
+        await yard.register("old", agent.url, wire="plain")
+        await yard.told(await yard.ask("old", task="s"))
+        again = CallAgent(task="s@2", step="s", agent="old", input="hello", resumes="s")
+        [id] = await yard.give(again)
+        await yard.told(id)
+    first, second = agent.asked
+    assert first.json == second.json == {"task_id": f"{RUN}/s", "input": "hello"}
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
 
 
 @pytest.mark.parametrize(

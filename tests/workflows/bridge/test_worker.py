@@ -157,7 +157,7 @@ async def test_a_command_that_cannot_be_read_fails_its_task_only(yard: Yard) -> 
     await yard.store.notify("tasks_ready")
     newer, broken = await yard.told("newer"), await yard.told("broken")
     assert newer.error.code == broken.error.code == "unreadable_command"
-    assert newer.error.message == "schema 99 is newer than 1, the newest that is known here"
+    assert newer.error.message == "schema 99 is newer than 2, the newest that is known here"
 
 
 # Cancelling

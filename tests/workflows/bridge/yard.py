@@ -27,7 +27,7 @@ from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import Event, decode_event
 from accord.workflows.membership import Membership
-from accord.workflows.storage.tasks import Call, Kind, NewTask
+from accord.workflows.storage.tasks import FIRST_GROUP, Call, Kind, NewTask
 from tests.patience import PATIENCE as PATIENCE
 
 LOCAL = AddressPolicy(allow_private=True)
@@ -77,13 +77,20 @@ class Tasks:
             *(json.encode(retry).decode(), concurrency, active),
         )
 
-    async def give(self, *commands: Call, run: str = RUN, at: float | None = None) -> list[str]:
+    async def give(
+        self,
+        *commands: Call,
+        run: str = RUN,
+        at: float | None = None,
+        attempt_group: int = FIRST_GROUP,
+    ) -> list[str]:
         """Give tasks out; their ids."""
         tasks = [
             NewTask(
                 run_id=run,
                 command=command,
                 at=time.time() if at is None else at,
+                attempt_group=attempt_group,
                 correlation_id="c-7",
                 traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             )

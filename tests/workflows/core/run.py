@@ -102,7 +102,7 @@ class Run:
     def cancel(self, reason: str = "") -> Run:
         return self.arrive(CancelRequested(at=self.now, by="ann" if reason else "", reason=reason))
 
-    def retry(self, step: str) -> Run:
+    def retry(self, step: str | None = None) -> Run:
         return self.arrive(RetryRequested(at=self.now, step=step))
 
     @property

@@ -32,9 +32,9 @@ def test_everything_comes_back_as_it_was() -> None:
 
 @pytest.mark.parametrize("decode", [decode_event, decode_command, decode_state])
 def test_what_a_newer_version_wrote_is_left_alone(decode: Any) -> None:
-    with pytest.raises(NewerSchemaError, match="schema 2 is newer than 1") as raised:
-        decode(b'{"schema": 2, "type": "something_new"}')
-    assert raised.value.schema == 2
+    with pytest.raises(NewerSchemaError, match="schema 3 is newer than 2") as raised:
+        decode(b'{"schema": 3, "type": "something_new"}')
+    assert raised.value.schema == 3
     with pytest.raises(ValidationError):
         decode(b'{"type": "run_started"}')
 

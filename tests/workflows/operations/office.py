@@ -82,6 +82,16 @@ class Office:
         run: Run = await self.call("get_run", id=id)
         return run
 
+    async def until_event(self, id: str, type: str, times: int) -> Run:
+        """A run, once something happened in it so often."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                events = (await self.call("get_run_history", id=id, limit=100)).items
+                if sum(event.type == type for event in events) >= times:
+                    run: Run = await self.call("get_run", id=id)
+                    return run
+                await asyncio.sleep(0.01)
+
     def token(self, name: str, *scopes: Any, id: str = "") -> Caller:
         """Somebody as a program with such a token calls in their name."""
         return replace(self.people[name], via="token", scopes=frozenset(scopes), token_id=id)

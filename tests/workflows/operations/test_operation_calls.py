@@ -7,6 +7,11 @@ from typing import Any
 import pytest
 
 from accord.operations.errors import ServiceError
+from accord.workflows.bridge.caller import Succeeded
+from accord.workflows.bridge.claimed import given_of
+from accord.workflows.core.commands import CallOperation
+from accord.workflows.operations.calls import OperationCaller
+from accord.workflows.storage.tasks import NewTask
 from tests.workflows.operations.office import Office
 
 
@@ -27,6 +32,27 @@ async def test_what_a_run_writes_is_its_starters(busy: Office) -> None:
     events = await busy.call("list_audit_events", operation="create_epic")
     assert [(each.actor, each.client) for each in events.items] == [("uma", "workflow doing@1")]
     assert [each.correlation_id for each in events.items] == [run.correlation_id]
+
+
+@pytest.mark.req("W-15")
+async def test_an_operation_whose_outcome_is_unknown_is_not_done_twice(office: Office) -> None:
+    await office.save(calling("create_epic", {"title": "Payments"}))
+    run = await office.start("doing", by="uma")
+    caller = OperationCaller(office.local.runner)
+    made = []
+    for task, resumes in (("do", ""), ("do@2", "do"), ("do@3", "do"), ("do@4", "")):
+        command = CallOperation(
+            task=task, step="do", operation="create_epic", input={"title": "T"}, resumes=resumes
+        )
+        given = given_of(NewTask(run_id=run, command=command, at=1.0))
+        outcome = await caller.call(given, _progress)
+        assert isinstance(outcome, Succeeded)
+        made.append(outcome.output["id"])
+    assert made[0] == made[1] == made[2] != made[3]
+
+
+async def _progress(task: str, context: str) -> None:
+    raise AssertionError("operations are done at once")
 
 
 @pytest.mark.parametrize(

@@ -132,11 +132,11 @@ async def test_a_history_is_read_from_any_event_on(store: Store) -> None:
 
 def test_what_a_newer_version_wrote_is_told_from_nonsense() -> None:
     with pytest.raises(NewerSchemaError):
-        decode_events('[{"type":"unheard_of","schema":2,"at":1}]')
+        decode_events('[{"type":"unheard_of","schema":3,"at":1}]')
     with pytest.raises(NewerSchemaError):
-        decode_events('[{"type":"pause_requested","schema":2,"at":1}]')
+        decode_events('[{"type":"pause_requested","schema":3,"at":1}]')
     with pytest.raises(ValidationError):
-        decode_events('[{"type":"unheard_of","schema":1,"at":1}]')
+        decode_events('[{"type":"unheard_of","schema":2,"at":1}]')
 
 
 # Runs

@@ -146,7 +146,7 @@ class _Conversation:
         task = self._task
         return await self._client.send_message(
             task.continuation if task.continues else task.command.input,
-            id=task.id,
+            id=task.call_id,
             message_id=message_id_of(task),
             blocking=False,
             context_id=task.remote_context,
@@ -222,7 +222,7 @@ def _ids(received: ReceivedAnswer) -> tuple[str, str]:
 
 async def _call_plain(client: PlainClient, task: ClaimedTask, trace: Trace) -> Outcome:
     result = await client.call(
-        task.command.input, task_id=task.id, message_id=message_id_of(task), trace=trace
+        task.command.input, task_id=task.call_id, message_id=message_id_of(task), trace=trace
     )
     if result.error is not None:
         return Failed(code=str(result.error.code), message=result.error.message)

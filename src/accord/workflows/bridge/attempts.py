@@ -12,7 +12,6 @@ from typing import Final
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
     CallError,
-    DefiniteError,
     MalformedAnswerError,
     UnknownOutcomeError,
 )
@@ -20,7 +19,7 @@ from accord.store.errors import StoreError
 from accord.workflows.bridge.caller import Outcome, TaskCaller
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
-from accord.workflows.bridge.outcomes import Outcomes
+from accord.workflows.bridge.outcomes import LateError, Outcomes
 from accord.workflows.bridge.tally import Tally
 from accord.workflows.bridge.targets import Target
 from accord.workflows.storage.tasks import Kind
@@ -90,7 +89,7 @@ class Attempts:
             outcome = await self._call(held, target)
             if held.cancelled:
                 self._outcomes.cancel(held)
-            elif isinstance(outcome, _LateError):
+            elif isinstance(outcome, LateError):
                 self._outcomes.fail(held, outcome)
             else:
                 self._outcomes.settle(held, outcome, held.task.retry or target.terms.retry)
@@ -111,7 +110,7 @@ class Attempts:
         task, now = held.task, self._now()
         within = None if task.deadline is None else task.deadline - now
         if within is not None and within <= 0:
-            return _LateError()
+            return LateError()
 
         async def progress(remote_task: str, remote_context: str) -> None:
             self._reached(held, target, well=True)
@@ -129,7 +128,7 @@ class Attempts:
         except Exception as error:
             if isinstance(error, TimeoutError) and limit.expired():
                 await self._tell(held)
-                return _LateError()
+                return LateError()
             log.exception("task %s: its caller failed", task.id)
             outcome = UnknownOutcomeError("internal", "the bridge failed; its log says why")
         self._reached(held, target, well=not _is_ill(outcome))
@@ -180,13 +179,6 @@ class Attempts:
             log.info("task %s: the other side did not stop: %s", held.task.id, error)
         except Exception:
             log.exception("task %s: its caller failed", held.task.id)
-
-
-class _LateError(DefiniteError):
-    """The time of the step is over."""
-
-    def __init__(self) -> None:
-        super().__init__("timeout", "the task was not done within the time of its step")
 
 
 def _is_ill(outcome: Outcome | CallError) -> bool:

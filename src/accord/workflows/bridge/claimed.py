@@ -17,7 +17,7 @@ from accord.workflows.core.commands import (
     encode_command,
 )
 from accord.workflows.core.definition import Retry
-from accord.workflows.storage.tasks import FIRST_FENCE, Call, Kind, NewTask, aim
+from accord.workflows.storage.tasks import FIRST_FENCE, Call, Kind, NewTask, aim, task_id
 
 COLUMNS: Final = """
 id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_group, remote_task,
@@ -56,6 +56,13 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
     """How often it got some."""
     traceparent: str = ""
     correlation_id: str = ""
+
+    @property
+    def call_id(self) -> str:
+        """What the other side knows the call by: that of the task which made it first, where it is
+        repeated because nobody knows what became of it."""
+        resumes = self.command.resumes
+        return task_id(self.run_id, resumes) if resumes else self.id
 
     @property
     def deadline(self) -> float | None:
@@ -107,6 +114,7 @@ def given_of(task: NewTask) -> ClaimedTask:
         retry=command.retry,
         size=len(encode_command(command)),
         fence=FIRST_FENCE,
+        attempt_group=task.attempt_group,
         traceparent=task.traceparent,
         correlation_id=task.correlation_id,
     )

@@ -7,16 +7,20 @@ import random
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
+from msgspec.structs import replace
+
 from accord.a2a.protocol.errors import (
     TASK_NOT_FOUND,
     CallError,
     DefiniteError,
+    RefusedError,
     UnknownOutcomeError,
 )
 from accord.store.errors import StoreError
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.answered import Answer, Answered
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded
+from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
@@ -31,7 +35,17 @@ from accord.workflows.core.state import Failure
 from accord.workflows.storage.dead_letters import DeadLetter
 from accord.workflows.storage.inbox import Message
 
+TASK_CANCELED: Final = "task_canceled"
+"""What an agent's task failed with that somebody cancelled."""
+
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
+
+
+class LateError(DefiniteError):
+    """The time of the step is over."""
+
+    def __init__(self) -> None:
+        super().__init__("timeout", "the task was not done within the time of its step")
 
 
 class Outcomes:
@@ -70,6 +84,10 @@ class Outcomes:
                 self._ask(held, outcome)
             case Failed():
                 failed = DefiniteError(outcome.code, outcome.message, body=outcome.body)
+                if outcome.code == TASK_CANCELED and held.task.command.resumes:
+                    # The call was cancelled with the run, as it now turns out: make a new one.
+                    again = max(policy.attempts, 2)
+                    policy = replace(policy, attempts=again, failures="all")
                 self._try_again(held, failed, policy, outcome.details)
             case CallError():
                 self._try_again(held, outcome, policy)
@@ -78,7 +96,9 @@ class Outcomes:
         """It failed for good."""
         task, at = held.task, self._now()
         logs.failed(task, error, again=False)
-        failure = Failure(str(error.code), error.message, task.command.step, details)
+        failure = Failure(
+            str(error.code), error.message, task.command.step, details, _is_unknown(task, error)
+        )
         told = TaskFailed(at=at, task=task.task, error=failure, attempts=task.attempt)
         self._tally.ended(task.kind, "error")
         change = _change(held, "done", outcome="error", finished_at=at)
@@ -201,6 +221,14 @@ class Outcomes:
         self._ended()
         if not written.cancelled() and not is_unwritable and not written.result():
             self._tally.lost += 1
+
+
+def _is_unknown(task: ClaimedTask, error: CallError) -> bool:
+    """Whether the other side may have done what it was asked for. That an attempt was refused says
+    nothing about the attempts before it."""
+    if isinstance(error, RefusedError):
+        return task.attempt > 1 or bool(task.command.resumes)
+    return isinstance(error, UnknownOutcomeError | LateError)
 
 
 def _change(

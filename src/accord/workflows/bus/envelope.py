@@ -197,6 +197,7 @@ def task_sent(task: NewTask) -> TaskSent:
         message_id=task.id,
         run_id=task.run_id,
         task_id=task.id,
+        attempt_group=task.attempt_group,
         kind=kind,
         agent=target,
         deadline=command.deadline,

@@ -60,4 +60,6 @@ def _succeeded(event: TaskSucceeded) -> TaskSucceeded | TaskFailed:
 def _cut(error: Failure) -> Failure:
     _, problem = size_problem("error", error.details)
     details = None if problem is not None else error.details
-    return Failure(error.code[:_LONGEST], error.message[:_LONGEST], error.step, details)
+    return replace(
+        error, code=error.code[:_LONGEST], message=error.message[:_LONGEST], details=details
+    )

@@ -7,12 +7,12 @@ from typing import Any, TypeAlias
 from msgspec import Struct, json
 
 from accord.workflows.core.definition import McpTarget, Retry, RpcTarget
-from accord.workflows.core.state import SCHEMA, check_schema
+from accord.workflows.core.state import FIRST_SCHEMA, check_schema
 
 
 class _Command(Struct, frozen=True, kw_only=True, tag_field="type"):
     task: str
-    schema: int = SCHEMA
+    schema: int = FIRST_SCHEMA
 
 
 class _Call(_Command, frozen=True, kw_only=True):
@@ -23,6 +23,9 @@ class _Call(_Command, frozen=True, kw_only=True):
     input: Any = None
     retry: Retry | None = None
     deadline: float | None = None
+    resumes: str = ""
+    """The task whose call this repeats, since nobody knows what became of it: the other side gets
+    the same message id."""
 
 
 class CallAgent(_Call, frozen=True, kw_only=True, tag="call_agent"):
@@ -64,6 +67,8 @@ class StartChild(_Command, frozen=True, tag="start_child"):
     version: int | None = None
     input: Any = None
     depth: int = 1
+    resumes: str = ""
+    """The task that started the run before: it is continued, if it is there."""
 
 
 class RequestApproval(_Command, frozen=True, tag="request_approval"):
@@ -85,7 +90,9 @@ class CancelTask(_Command, frozen=True, tag="cancel_task"):
 
 
 class CancelChild(_Command, frozen=True, tag="cancel_child"):
-    """Cancel the run that a task started."""
+    """Cancel the run that a task started, or that it resumes."""
+
+    resumes: str = ""
 
 
 Command: TypeAlias = (

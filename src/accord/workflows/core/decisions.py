@@ -222,7 +222,8 @@ class _Deciding:
         if isinstance(step, WorkflowStep) and depth > MAX_CHILD_DEPTH:
             message = f"runs that start runs are over the limit of {MAX_CHILD_DEPTH}"
             raise _StepError("too_deep", message)
-        return command_for(step, event, self._task_name(event.key), depth)
+        resumes = self.state.resumed.get(event.key, "")
+        return command_for(step, event, self._task_name(event.key), depth, resumes)
 
     def _wake(self, step: WaitStep, value: Any) -> float | None:
         if step.for_ is not None:
@@ -305,7 +306,7 @@ class _Deciding:
 
     def _cancelling_task(self, step: StepRun) -> Command:
         if isinstance(self.program.plans[step.name].step, WorkflowStep):
-            return CancelChild(task=step.task)
+            return CancelChild(task=step.task, resumes=step.resumes)
         return CancelTask(task=step.task)
 
 

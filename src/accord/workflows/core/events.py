@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, json
 
-from accord.workflows.core.state import SCHEMA, Failure, check_schema
+from accord.workflows.core.state import FIRST_SCHEMA, SCHEMA, Failure, check_schema
 
 
 class _Event(Struct, frozen=True, kw_only=True, tag_field="type"):
     at: float
-    schema: int = SCHEMA
+    schema: int = FIRST_SCHEMA
 
 
 # From outside
@@ -86,10 +86,15 @@ class CancelRequested(_Event, frozen=True, tag="cancel_requested"):
 
 
 class RetryRequested(_Event, frozen=True, tag="retry_requested"):
-    """A failed or cancelled run goes on from a step, given by its key."""
+    """Continue a failed or cancelled run, or run it again from a step, given by its key.
 
-    step: str
+    Of schema 1 it always names a step, and means what it meant then. A run that started this one
+    gives the name of the task that waits for it from now on."""
+
+    schema: int = SCHEMA
+    step: str | None = None
     by: str = ""
+    parent_task: str | None = None
 
 
 # Decided

@@ -14,8 +14,11 @@ from msgspec import Struct, json
 
 from accord.workflows.core.errors import NewerSchemaError
 
-SCHEMA: Final = 1
-"""The version of states, events and commands."""
+FIRST_SCHEMA: Final = 1
+"""The version of states, events and commands that every release understands. What a release before
+would misread has a later one; everything else keeps this, so that it can be shared."""
+SCHEMA: Final = 2
+"""The newest version. 2: runs that were retried without naming a step."""
 
 RunStatus: TypeAlias = Literal[
     "pending", "running", "waiting", "paused", "completed", "failed", "cancelled"
@@ -25,6 +28,8 @@ StepStatus: TypeAlias = Literal[
 ]
 FrameStatus: TypeAlias = Literal["running", "completed", "failed", "cancelled"]
 Todo: TypeAlias = Literal["start", "settle", "round", "continue", "end"]
+TIMEOUT: Final = "timeout"
+"""The code of a step that took too long."""
 FINAL: Final = frozenset({"completed", "failed", "cancelled"})
 """The states in which a run has ended."""
 
@@ -36,6 +41,8 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     message: str
     step: str = ""
     details: Any = None
+    unknown: bool = False
+    """Whether the outcome is unknown: what was asked for may have been done."""
 
 
 class StepRun(Struct, omit_defaults=True):
@@ -62,6 +69,15 @@ class StepRun(Struct, omit_defaults=True):
     succeeded: int = 0
     failed: int = 0
     settling: bool = False
+    resumes: str = ""
+    """The task whose call this one repeats, or whose child run it continues; see `call`."""
+    halted: list[str] = []
+    """Labels of branches or rounds that ended early and go on when others leave them room."""
+
+    @property
+    def call(self) -> str:
+        """The name that identifies the call: repeated calls of unknown outcome share it."""
+        return self.resumes or self.task
 
     @property
     def task(self) -> str:
@@ -94,7 +110,7 @@ class State(Struct):
     """A run. `applied` counts its history, `agenda` is what is to be decided next, `busy` and
     `idle` count the steps that somebody works on and those that wait."""
 
-    schema: int = SCHEMA
+    schema: int = FIRST_SCHEMA
     phase: Literal["pending", "running", "completed", "failed", "cancelled"] = "pending"
     applied: int = 0
     ignored: int = 0
@@ -118,6 +134,10 @@ class State(Struct):
     busy: int = 0
     idle: int = 0
     bytes: int = 0
+    resumed: dict[str, str] = {}
+    """By key of a step that is about to start again: the call that it repeats."""
+    parent_task: str | None = None
+    """The task of the parent run that waits for this one, if not the one that started it."""
 
     @property
     def status(self) -> RunStatus:

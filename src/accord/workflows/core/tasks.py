@@ -22,8 +22,10 @@ def command_for(
     event: StepStarted,
     task: str,
     depth: int,
+    resumes: str = "",
 ) -> Command:
-    """The command for a step that started; a child run stands at `depth`."""
+    """The command for a step that started; a child run stands at `depth`. `resumes` is the task
+    whose call is repeated, or whose child run goes on."""
     if isinstance(step, WorkflowStep):
         name, _, version = step.workflow.partition("@")
         number = int(version) if version else None
@@ -34,9 +36,12 @@ def command_for(
             version=number,
             input=event.input,
             depth=depth,
+            resumes=resumes,
         )
     made = _call(step, task, event.key)
-    return replace(made, input=event.input, retry=step.retry, deadline=event.deadline)
+    return replace(
+        made, input=event.input, retry=step.retry, deadline=event.deadline, resumes=resumes
+    )
 
 
 def _call(step: AgentStep | CallStep | PluginStep, task: str, key: str) -> Command:

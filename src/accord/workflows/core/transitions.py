@@ -38,14 +38,16 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.joins import is_over, most_at_once
 from accord.workflows.core.program import HANDLER, MAIN, Plan, Program
-from accord.workflows.core.retrying import retry
+from accord.workflows.core.retrying import Retrying, retry
 from accord.workflows.core.rules import END
 from accord.workflows.core.state import (
+    TIMEOUT,
     Failure,
     Frame,
     State,
     StepRun,
     Todo,
+    frame_id,
 )
 from accord.workflows.core.tree import (
     asks_approval,
@@ -162,6 +164,7 @@ class _Change:
         place = self.state.frames[frame]
         plan = block_of(self.program, self.state, place).plans[place.at]
         step = StepRun(key, plan.step.name, frame, "running", self.at, self.state.round)
+        step.resumes = self.state.resumed.pop(key, "")
         self.state.steps[key] = step
         return step, plan
 
@@ -249,8 +252,14 @@ class _Change:
         if frame.label == MAIN:
             self.state.error = error
             if error is not None and self.program.handler is not None:
-                self._open("", HANDLER, ())
-                return
+                handler = self.state.frames.get(frame_id("", HANDLER))
+                if handler is None:
+                    self._open("", HANDLER, ())
+                    return
+                # The run was retried and failed again: what the handler did, it does not do twice.
+                if handler.status != "completed":
+                    self._resume(handler)
+                    return
         self.state.agenda.append(("end", ""))
 
     # Parallel steps and loops
@@ -262,7 +271,7 @@ class _Change:
         if is_over(definition, step):
             step.settling = True
             self.state.agenda.append(("settle", step.key))
-        elif isinstance(definition, LoopStep) and definition.while_ is not None:
+        elif isinstance(definition, LoopStep) and definition.while_ is not None and not step.halted:
             self.state.agenda.append(("round", step.key))
         else:
             self._open_more(step, definition)
@@ -272,12 +281,22 @@ class _Change:
         room = step.total if most is None else most
         labels = None if isinstance(definition, LoopStep) else list(definition.branches)
         rounds = self.state.frames[step.frame].rounds
-        while step.opened < step.total and step.opened - step.succeeded - step.failed < room:
+        over = step.succeeded + step.failed
+        while step.halted and step.opened - over - len(step.halted) < room:
+            self._resume(self.state.frames[frame_id(step.key, step.halted.pop(0))])
+        while step.opened < step.total and step.opened - over < room:
             if labels is None:
                 self._open(step.key, str(step.opened), (*rounds, step.opened))
             else:
                 self._open(step.key, labels[step.opened], rounds)
             step.opened += 1
+
+    def _resume(self, frame: Frame) -> None:
+        """Continue a list of a run that was retried."""
+        Retrying(self.program, self.state, self.at, self._go_on).resume(frame)
+
+    def retried(self, event: RetryRequested) -> None:
+        retry(self.program, self.state, event, self._go_on)
 
     def round_started(self, event: RoundStarted) -> None:
         self._done("round", event.key)
@@ -433,9 +452,7 @@ class _Change:
         self._done("round", step.key)
         step.settling = False
         seconds = self.at - step.started_at
-        self._fail(
-            step, Failure("timeout", f"{step.key} was not done after {seconds:,.3f} seconds")
-        )
+        self._fail(step, Failure(TIMEOUT, f"{step.key} was not done after {seconds:,.3f} seconds"))
 
 
 _CHANGES: Final[dict[type, Callable[[_Change, Any], None]]] = {
@@ -448,7 +465,7 @@ _CHANGES: Final[dict[type, Callable[[_Change, Any], None]]] = {
     PauseRequested: _Change.paused,
     ResumeRequested: _Change.resumed,
     CancelRequested: _Change.cancelled,
-    RetryRequested: lambda change, event: retry(change.program, change.state, event),
+    RetryRequested: _Change.retried,
     StepStarted: _Change.step_started,
     StepFailed: _Change.step_failed,
     RoundStarted: _Change.round_started,

@@ -4,20 +4,29 @@ with them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from accord.store.store import Reading
 from accord.workflows.core.commands import CancelChild, Command, StartChild
-from accord.workflows.core.events import CancelRequested, RunFinished, TaskFailed, TaskSucceeded
+from accord.workflows.core.events import (
+    CancelRequested,
+    RetryRequested,
+    RunFinished,
+    TaskFailed,
+    TaskSucceeded,
+)
 from accord.workflows.core.program import Program
 from accord.workflows.core.schemas import input_problem
-from accord.workflows.core.state import Failure
+from accord.workflows.core.state import Failure, State
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownWorkflowError
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import NewRun
 from accord.workflows.storage.tasks import task_id
+
+_EXISTS: Final = "SELECT 1 AS found FROM runs WHERE id = $1"
 
 
 def child_id(run_id: str, task: str) -> str:
@@ -36,13 +45,20 @@ class Children:
     async def prepare(
         self, parent: RunRow, commands: Iterable[Command], now: float
     ) -> list[NewRun | Message]:
-        """The runs that these commands start; for those that cannot start, what their parent
-        hears."""
+        """For each command to start a child, in order: the run that it starts, what the run hears
+        that it continues, or what the parent hears where neither is possible."""
         return [
-            _child(parent, command, await self._startable(command), now)
+            await self._begin(parent, command, now)
             for command in commands
             if isinstance(command, StartChild)
         ]
+
+    async def _begin(self, parent: RunRow, command: StartChild, now: float) -> NewRun | Message:
+        if command.resumes:
+            child = child_id(parent.id, command.resumes)
+            if await self._db.fetch(_EXISTS, child):
+                return _continued(child, command, now)
+        return _child(parent, command, await self._startable(command), now)
 
     async def _startable(self, command: StartChild) -> tuple[int, Program] | Failure:
         key = command.workflow, command.version
@@ -64,7 +80,7 @@ def _child(
     if problem is not None:
         return _refusal(parent, command, Failure("invalid_input", problem), now)
     return NewRun(
-        id=child_id(parent.id, command.task),
+        id=child_id(parent.id, command.resumes or command.task),
         workflow=command.workflow,
         version=version,
         input=command.input,
@@ -79,6 +95,12 @@ def _child(
     )
 
 
+def _continued(child: str, command: StartChild, now: float) -> Message:
+    """What a child hears when the task of its parent that waited for it is retried."""
+    event = RetryRequested(at=now, parent_task=command.task)
+    return Message(f"{child}/continued/{command.task}", child, event)
+
+
 def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) -> Message:
     failed = TaskFailed(at=now, task=command.task, error=error)
     return Message(f"{task_id(parent.id, command.task)}/refused", parent.id, failed)
@@ -86,17 +108,20 @@ def _refusal(parent: RunRow, command: StartChild, error: Failure, now: float) ->
 
 def cancel_child(run_id: str, command: CancelChild, now: float) -> Message:
     """What a child hears when nobody waits for it any more."""
-    child = child_id(run_id, command.task)
+    child = child_id(run_id, command.resumes or command.task)
     event = CancelRequested(at=now, reason="the run that started it does not wait for it any more")
-    return Message(f"{child}/cancelled", child, event)
+    # A child that is continued may be cancelled again while the first message is still unread.
+    name = f"cancelled/{command.task}" if command.resumes else "cancelled"
+    return Message(f"{child}/{name}", child, event)
 
 
-def tell_parent(child: RunRow, end: RunFinished, sequence: int) -> Message | None:
+def tell_parent(child: RunRow, state: State, end: RunFinished) -> Message | None:
     """What the parent of a run hears when that has ended; None where it has no parent. A run that
     is retried ends again, so that the number of the event is part of the message's id."""
-    if child.parent_run is None or child.parent_task is None:
+    task = state.parent_task or child.parent_task
+    if child.parent_run is None or task is None:
         return None
-    event = _outcome(child, child.parent_task, end)
+    event, sequence = _outcome(child, task, end), state.applied
     return Message(f"{child.id}/ended/{sequence}", child.parent_run, event)
 
 

@@ -36,6 +36,7 @@ from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.shards import shard_of
+from accord.workflows.storage.tasks import attempt_groups
 
 log = logging.getLogger("accord.workflows")
 
@@ -196,7 +197,10 @@ class Decider:
         for turn in turns:
             try:
                 begun = await children.prepare(turn.held.row, turn.commands, now)
-                parts.append(compose(turn, begun, now))
+                groups = await attempt_groups(
+                    self._store, self._store.engine, turn.held.row.id, turn.commands
+                )
+                parts.append(compose(turn, begun, groups, now))
             except UnavailableError:
                 raise
             except Exception as error:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from accord.workflows.core.commands import Command, RequestApproval
 from accord.workflows.core.errors import RefusedError
-from accord.workflows.core.events import Arrival, Event, RunFinished
+from accord.workflows.core.events import Arrival, Event, RetryRequested, RunFinished
 from accord.workflows.core.machine import decide, take
 from accord.workflows.core.state import FINAL
 from accord.workflows.core.tree import find_active
@@ -39,6 +39,18 @@ class Turn(Struct):
         """How the run ended in this turn, if it did."""
         last = self.events[-1] if self.events else None
         return last if isinstance(last, RunFinished) else None
+
+    @property
+    def outcome(self) -> RunFinished | None:
+        """How the run ended, where its parent has to hear of it: it ended in this turn, or had
+        completed before another task of its parent began to wait for it."""
+        state = self.held.state
+        if self.end is not None or state.phase not in FINAL:
+            return self.end
+        if not any(_is_from_parent(event) for event in self.events):
+            return None
+        assert state.phase == "completed", "other runs go on"
+        return RunFinished(at=self.events[-1].at, status="completed", output=state.output)
 
     @property
     def wants_snapshot(self) -> bool:
@@ -75,6 +87,10 @@ def play(turn: Turn, arrivals: Sequence[Arrival], now: float) -> Iterator[None]:
     held.approvals |= asked
     turn.closed = [task for task in held.approvals if find_active(held.state, task) is None]
     held.approvals.difference_update(turn.closed)
+
+
+def _is_from_parent(event: Event) -> bool:
+    return isinstance(event, RetryRequested) and event.parent_task is not None
 
 
 def _receive(turn: Turn, arrival: Arrival) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeVar, assert_never
 
@@ -32,7 +32,15 @@ from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.runs import NewRun, create_runs
 from accord.workflows.storage.task_changes import finish_tasks
-from accord.workflows.storage.tasks import WAKE, Call, NewTask, insert_owned, insert_tasks, task_id
+from accord.workflows.storage.tasks import (
+    FIRST_GROUP,
+    WAKE,
+    Call,
+    NewTask,
+    insert_owned,
+    insert_tasks,
+    task_id,
+)
 
 T = TypeVar("T")
 _Row = tuple[Any, ...]
@@ -72,8 +80,11 @@ class Part(Struct):
     messages: list[Message]
 
 
-def compose(turn: Turn, children: Sequence[NewRun | Message], now: float) -> Part:
-    """What is to be written for a turn, with what came of its commands to start children."""
+def compose(
+    turn: Turn, children: Sequence[NewRun | Message], groups: Mapping[str, int], now: float
+) -> Part:
+    """What is to be written for a turn, with what came of its commands to start children, and the
+    attempt groups of calls that are repeated."""
     held, run_id = turn.held, turn.held.row.id
     state = held.state
     row = replace(
@@ -88,29 +99,29 @@ def compose(turn: Turn, children: Sequence[NewRun | Message], now: float) -> Par
         text = encode_events(turn.events)
         part.entries.append(Entry(run_id, turn.first, len(turn.events), text))
     part.closed = [(run_id, task) for task in turn.closed]
-    part.children = [each for each in children if isinstance(each, NewRun)]
-    part.messages = [each for each in children if isinstance(each, Message)]
     changed = (row.status, row.next_timer, row.finished_at)
     if turn.wants_snapshot:
         text = encode_state(state).decode()
         part.snapshots.append((run_id, *changed, text, row.snapshot_at))
     elif changed != (held.row.status, held.row.next_timer, held.row.finished_at):
         part.updates.append((run_id, *changed))
-    _compose_commands(part, now)
-    if turn.end is not None:
-        told = tell_parent(row, turn.end, state.applied)
+    _compose_commands(part, iter(children), groups, now)
+    if turn.outcome is not None:
+        told = tell_parent(row, state, turn.outcome)
         part.messages += [] if told is None else [told]
     return part
 
 
-def _compose_commands(part: Part, now: float) -> None:
+def _compose_commands(
+    part: Part, children: Iterator[NewRun | Message], groups: Mapping[str, int], now: float
+) -> None:
     row = part.row
     for command in part.turn.commands:
         match command:
             case CallAgent() | CallTool() | CallMethod() | CallPlugin():
-                part.calls.append(_task(row, command, now))
+                part.calls.append(_task(row, command, groups, now))
             case CallOperation():
-                part.operations.append(_task(row, command, now))
+                part.operations.append(_task(row, command, groups, now))
             case CancelTask(task=task):
                 part.cancels.append(task_id(row.id, task))
             case ContinueTask(task=task, payload=payload):
@@ -121,17 +132,22 @@ def _compose_commands(part: Part, now: float) -> None:
                 part.opened.append(opened)
             case CancelChild():
                 part.messages.append(cancel_child(row.id, command, now))
-            case StartChild():
-                pass  # they are among the children
+            case StartChild():  # in order: a child may be cancelled and continued in one turn
+                begun = next(children)
+                if isinstance(begun, NewRun):
+                    part.children.append(begun)
+                else:
+                    part.messages.append(begun)
             case _:
                 assert_never(command)
 
 
-def _task(row: RunRow, command: Call, now: float) -> NewTask:
+def _task(row: RunRow, command: Call, groups: Mapping[str, int], now: float) -> NewTask:
     return NewTask(
         run_id=row.id,
         command=command,
         at=now,
+        attempt_group=groups.get(command.task, FIRST_GROUP),
         traceparent=row.traceparent,
         correlation_id=row.correlation_id,
     )

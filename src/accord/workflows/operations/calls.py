@@ -2,7 +2,8 @@
 
 Who that is was settled when the run began; what they may do is looked up at every call. The scopes
 of a token bind as they were, and end with the token: who revokes it stops what runs with it. The
-task's id is the idempotency key, so that an operation whose answer got lost is not done twice.
+call's id is the idempotency key, so that an operation whose answer got lost is not done twice,
+also when the run is cancelled meanwhile and retried.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class OperationCaller:
         if not isinstance(given, dict):
             raise _Refused("validation_failed", "the input of an operation is an object")
         caller = await self._runner.store.read(lambda db: _caller(db, task, traceparent))
-        arguments = {**given, IDEMPOTENCY_KEY: task.id} if operation.writes else given
+        arguments = {**given, IDEMPOTENCY_KEY: task.call_id} if operation.writes else given
         outcome = await self._runner.run(operation, lambda: convert(operation, arguments), caller)
         return Succeeded(output=msgspec.to_builtins(outcome.result))
 

@@ -21,7 +21,6 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.requests import Request, check_request
 from accord.workflows.core.sizes import size_problem
-from accord.workflows.core.state import State
 from accord.workflows.operations.moments import now_of
 from accord.workflows.operations.run_views import Run, loaded, shown_run
 from accord.workflows.operations.runs import RunId
@@ -96,15 +95,12 @@ async def resume_run(work: Work, *, run: RunId) -> Run:
     open_world=True,
 )
 async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> Run:
-    """Let a run that failed or was cancelled go on from a step, or from the one that failed; what
-    completed before it stays."""
-    found = await own_run(work, run)
+    """Continue a run that failed or was cancelled: what did not complete starts again, what
+    completed stays. With `step`, that step and everything after it runs again."""
     return await ask(
         work,
-        found,
-        RetryRequested(
-            at=now_of(work), step=step or _where_it_ended(found.state), by=work.caller.username
-        ),
+        await own_run(work, run),
+        RetryRequested(at=now_of(work), step=step, by=work.caller.username),
     )
 
 
@@ -164,11 +160,3 @@ def check(run: Loaded, request: Request) -> None:
         check_request(run.program, run.state, request)
     except RefusedError as error:
         raise ConflictError(str(error), state=run.state.status) from None
-
-
-def _where_it_ended(state: State) -> str:
-    """The step that a run failed at, or that was cancelled."""
-    if state.error is not None and state.error.step in state.steps:
-        return state.error.step
-    ended = [each.key for each in state.steps.values() if each.status in ("failed", "cancelled")]
-    return ended[0] if ended else next(iter(state.steps), "")

@@ -1,5 +1,5 @@
 """What was given up: tasks that failed for good, messages that could not be used. Replaying the
-letter of a task retries its run from that step."""
+letter of a task retries its run, if that starts the task again."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from accord.operations.work import Changed, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.events import Arrival, RetryRequested, decode_event
+from accord.workflows.core.retrying import will_restart
 from accord.workflows.operations.commands import check
 from accord.workflows.operations.moments import now_of, text_of
-from accord.workflows.operations.run_views import loaded
+from accord.workflows.operations.run_views import loaded, require_run
 from accord.workflows.operations.runs import RunId
 from accord.workflows.storage.inbox import Message, deliver
 
@@ -112,7 +113,7 @@ async def get_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     open_world=True,
 )
 async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
-    """Try again what was given up: a run that failed goes on from that step."""
+    """Try again what was given up: a run that failed is retried, a message is delivered again."""
     work.reaches("agents")
     row = await _find(work, id)
     if row["replayed_at"] is not None:
@@ -136,25 +137,34 @@ async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
 async def _replay(work: Work, row: Row) -> None:
     """Raises ConflictError where it cannot be tried again."""
     if row["kind"] == "task":
-        await _tell(work, row, _retry(work, row))
+        await _retry(work, row)
     elif row["topic"] == INBOX:
-        await _tell(work, row, _arrival(row))
+        await require_run(work, row["run_id"])
+        await _deliver(work, row, _arrival(row))
     elif row["topic"] == TRIGGERS:
         raise ConflictError("a trigger could start no run: correct the cause, and start one")
     else:
         await _publish(work, row)
 
 
-async def _tell(work: Work, row: Row, arrival: Arrival) -> None:
+async def _retry(work: Work, row: Row) -> None:
+    """Retry the run of a task that failed; nothing that completed runs again for it."""
     run = await loaded(work, row["run_id"])
-    if isinstance(arrival, RetryRequested):
-        check(run, arrival)
-    await deliver(work.db, [Message(f"{run.row.id}/replay/{row['id']}", run.row.id, arrival)])
-
-
-def _retry(work: Work, row: Row) -> RetryRequested:
+    retry = RetryRequested(at=now_of(work), by=work.caller.username)
+    check(run, retry)
     step = row["task"].partition("@")[0]
-    return RetryRequested(at=now_of(work), step=step, by=work.caller.username)
+    if not will_restart(run.program, run.state, step):
+        raise ConflictError(
+            f"the run went on after {step!r} failed: to run it and what follows it again, retry"
+            " the run from that step",
+            state=run.state.status,
+        )
+    await _deliver(work, row, retry)
+
+
+async def _deliver(work: Work, row: Row, arrival: Arrival) -> None:
+    id = row["run_id"]
+    await deliver(work.db, [Message(f"{id}/replay/{row['id']}", id, arrival)])
 
 
 def _arrival(row: Row) -> Arrival:

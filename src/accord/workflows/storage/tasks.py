@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.store.store import Transaction
+from accord.store.store import Engine, Reading, Transaction
 from accord.workflows.core.commands import (
     CallAgent,
     CallMethod,
     CallOperation,
     CallPlugin,
     CallTool,
+    Command,
     encode_command,
 )
+from accord.workflows.storage.lists import IN_TEXTS, as_parameter
 from accord.workflows.storage.rows import Insertion
 
 Kind: TypeAlias = Literal["agent", "operation", "tool", "method", "plugin"]
@@ -24,10 +26,16 @@ First: TypeAlias = Literal["published", "ready"]
 
 FIRST_FENCE: Final = 1
 """Of a task that somebody has from the beginning."""
+FIRST_GROUP: Final = 1
+"""The attempt group of a call that is made for the first time."""
 
 WAKE: Final = "tasks_ready"
 """The channel on which bridges hear that there is something to do, or to stop doing."""
 
+_GROUP: Final = {
+    engine: f"SELECT max(attempt_group) AS attempt_group FROM tasks WHERE id {many.format('$1')}"
+    for engine, many in IN_TEXTS.items()
+}
 _INSERTION: Final = Insertion(
     "tasks",
     {
@@ -40,6 +48,7 @@ _INSERTION: Final = Insertion(
         "state": "text",
         "owner": "text",
         "fence": "integer",
+        "attempt_group": "integer",
         "traceparent": "text",
         "correlation_id": "text",
         "created_at": "double precision",
@@ -54,6 +63,7 @@ class NewTask(Struct, frozen=True, kw_only=True):
     run_id: str
     command: Call
     at: float
+    attempt_group: int = FIRST_GROUP
     traceparent: str = ""
     correlation_id: str = ""
 
@@ -85,8 +95,28 @@ def _row(
     kind, target = aim(command)
     return (
         task.id, task.run_id, command.task, kind, target, encode_command(command).decode(), state,
-        owner, fence, task.traceparent, task.correlation_id, task.at,
+        owner, fence, task.attempt_group, task.traceparent, task.correlation_id, task.at,
     )  # fmt: skip
+
+
+async def attempt_groups(
+    db: Reading, engine: Engine, run_id: str, commands: Iterable[Command]
+) -> dict[str, int]:
+    """By task: the attempt group in which the call was made last that a command repeats."""
+    groups: dict[str, int] = {}
+    for command in commands:
+        if isinstance(command, Call) and command.resumes:
+            ids = [task_id(run_id, name) for name in _rounds(command)]
+            [row] = await db.fetch(_GROUP[engine], as_parameter(ids))
+            groups[command.task] = row["attempt_group"] or FIRST_GROUP
+    return groups
+
+
+def _rounds(command: Call) -> Iterator[str]:
+    """The tasks that may have made the call which a command repeats: one for each retry."""
+    first, last = (int(name.partition("@")[2] or 1) for name in (command.resumes, command.task))
+    for number in range(first, last):
+        yield command.step if number == 1 else f"{command.step}@{number}"
 
 
 def aim(command: Call) -> tuple[Kind, str]:

@@ -73,6 +73,10 @@ def _started(detail: dict[str, Any]) -> str:
     return f"started, until {detail['wake']}" if detail.get("wake") else "started"
 
 
+def _from(step: str | None) -> str:
+    return "" if step is None else f" from {step}"
+
+
 def _decided(detail: dict[str, Any]) -> str:
     return _by("approved" if detail.get("approved") else "rejected")(detail)
 
@@ -99,7 +103,7 @@ _SAID: Final[dict[str, tuple[Callable[[dict[str, Any]], str], Tone]]] = {
     "resume_requested": (_by("resumed"), "idle"),
     "cancel_requested": (_by("cancelled"), "idle"),
     "retry_requested": (
-        lambda detail: _by(f"retried from {detail.get('step', '')}")(detail),
+        lambda detail: _by(f"retried{_from(detail.get('step'))}")(detail),
         "idle",
     ),
     "step_started": (_started, "idle"),

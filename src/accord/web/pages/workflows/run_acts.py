@@ -34,7 +34,7 @@ async def cancel(turn: Turn) -> Answer:
 @pages.post("/runs/{id}/retry")
 async def retry(turn: Turn) -> Answer:
     step = turn.form["step"]
-    said = f"Goes on from {step}." if step else "Goes on from where it ended."
+    said = f"Retrying from {step}." if step else "Retrying what did not complete."
     return await _ask(turn, "retry_run", said, step=step or UNSET)
 
 
