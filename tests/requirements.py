@@ -192,6 +192,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
             "H-40",
             "Strangers cannot fill memory: none of their bodies is read, but for small forms.",
         ),
+        ("H-41", "Credentials that are none get the same 401 on every adapter."),
     ),
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),

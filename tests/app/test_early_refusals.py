@@ -172,6 +172,33 @@ async def test_a_refusal_before_the_body_counts_as_any_other(
         assert failures.encode() in page.body
 
 
+@pytest.mark.req("H-41")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Authorization:",),
+        ("Authorization: Bearer",),
+        ("Authorization: Bearer ",),
+        ("authorization: bearer",),
+        ("Authorization: Basic YWRtaW46YWRtaW4=",),
+        ("Authorization: Bearer a, Bearer b",),
+        ("Authorization: Bearer a", "Authorization: Bearer b"),
+        ("Authorization: Bearer", f"Cookie: accord_session={SESSION}"),
+    ],
+)
+async def test_credentials_that_are_none_are_answered_401_everywhere(
+    migrated_url: str, tmp_path: Path, lines: tuple[str, ...]
+) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    async with system_on(migrated_url, tmp_path) as known:
+        for path in ("/api/v1/epics", "/rpc", "/a2a", "/api/v1/mcp"):
+            request = head("POST", path, JSON, *lines).replace(b"5000000", b"%d" % len(body))
+            async with client_of(known.system) as client:
+                told = await client.ask(request + body)
+            assert (path, told.status) == (path, 401)
+            assert told.headers["www-authenticate"].startswith("Bearer")
+
+
 @pytest.mark.req("H-40")
 async def test_somebody_who_is_known_may_send_as_much_as_ever(
     migrated_url: str, tmp_path: Path

@@ -71,7 +71,7 @@ async def test_a_token_says_who_calls_in_both_eras(carrier: Carrier) -> None:
         (bearer(ADA + "x"), "", 401, "invalid_token"),
         (bearer(ADA.upper()), "", 401, "invalid_token"),
         ({"authorization": f"DPoP {ADA}"}, "", 401, "invalid_token"),
-        ({"authorization": "Bearer"}, "", 400, "invalid_request"),
+        ({"authorization": "Bearer"}, "", 401, "Bearer"),
         ({"authorization": f"Bearer {ADA} {EVE}"}, "", 400, "invalid_request"),
         ({"authorization": f"Bearer {ADA}, Bearer {EVE}"}, "", 400, "invalid_request"),
         ({"authorization": f'Bearer token="{ADA}"'}, "", 400, "invalid_request"),

@@ -108,3 +108,18 @@ async def test_a_database_that_cannot_be_asked_is_503_and_not_401(world: World) 
         await world.store.close()
         answer = await site.post(BODY, **HEADERS, authorization=f"Bearer {token}")
     assert answer.status == 503
+
+
+@pytest.mark.req("H-41")
+@pytest.mark.parametrize(
+    "header",
+    ["Bearer", "bearer", "Basic dW1hOnB3", "Bearer a b", "Bearer a, Bearer b", "=,=", '""'],
+)
+async def test_a_header_without_a_usable_token_is_a_wrong_token(world: World, header: str) -> None:
+    world.trail.records.clear()
+    async with serving(make_server(), auth=TokenAuthenticator(world.accounts)) as site:
+        answer = await site.post(BODY, **HEADERS, authorization=header)
+        wrong = await site.post(BODY, **HEADERS, authorization=f"Bearer {make_token('pat')}")
+    assert (answer.status, answer.body) == (401, wrong.body)
+    assert answer.headers["www-authenticate"] == wrong.headers["www-authenticate"]
+    assert [each[3] for each in world.trail.told()] == ["malformed", "unknown"]

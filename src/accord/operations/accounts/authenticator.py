@@ -16,7 +16,7 @@ from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.versions import era
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.auth.bearer import BearerAuth
-from accord.mcp.server.auth.credentials import Credentials
+from accord.mcp.server.auth.credentials import Credentials, credentials_in
 from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
 from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
@@ -45,6 +45,19 @@ class TokenAuthenticator(BearerAuth):
     ) -> Principal | Awaitable[Principal | None]:
         known = self._tokens.identify_now(token, request.fields, channel)
         return self._tokens.identify(token, request.fields, channel) if known is None else known
+
+    def refusal(self, request: WebRequest) -> Refusal | None:
+        return None if _wrong_header(request) else super().refusal(request)
+
+    def authenticate(
+        self, request: WebRequest, channel: ChannelInfo | None = None
+    ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
+        wrong = _wrong_header(request)
+        if not wrong:
+            return super().authenticate(request, channel)
+        # As over REST, whatever is wrong with the header: it is a failed attempt, and on record.
+        found = Credentials("bearer", wrong)
+        return self._later(self._tokens.identify(wrong, request.fields, channel), found, request)
 
     async def _later(
         self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest
@@ -96,6 +109,14 @@ class _Tokens:
             "address": self._addresses.client("" if channel is None else channel.address, fields),
             "correlation_id": random_hex(16),
         }
+
+
+def _wrong_header(request: WebRequest) -> str:
+    """Return the header `Authorization` where there is one without a token that can be one."""
+    found = credentials_in(request)
+    if isinstance(found, Credentials) or (found is not None and found.in_url):
+        return ""
+    return request.fields.get("authorization", "")
 
 
 def _principal(caller: Caller) -> Principal:

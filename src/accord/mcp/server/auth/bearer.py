@@ -1,7 +1,7 @@
 """`BearerAuth`: the rules of bearer tokens over HTTP (RFC 6750), around any verifier.
 
-No token, or one that is not valid: 401. A token presented in a way in which none may be: 400.
-A valid one that does not allow enough: 403. Tokens are neither kept nor logged here.
+No token, an empty one, or one that is not valid: 401. A token presented in a way in which none may
+be: 400. A valid one that does not allow enough: 403. Tokens are neither kept nor logged here.
 """
 
 from __future__ import annotations

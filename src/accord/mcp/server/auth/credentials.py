@@ -34,15 +34,18 @@ class Malformed(Struct, frozen=True):
     """A request that presents a token in a way that none may be presented in."""
 
     why: str
+    in_url: bool = False
+    """Whether the token is in the URL, where none belongs."""
 
 
 def credentials_in(request: WebRequest) -> Credentials | Malformed | None:
     """What a request presents; None where it presents nothing that is known here."""
     # 2026-07-28, authorization: tokens must not be in the query, where logs would keep them.
     if request.query and _names_token(request.query):
-        return Malformed("a token belongs into the header Authorization, not into the URL")
+        why = "a token belongs into the header Authorization, not into the URL"
+        return Malformed(why, in_url=True)
     header = request.fields.get("authorization")
-    if header is None:
+    if not header:
         return None
     parts = _PARTS.fullmatch(header)
     scheme = "" if parts is None else parts[1].lower()
@@ -51,6 +54,8 @@ def credentials_in(request: WebRequest) -> Credentials | Malformed | None:
         return Malformed("the header Authorization is malformed") if parts is None else None
     assert parts is not None
     token = parts[2] or ""
+    if not token:
+        return None  # a scheme without a token presents nothing
     if len(token) > MAX_TOKEN:
         return Malformed(f"a token has at most {MAX_TOKEN:,} characters")
     if not is_token(token):
