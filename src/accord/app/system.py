@@ -273,6 +273,7 @@ def _site(
         name=TITLE,
         version=__version__,
         url=url and f"{url}{A2A}",
+        hosts=settings.allowed_hosts,
         trusted_proxies=settings.trusted_proxies,
     )
     return Site(

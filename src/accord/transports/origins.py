@@ -6,6 +6,7 @@ at who is asking. Pure: strings in, a decision out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
@@ -32,6 +33,25 @@ def origin_allowed(
     except ValueError:
         return False
     return same and (not loopback or is_loopback(page.hostname or ""))
+
+
+def names_server(host: str, *, bound: str, allowed: Collection[str] = ()) -> bool:
+    """Whether the header `Host` names the address `bound` that a request reached, or a host that is
+    `allowed` besides; `*` allows all.
+
+    Any name of the loopback interface names all of it. A request without the header, which only
+    HTTP/1.0 allows, names whatever it reached.
+    """
+    if not host:
+        return True
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        reached = urlsplit(bound).hostname or ""
+    except ValueError:
+        return False
+    if "*" in allowed or name in map(str.lower, allowed) or host.lower() in allowed:
+        return True
+    return bool(reached) and (name == reached or (is_loopback(name) and is_loopback(reached)))
 
 
 def is_loopback(host: str) -> bool:

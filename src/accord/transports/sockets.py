@@ -10,6 +10,7 @@ import socket
 import ssl
 import stat
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any
 
 from accord.jsonrpc.channel import ChannelInfo
@@ -29,6 +30,22 @@ def tune(transport: asyncio.BaseTransport) -> None:
     for name, value in _KEEPALIVE.items():
         if hasattr(socket, name):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether listening on `host` means listening on all addresses of the machine."""
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:
+        return not host
+
+
+def address_of(host: str) -> str:
+    """Return the address of a socket as URLs have it: without the name of its interface, and an
+    IPv4 address as itself."""
+    address = ip_address(host.partition("%")[0])
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)
 
 
 def describe(

@@ -159,13 +159,15 @@ class Agent:
     # Serving
 
     def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp:
-        """The agent as a web application: at `url`, or at `path` of whatever host clients know."""
+        """Return the agent as a web application, whose card has `url`; without one it has `path`
+        at the address that a request reached, and other hosts are refused it."""
         if not self._skills:
             raise RegistrationError(f"the agent {self.name} has no skill")
         authenticate: Authenticate | None = by_token(self._token) if self._token else None
         return AgentApp(
             self.backend(),
-            lambda host: self.card(url or f"{scheme}://{host}{path}"),
+            lambda bound: self.card(url or f"{bound}{path}"),
+            has_url=bool(url),
             wires=self._wires,
             authenticate=authenticate,
         )

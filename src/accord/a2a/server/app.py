@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 from uuid import uuid4
@@ -73,9 +73,11 @@ class AgentApp(LivingApp[Entered]):
         *,
         wires: Sequence[Wire] = tuple(Wire),
         authenticate: Authenticate | None = None,
+        has_url: bool = False,
     ) -> None:
+        """`has_url` says that cards have a URL of their own, whatever host clients name."""
         self._backend = backend
-        self._gate = Gate(cards, authenticate)
+        self._gate = Gate(cards, authenticate, has_url=has_url)
         self._answering = Answering(wires)
 
     # What carries this application asks: see `LivingApp`
@@ -106,9 +108,17 @@ class Answering:
         self._wires = wires
         self._under_way: set[asyncio.Task[None]] = set()
 
-    def answer(self, backend: Backend, entered: Entered, body: bytes, exchange: Exchange) -> None:
+    def answer(
+        self,
+        backend: Backend,
+        entered: Entered,
+        body: bytes,
+        exchange: Exchange,
+        lines: Callable[[], bytes] = bytes,
+    ) -> None:
+        """Answer a request; `lines` gives further header lines once it is known how."""
         message = decode(body, max_items=0)
-        visit = Visit(backend, self._wires, entered, exchange)
+        visit = Visit(backend, self._wires, entered, exchange, lines)
         match message:
             case Request() | Notification():
                 if len(self._under_way) >= MAX_UNDER_WAY:
@@ -144,8 +154,14 @@ class Visit:
     """One request, from its body to the end of its answer."""
 
     def __init__(
-        self, backend: Backend, wires: Sequence[Wire], entered: Entered, exchange: Exchange
+        self,
+        backend: Backend,
+        wires: Sequence[Wire],
+        entered: Entered,
+        exchange: Exchange,
+        lines: Callable[[], bytes],
     ) -> None:
+        self._more_lines = lines
         self._backend = backend
         self._wires = wires
         self._caller = entered.caller
@@ -308,7 +324,8 @@ class Visit:
         self._exchange.reply(body, headers=JSON + self._lines())
 
     def _lines(self) -> bytes:
-        return b"x-correlation-id: %b\r\n" % self._correlation_id.encode("ascii")
+        line = b"x-correlation-id: %b\r\n" % self._correlation_id.encode("ascii")
+        return line + self._more_lines()
 
 
 class _Alive:

@@ -16,16 +16,23 @@ from msgspec.structs import replace
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
 from accord.a2a.protocol.versions import VERSION
 from accord.transports.http.replies import Reply, page_reply, text_reply
-from accord.transports.origins import origin_allowed
+from accord.transports.origins import names_server, origin_allowed
 from accord.transports.pages import Page, etag_of
 from accord.transports.web.app import WebRequest
 
 Authenticate: TypeAlias = Callable[[Mapping[str, str]], str | None]
 """Who asks, by the headers of a request; None for somebody who may not."""
 Cards: TypeAlias = Callable[[str], AgentCard]
-"""The agent's card, for clients that know it by this host."""
+"""Make the agent's card, for clients that reach it at this scheme, host and port; they stand at the
+start of a URL, and are empty where the card has a URL of its own."""
 
 CARD_SECONDS: Final = 300
+MISDIRECTED: Final = text_reply(
+    421,
+    "this server does not know the host that was asked for: ask by the address that it listens on, "
+    "or configure the URL that clients use",
+)
+"""The answer to a request for the card by a name that anybody could have made up."""
 _TYPES: Final = frozenset(("application/json", "application/a2a+json"))
 CHALLENGE: Final = b'www-authenticate: Bearer realm="agent"\r\n'
 
@@ -42,8 +49,12 @@ class Entered(Struct, frozen=True):
 class Gate:
     """Judges heads."""
 
-    def __init__(self, cards: Cards, authenticate: Authenticate | None) -> None:
+    def __init__(
+        self, cards: Cards, authenticate: Authenticate | None, *, has_url: bool = False
+    ) -> None:
+        """`has_url` says that the card has a URL of its own, whatever host clients name."""
         self._cards = cards
+        self._has_url = has_url
         self._authenticate = authenticate
 
     def judge(self, request: WebRequest) -> Reply | Entered:
@@ -52,15 +63,17 @@ class Gate:
         if not origin_allowed(origin, host=host, allowed=None, loopback=request.loopback):
             return text_reply(403, "web pages of others may not ask this agent")
         if request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN:
-            return self._card(request, host)
+            if not self._has_url and not names_server(host, bound=request.bound):
+                return MISDIRECTED
+            return self._card(request, "" if self._has_url else request.bound)
         if request.place != "":
             return text_reply(404, f"the agent is not here; its card is at {WELL_KNOWN}")
         return self._enter(request)
 
-    def _card(self, request: WebRequest, host: str) -> Reply:
+    def _card(self, request: WebRequest, bound: str) -> Reply:
         if request.method not in ("GET", "HEAD"):
             return text_reply(405, "the card can be read", b"allow: GET, HEAD\r\n")
-        card = self._cards(host)
+        card = self._cards(bound)
         body = encode_card(card, card_wire(card, version_of(request)))
         page = Page(
             body=body,

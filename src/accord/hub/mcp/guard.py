@@ -13,7 +13,7 @@ from accord.operations.caller import Caller
 from accord.operations.errors import ForbiddenError, RateLimitedError, ServiceError
 from accord.operations.faces.mapping import mcp_error
 from accord.operations.faces.tools import told_to_programs
-from accord.operations.faces.tools_caller import caller_in
+from accord.operations.faces.tools_caller import caller_in, keep_allowance
 from accord.operations.runner import Runner
 
 BY_OPERATIONS: Final = frozenset(("tools/call", "resources/read", "prompts/get"))
@@ -58,8 +58,9 @@ class Guard:
     async def _charge(self, caller: Caller, incoming: Incoming) -> None:
         """Raises RpcError for who calls too often."""
         try:
-            await self._runner.take(caller, COST)
+            keep_allowance(incoming, await self._runner.take(caller, COST))
         except RateLimitedError as error:
+            keep_allowance(incoming, error.allowance)
             self._record(caller, incoming.method, "refused", error.kind.code)
             raise _told(error, caller, incoming) from None
         self._record(caller, incoming.method)

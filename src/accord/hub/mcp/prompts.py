@@ -16,7 +16,7 @@ from accord.mcp.server.sources import Listed
 from accord.operations.errors import NotFoundError, ServiceError
 from accord.operations.faces.mapping import mcp_error
 from accord.operations.faces.tools import told_to_programs
-from accord.operations.faces.tools_caller import caller_of, known_caller
+from accord.operations.faces.tools_caller import caller_of, known_caller, run_for
 from accord.operations.runner import InternalError, Runner
 
 PAGE: Final = 100
@@ -77,7 +77,9 @@ class StoredPrompt(ServedPrompt):
         operation = self._runner.registry["get_prompt"]
         given = {"id": self.definition.name, "detail": "full", "fields": None}
         try:
-            found: Any = (await self._runner.run(operation, given, caller)).result
+            found: Any = (
+                await run_for(context.incoming, self._runner, operation, given, caller)
+            ).result
         except NotFoundError as error:
             raise failure("prompt_not_found", error.message, era=era) from None
         except (ServiceError, InternalError) as error:
@@ -113,7 +115,9 @@ class ActivePrompt:
     async def _read(self, context: Context) -> str:
         operation = self._runner.registry["get_active_prompt"]
         try:
-            found: Any = (await self._runner.run(operation, {}, caller_of(context))).result
+            found: Any = (
+                await run_for(context.incoming, self._runner, operation, {}, caller_of(context))
+            ).result
         except (ServiceError, InternalError):
             # None is active, or it cannot be known now: nobody is kept from beginning by that.
             return DEFAULT_INSTRUCTIONS

@@ -19,7 +19,7 @@ from accord.operations.arguments import convert
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.operations.faces.mapping import mcp_error
 from accord.operations.faces.tools import told_to_programs
-from accord.operations.faces.tools_caller import caller_of
+from accord.operations.faces.tools_caller import caller_of, run_for
 from accord.operations.runner import InternalError, Runner
 
 MIME_TYPE: Final = "application/json"
@@ -162,7 +162,9 @@ class HubResource(ServedResource):
         caller = caller_of(context)
         given = {self._row.renamed.get(name, name): each for name, each in variables.items()}
         try:
-            outcome = await self._runner.run(
+            outcome = await run_for(
+                context.incoming,
+                self._runner,
                 self._operation,
                 lambda: convert(self._operation, {**self._row.fixed, **given}, from_text=True),
                 caller,

@@ -24,11 +24,14 @@ from accord.operations.accounts.addresses import Addresses
 from accord.operations.accounts.credentials import bearer
 from accord.operations.caller import Caller, client_name
 from accord.operations.errors import RateLimitedError, UnauthenticatedError, UnavailableError
+from accord.operations.faces.answers import allowance_lines, error_lines
 from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
 
 CALLER: Final = "caller"
 """The claim that says who calls: a `Caller`."""
+ALLOWANCE: Final = "allowance"
+"""The claim that says what a caller has left, once a call was counted: an `Allowance`."""
 
 
 class TokenAuthenticator(BearerAuth):
@@ -59,6 +62,9 @@ class TokenAuthenticator(BearerAuth):
         found = Credentials("bearer", wrong)
         return self._later(self._tokens.identify(wrong, request.fields, channel), found, request)
 
+    def answer_lines(self, principal: Principal) -> bytes:
+        return allowance_lines(principal.claims.get(ALLOWANCE))
+
     async def _later(
         self, principal: Awaitable[Principal | None], found: Credentials, request: WebRequest
     ) -> Principal | Refusal:
@@ -67,8 +73,7 @@ class TokenAuthenticator(BearerAuth):
         except RateLimitedError as error:
             spoken = era(request.fields.get(VERSION, ""))
             told = failure("rate_limited", error.message, era=spoken, retryAfter=error.retry_after)
-            headers = b"retry-after: %d\r\n" % error.retry_after
-            return Refusal(429, headers, encode_failure(None, told))
+            return Refusal(429, error_lines(error), encode_failure(None, told))
 
 
 class _Tokens:

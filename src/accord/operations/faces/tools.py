@@ -26,7 +26,7 @@ from accord.operations.arguments import all_of
 from accord.operations.caller import Caller
 from accord.operations.errors import ForbiddenError, InvalidError, RateLimitedError, ServiceError
 from accord.operations.faces.mapping import is_for_models, mcp_error
-from accord.operations.faces.tools_caller import caller_of
+from accord.operations.faces.tools_caller import caller_of, run_for
 from accord.operations.faces.tools_results import MOST_ITEMS, Results, TooManyItemsError
 from accord.operations.faces.tools_schema import input_schema, output_schema
 from accord.operations.operation import Operation
@@ -94,14 +94,15 @@ class OperationTool(ServedTool):
         caller = caller_of(context)
         body = _NOTHING if arguments is UNSET else bytes(arguments)
         try:
-            return await self._run(lambda: self._decode(body), caller)
+            return await self._run(lambda: self._decode(body), caller, context)
         except ServiceError as error:
             return self._refused(error, caller, era, profile)
         except InternalError as error:
             return self._results.of_failure(error.correlation_id)
 
-    async def _run(self, arguments: Arguments, caller: Caller) -> CallToolResult:
-        outcome = await self._runner.run(self.operation, arguments, caller)
+    async def _run(self, arguments: Arguments, caller: Caller, context: Context) -> CallToolResult:
+        incoming = context.incoming
+        outcome = await run_for(incoming, self._runner, self.operation, arguments, caller)
         try:
             return self._results.of(outcome)
         except TooManyItemsError as too_many:
@@ -110,7 +111,7 @@ class OperationTool(ServedTool):
             if fewer < 1:
                 return self._results.of(outcome, can_have_less=False)
             # Only who lists can give the cursor that goes on behind the last that fits.
-            return await self._run(lambda: {**given, MOST_ITEMS: fewer}, caller)
+            return await self._run(lambda: {**given, MOST_ITEMS: fewer}, caller, context)
 
     def _refused(
         self, error: ServiceError, caller: Caller, era: Era, profile: Profile

@@ -9,10 +9,14 @@ from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
-from accord.operations.accounts.authenticator import CALLER
+from accord.operations.accounts.authenticator import ALLOWANCE, CALLER
 from accord.operations.caller import Caller, client_name
+from accord.operations.errors import ServiceError
 from accord.operations.faces.asking import sent_traceparent
 from accord.operations.identifiers import new_id
+from accord.operations.operation import Operation
+from accord.operations.outcome import Allowance, Outcome
+from accord.operations.runner import Arguments, Runner
 from accord.telemetry.current import current_traceparent
 
 
@@ -33,6 +37,29 @@ def caller_in(incoming: Incoming) -> Caller:
         correlation_id=known.correlation_id or new_id(),
         traceparent=current_traceparent() or sent_traceparent(incoming.context.headers),
     )
+
+
+async def run_for(
+    incoming: Incoming, runner: Runner, operation: Operation, arguments: Arguments, caller: Caller
+) -> Outcome:
+    """Run an operation, and keep what the caller has left for the headers of the answer.
+
+    Raises what the runner raises.
+    """
+    try:
+        outcome = await runner.run(operation, arguments, caller)
+    except ServiceError as error:
+        keep_allowance(incoming, error.allowance)
+        raise
+    keep_allowance(incoming, outcome.allowance)
+    return outcome
+
+
+def keep_allowance(incoming: Incoming, allowance: Allowance | None) -> None:
+    """Keep what a caller has left for the headers of the answer."""
+    principal = incoming.link.principal
+    if allowance is not None and principal is not None:
+        principal.claims[ALLOWANCE] = allowance
 
 
 def introduced(client: Implementation) -> Implementation:

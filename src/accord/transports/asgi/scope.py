@@ -67,6 +67,15 @@ def client_of(scope: Scope) -> tuple[str, int]:
     return host, port or 0
 
 
+def bound_of(scope: Scope) -> str:
+    """Scheme, host and port of the address that a request reached, as the start of a URL; empty
+    where nobody knows, as over a Unix socket."""
+    host, port = scope.get("server") or ("", None)
+    if not host or port is None:
+        return ""
+    return f"{scope.get('scheme', 'http')}://{host_and_port(host, port)}"
+
+
 def _without(path: str, prefix: str) -> str | None:
     """What comes behind the folder `prefix` in `path`, None where `path` is elsewhere."""
     rest = path.removeprefix(prefix)

@@ -28,7 +28,6 @@ from accord.transports.http.rules import Head
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
 from accord.transports.memory_budget import Reservation
-from accord.transports.origins import is_loopback
 from accord.transports.sockets import describe, tune
 
 log = logging.getLogger("accord.transports.http")
@@ -113,9 +112,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         site = self._site
         self._info = describe(transport, site.scheme, duplex=False)
         tune(transport)
-        peer = transport.get_extra_info("peername")
         self._reader = RequestReader(
-            site.rules_for(loopback=bool(peer) and is_loopback(peer[0])),
+            site.rules_for(transport),
             max_head=site.server_limits.max_header_bytes,
             max_body=site.limits.max_message_bytes,
             budget=site.budget,

@@ -20,6 +20,7 @@ from accord.transports.http.requests import BodyBudget
 from accord.transports.http.rules import HeadRules, Rules
 from accord.transports.http.waits import Wait
 from accord.transports.options import Options
+from accord.transports.origins import is_loopback
 
 if TYPE_CHECKING:
     from accord.transports.http.connection import HttpConnection
@@ -60,8 +61,10 @@ class Site:
         self._second = 0
         self._tick()
 
-    def rules_for(self, *, loopback: bool) -> HeadRules:
-        return self._rules[loopback]
+    def rules_for(self, transport: asyncio.BaseTransport) -> HeadRules:
+        """Return the rules for the requests of a connection."""
+        peer = transport.get_extra_info("peername")
+        return self._rules[bool(peer) and is_loopback(peer[0])]
 
     def join(self, connection: HttpConnection) -> bool:
         """Add a connection; whether there was room for it within the limit."""

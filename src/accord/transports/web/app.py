@@ -61,6 +61,9 @@ class WebRequest(Struct, frozen=True):
     """How long the body is, below zero where that is not known yet."""
     loopback: bool
     """Whether it came over the loopback interface."""
+    bound: str = ""
+    """Scheme, host and port of the address that it reached, as the start of a URL; empty where
+    nobody knows. Behind a proxy that is not what clients use."""
 
 
 class Stream(Protocol):

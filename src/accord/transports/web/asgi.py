@@ -18,7 +18,7 @@ from accord.transports.asgi.exchange import (
     read_body,
 )
 from accord.transports.asgi.protocol import Receive, Scope, Send
-from accord.transports.asgi.scope import client_of, place_of
+from accord.transports.asgi.scope import bound_of, client_of, place_of
 from accord.transports.http.fields import Fields
 from accord.transports.http.heads import MalformedError, content_length, sift
 from accord.transports.http.replies import CRASHED, Reply, text_reply
@@ -146,6 +146,7 @@ class WebAsgi:
             scope.get("root_path", ""),
             scope.get("query_string", b""),
             client_of(scope)[0],
+            bound_of(scope),
             *map(tuple, scope["headers"]),  # some servers have lists there
         )
         known = self._known.get(key)
@@ -178,6 +179,7 @@ class WebAsgi:
             Fields(pairs),
             -1 if length is None else content_length(length),
             is_loopback(client_of(scope)[0]),
+            bound_of(scope),
         )
 
     def _handle(self, judged: Any, body: bytes, exchange: AsgiExchange) -> None:

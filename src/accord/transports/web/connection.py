@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,29 +20,60 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.running import Cancellable
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.replies import CLOSE, CRASHED, NO_CONTENT, Reply, lacking, start
-from accord.transports.http.rules import Head
+from accord.transports.http.rules import Head, HeadRules
 from accord.transports.http.site import Site
 from accord.transports.http.waits import Wait
 from accord.transports.memory_budget import Reservation
 from accord.transports.options import Options
+from accord.transports.origins import is_loopback
+from accord.transports.sockets import address_of, is_wildcard
 from accord.transports.web.app import JSON, WebApp
 from accord.transports.web.rules import WebHead, WebRules
+from accord.transports.web_address import WebAddress
 
 log = logging.getLogger("accord.transports.web")
+
+MAX_ADDRESSES: Final = 64
+"""For how many addresses of the machine rules are kept."""
 
 
 class WebSite(Site):
     """What the connections of an application share."""
 
-    def __init__(self, scheme: str, path: str, app: WebApp[Any], options: Options) -> None:
+    def __init__(self, address: WebAddress, app: WebApp[Any], options: Options) -> None:
         self.app = app
-        super().__init__(
-            scheme,
-            lambda loopback: WebRules(
-                app, path=path, max_body=options.limits.max_message_bytes, loopback=loopback
-            ),
-            options,
-        )
+        self._address = address
+        self._is_wildcard = is_wildcard(address.host)
+        self._by_bound: dict[tuple[bool, str], WebRules] = {}
+
+        def rules(loopback: bool, bound: str = "") -> WebRules:
+            return WebRules(
+                app,
+                path=address.path,
+                max_body=options.limits.max_message_bytes,
+                loopback=loopback,
+                bound=bound or f"{address.scheme}://{address.authority}",
+            )
+
+        self._make_rules = rules
+        super().__init__(address.scheme, rules, options)
+
+    def rules_for(self, transport: asyncio.BaseTransport) -> HeadRules:
+        """Return the rules for the requests of a connection. A server that listens on all addresses
+        of the machine has some for each: its requests are to know which one they reached."""
+        reached = transport.get_extra_info("sockname") if self._is_wildcard else None
+        if not reached:
+            return super().rules_for(transport)
+        peer = transport.get_extra_info("peername")
+        loopback = bool(peer) and is_loopback(peer[0])
+        host = address_of(reached[0])
+        found = self._by_bound.get((loopback, host))
+        if found is None:
+            at = replace(self._address, host=host)
+            found = self._make_rules(loopback, f"{at.scheme}://{at.authority}")
+            if len(self._by_bound) < MAX_ADDRESSES:
+                self._by_bound[loopback, host] = found
+        return found
 
 
 class WebConnection(HttpConnection):

@@ -30,9 +30,16 @@ class WebRules:
     """The rules of one application at one path."""
 
     def __init__(
-        self, app: WebApp[Any], *, path: str, max_body: int | None, loopback: bool
+        self,
+        app: WebApp[Any],
+        *,
+        path: str,
+        max_body: int | None,
+        loopback: bool,
+        bound: str = "",
     ) -> None:
         self._app = app
+        self._bound = bound
         self._path = path.rstrip("/")
         self._max_body = max_body
         self._loopback = loopback
@@ -75,6 +82,7 @@ class WebRules:
             Fields(head.pairs),
             head.length,
             self._loopback,
+            self._bound,
         )
 
 

@@ -21,7 +21,7 @@ async def listen_web(url: str, app: WebApp[Any], options: Options) -> HttpListen
     """
 
     def make(at: WebAddress) -> HttpListener:
-        site = WebSite(at.scheme, at.path, app, options)
+        site = WebSite(at, app, options)
         return HttpListener(at, site, lambda: WebConnection(site), options)
 
     return await listen(parse_served(url), options, make)

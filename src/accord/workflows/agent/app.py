@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -17,15 +16,17 @@ from msgspec.structs import replace
 from accord.a2a.protocol.card import WELL_KNOWN, AgentCard, card_wire, encode_card
 from accord.a2a.protocol.versions import VERSION
 from accord.a2a.server.app import BUSY, MAX_UNDER_WAY, Answering
-from accord.a2a.server.gate import CHALLENGE, Entered, Gate, version_of
+from accord.a2a.server.gate import CHALLENGE, MISDIRECTED, Entered, Gate, version_of
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import InvalidRequestError
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
+from accord.operations.faces.answers import allowance_lines, error_lines
 from accord.operations.faces.asking import Asking, read_asking
 from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.runner import Runner
 from accord.transports.http.replies import Reply, failure_reply, text_reply
+from accord.transports.origins import names_server
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.workflows.agent.backend import WorkflowBackend
 from accord.workflows.agent.card import workflow_card
@@ -44,13 +45,17 @@ class Head(Struct, frozen=True):
 
     asking: Asking
     entered: Entered | None
-    host: str
+    url: str
+    """For the card."""
     version: str
 
 
 class WorkflowAgentApp(LivingApp[Head]):
-    """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`. `url`
-    is where clients find it; else that is wherever they ask."""
+    """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`.
+
+    `url` is where clients find it. Without one the card has the address that a request reached, or
+    the host that it names if that is one of `hosts`; it is not shown to those who name another.
+    """
 
     def __init__(
         self,
@@ -61,6 +66,7 @@ class WorkflowAgentApp(LivingApp[Head]):
         name: str,
         version: str,
         url: str = "",
+        hosts: Sequence[str] = (),
         trusted_proxies: Sequence[str] = (),
     ) -> None:
         self._runner = runner
@@ -68,26 +74,36 @@ class WorkflowAgentApp(LivingApp[Head]):
         self._entrance = Entrance(accounts, "a2a", trusted_proxies=trusted_proxies)
         self._described = {"name": name, "version": version}
         self._url = url
-        self._gate = Gate(partial(self._card, ()), None)
+        self._hosts = frozenset(each.lower() for each in hosts)
+        self._gate = Gate(lambda bound: self._card((), url), None, has_url=True)
         self._answering = Answering()
         self._under_way: set[asyncio.Task[None]] = set()
 
     # What carries this application asks: see `LivingApp`
 
     def judge(self, request: WebRequest) -> Reply | Head:
-        head = Head(
-            read_asking(request),
-            None,
-            request.fields.get("host", ""),
-            version_of(request),
-        )
         is_card = request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN
-        if is_card and request.method == "GET":
+        url = self._card_url(request) if is_card else ""
+        if url is None:
+            return MISDIRECTED
+        head = Head(read_asking(request), None, url, version_of(request))
+        if is_card and request.method in ("GET", "HEAD"):
             return head
         entered = self._gate.judge(request)
         if isinstance(entered, Reply):
             return entered
-        return Head(head.asking, entered, head.host, head.version)
+        return Head(head.asking, entered, "", head.version)
+
+    def _card_url(self, request: WebRequest) -> str | None:
+        """Return the URL for the card; None for a host that anybody could have made up."""
+        if self._url:
+            return self._url
+        host = request.fields.get("host", "")
+        if names_server(host, bound=request.bound):
+            return f"{request.bound}{PATH}"
+        if names_server(host, bound="", allowed=self._hosts):
+            return f"{request.bound.partition('://')[0]}://{host}{PATH}"
+        return None
 
     def body_limit(self, judged: Head) -> BodyLimit:
         return SMALL_BODY if judged.entered is None else BodyLimit()
@@ -135,24 +151,23 @@ class WorkflowAgentApp(LivingApp[Head]):
             return
         backend = WorkflowBackend(self._runner, self._watch, caller)
         entered = replace(head.entered, correlation_id=visit.correlation_id)
-        self._answering.answer(backend, entered, body, exchange)
+        self._answering.answer(backend, entered, body, exchange, backend.answer_lines)
 
     async def _show(self, head: Head, visit: Visit, exchange: Exchange) -> None:
         """Answer with the card; who sends no credentials sees nothing of what is here."""
         offered: Sequence[Offered] = ()
+        lines = b""
         if visit.credentials.token:
             caller = await self._entrance.caller(visit)
             if caller.may("read"):  # others may start runs all the same, and need a card
                 outcome = await self._runner.run(operations["list_skills"], {}, caller)
-                offered = outcome.result
-        card = self._card(offered, head.host)
+                offered, lines = outcome.result, allowance_lines(outcome.allowance)
+        card = self._card(offered, head.url)
         body = encode_card(card, card_wire(card, head.version))
-        exchange.reply(body, headers=_CARD_HEADERS)
+        exchange.reply(body, headers=_CARD_HEADERS + lines)
 
-    def _card(self, offered: Sequence[Offered], host: str) -> AgentCard:
-        return workflow_card(
-            self._url or f"http://{host}{PATH}", offered=offered, **self._described
-        )
+    def _card(self, offered: Sequence[Offered], url: str) -> AgentCard:
+        return workflow_card(url, offered=offered, **self._described)
 
 
 def _refusal(error: ServiceError) -> Reply:
@@ -161,8 +176,7 @@ def _refusal(error: ServiceError) -> Reply:
         case UnauthenticatedError():
             return text_reply(401, "credentials are missing or wrong", CHALLENGE)
         case RateLimitedError():
-            lines = b"retry-after: %d\r\n" % error.retry_after
-            return text_reply(429, error.message, lines)
+            return text_reply(429, error.message, error_lines(error))
         case _:
             return text_reply(error.kind.status, error.message)
 

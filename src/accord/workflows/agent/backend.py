@@ -35,7 +35,9 @@ from accord.operations.errors import (
     NotFoundError,
     ServiceError,
 )
+from accord.operations.faces.answers import allowance_lines
 from accord.operations.operation import Operation
+from accord.operations.outcome import Allowance
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
 from accord.store.store import Reading
@@ -63,6 +65,11 @@ class WorkflowBackend:
         self._runner = runner
         self._watch = watch
         self._caller = caller
+        self._allowance: Allowance | None = None
+
+    def answer_lines(self) -> bytes:
+        """Return header lines of the answer: what the caller has left."""
+        return allowance_lines(self._allowance)
 
     # Messages
 
@@ -218,7 +225,13 @@ class WorkflowBackend:
             raise InternalError(str(error)) from error
 
     async def _run_bare(self, operation: Operation, arguments: Mapping[str, Any]) -> Any:
-        return (await self._runner.run(operation, arguments, self._caller)).result
+        try:
+            outcome = await self._runner.run(operation, arguments, self._caller)
+        except ServiceError as error:
+            self._allowance = error.allowance or self._allowance
+            raise
+        self._allowance = outcome.allowance or self._allowance
+        return outcome.result
 
 
 def _told(error: ServiceError) -> RpcError:

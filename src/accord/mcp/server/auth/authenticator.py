@@ -24,7 +24,12 @@ class Refusal(Struct, frozen=True):
 
 
 class Authenticator(Protocol):
-    """Tells who sends a request. Subclasses say how."""
+    """Tells who sends a request. Subclasses say how.
+
+    Two more members are used where there are any: `repeatable`, which is true where a request may
+    be authenticated twice, once before its body is read; and `answer_lines(principal)`, which
+    gives further header lines of the answers to somebody.
+    """
 
     def page(self, request: WebRequest) -> Reply | None:
         """What is answered to anybody who asks, such as metadata; None for everything else."""

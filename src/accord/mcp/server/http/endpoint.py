@@ -143,6 +143,7 @@ class McpEndpoint(LivingApp[McpHead]):
         )
         auth = server.auth if auth is None else auth
         self._auth = None if auth is None else authenticator_of(auth)
+        self._answer_lines = getattr(self._auth, "answer_lines", None)
         self._plain_refusals = plain_refusals
         self._pages = {} if pages is None else pages
         self._dispatch: dict[str, Any] = {
@@ -173,6 +174,13 @@ class McpEndpoint(LivingApp[McpHead]):
 
     def now(self) -> float:
         return (self._loop or asyncio.get_running_loop()).time()
+
+    def lines_for(self, principal: Principal | None, lines: bytes) -> bytes:
+        """Return header lines of an answer, with those of the authenticator."""
+        if principal is None or self._answer_lines is None:
+            return lines
+        more: bytes = self._answer_lines(principal)
+        return lines + more
 
     def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
         """Send an answer with the status that goes with it."""

@@ -118,11 +118,12 @@ class PlainPost:
             return
         exchange, head = self._arrival.exchange, self._arrival.head
         answers = [each for each in self._answers if each is not None]
+        lines = self._endpoint.lines_for(self._arrival.principal, head.json)
         if self._is_batch:
-            exchange.reply(b"[" + b",".join(answers) + b"]", headers=head.json)
+            exchange.reply(b"[" + b",".join(answers) + b"]", headers=lines)
         elif answers:
             status = status_of(answers[0], self._id, Era.HANDSHAKE)
-            self._endpoint.send_json(exchange, answers[0], status, head.json)
+            self._endpoint.send_json(exchange, answers[0], status, lines)
         else:
             self._arrival.accept()
 

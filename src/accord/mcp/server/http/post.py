@@ -94,7 +94,9 @@ class Post(Struct, eq=False):
             # 2025-11-25, cancellation: a cancelled request is not answered; the POST is.
             exchange.stream(headers=EVENT_STREAM + self.arrival.head.lines).close()
             return
-        lines = self.arrival.head.json + self.lines if self.lines else self.arrival.head.json
+        arrival, endpoint = self.arrival, self.session.endpoint
+        lines = arrival.head.json + self.lines if self.lines else arrival.head.json
+        lines = endpoint.lines_for(arrival.principal, lines)
         if self.is_batch:
             answers = [data for _, (_, data) in sorted(self._answers.items())]
             exchange.reply(b"[" + b",".join(answers) + b"]", headers=lines)
@@ -104,7 +106,7 @@ class Post(Struct, eq=False):
         if status is OK:
             exchange.reply(data, headers=lines)
         else:
-            self.session.endpoint.send_json(exchange, data, status, lines)
+            endpoint.send_json(exchange, data, status, lines)
 
     def beat(self) -> None:
         """Answer by a stream what has taken a while: proxies and clients give up what stays
@@ -119,9 +121,9 @@ class Post(Struct, eq=False):
         if self._stream is None:
             self._stream = self.session.new_stream(self.requests)
             if self._exchange is not None:
-                self._connection = self._exchange.stream(
-                    headers=EVENT_STREAM + self.arrival.head.lines
-                )
+                lines = EVENT_STREAM + self.arrival.head.lines
+                lines = self.session.endpoint.lines_for(self.arrival.principal, lines)
+                self._connection = self._exchange.stream(headers=lines)
                 self._stream.connect(self._connection)
             for _, (_, answer) in sorted(self._answers.items()):
                 self._stream.send(answer)

@@ -84,11 +84,12 @@ class StatelessCall(Struct, eq=False):
             self._exchange.reply(b"", status=202, headers=head.lines)
         else:
             status = status_of(data, self._id, Era.STATELESS)
+            lines = self._endpoint.lines_for(self.principal, head.json)
             if status is OK:
-                self._exchange.reply(data, headers=head.json)
+                self._exchange.reply(data, headers=lines)
             else:
                 told = restated(data, self._id)
-                self._endpoint.send_json(self._exchange, told, status, head.json)
+                self._endpoint.send_json(self._exchange, told, status, lines)
         self._running = None
         if self._ends is not None:
             self._end()
@@ -133,7 +134,8 @@ class StatelessCall(Struct, eq=False):
 
     def _open(self) -> Stream:
         if self._stream is None:
-            self._stream = self._exchange.stream(headers=EVENT_STREAM + self._head.lines)
+            lines = self._endpoint.lines_for(self.principal, EVENT_STREAM + self._head.lines)
+            self._stream = self._exchange.stream(headers=lines)
         return self._stream
 
     def cancel_by_disconnect(self) -> None:
