@@ -208,6 +208,19 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.workflows.operations.approvals", "tests"): (
         ("H-31", "No token approves a workflow run that its owner started."),
     ),
+    ("accord.hub.exchange.identity", "tests"): (
+        ("H-22", "Names in a file are of its source; items of another one change only if asked."),
+    ),
+    ("accord.hub.exchange.placing", "tests"): (
+        ("H-23", "The report of an import names everything in the file that is not kept."),
+        ("H-24", "An import can be repeated: nothing is refused, nothing is created twice."),
+    ),
+    ("accord.hub.exchange.reqif_parsing", "tests"): (
+        ("H-25", "ReqIF files and archives are read within limits; anything else is refused."),
+    ),
+    ("accord.hub.demo.loading", "tests"): (
+        ("H-26", "The sample project touches only what it made."),
+    ),
     ("accord.web.app", "tests"): (
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
     ),

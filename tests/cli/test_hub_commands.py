@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
 from accord.cli import main
+from tests.hub.exchange.reqif_made import reqif, spec_object
 
 TABLE = "kind,reference_id,title,assignee\nepic,EP-001,Boarding,zoe\nepic,EP-002,Booking,zoe\n"
 
@@ -40,7 +43,8 @@ def test_a_file_is_tried_imported_and_exported_again(
     written = tmp_path / "one.md"
     assert main(["hub", "export", "--epic", "ep-2", "-o", str(written), "--data", data]) == 0
     assert capsys.readouterr().err == f"1 items in {written}\n"
-    assert written.read_text().startswith("# Requirements\n\n## EP-002: Booking\n")
+    head = re.compile("# Requirements\n\n<!-- source: [0-9a-f]{32} -->\n\n## EP-002: Booking\n")
+    assert head.match(written.read_text())
     assert main(["hub", "reindex", "--data", data]) == 0
     assert capsys.readouterr().out == "2 entries\n"
 
@@ -74,7 +78,45 @@ def test_the_sample_project_is_loaded_once(data: str, capsys: pytest.CaptureFixt
     assert main(["hub", "demo", "--data", data]) == 0
     assert capsys.readouterr().out == "307 things are in the hub now; begin with EP-001\n"
     assert main(["hub", "demo", "--data", data]) == 1
-    assert capsys.readouterr().err == "error: the sample project is here already\n"
+    assert capsys.readouterr().err == "error: the sample project is here already: see EP-001\n"
+
+
+@pytest.mark.req("H-26")
+def test_the_sample_project_says_where_it_begins(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.md"
+    file.write_text("## EP: Mine\n")
+    assert main(["hub", "import", str(file), "--data", data]) == 0
+    capsys.readouterr()
+    assert main(["hub", "demo", "--data", data]) == 0
+    assert capsys.readouterr().out == "307 things are in the hub now; begin with EP-002\n"
+
+
+@pytest.mark.req("H-22", "H-23", "H-25")
+def test_a_source_is_named_and_what_is_not_kept_is_told(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "brake.reqifz"
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("brake.reqif", reqif(spec_object("REQ-1", "Hold.", RATIONALE="x")))
+    assert main(["hub", "import", str(file), "--data", data]) == 0
+    kept = "not kept: type REQUIREMENT (1 times)\nnot kept: RATIONALE (1 times)\n"
+    assert capsys.readouterr() == ("3 created, 0 updated, 0 unchanged\n", kept)
+    other = tmp_path / "coffee.reqif"
+    other.write_bytes(reqif(spec_object("REQ-1", "Brühe."), title="C").encode("utf-16"))
+    assert main(["hub", "import", str(other), "--data", data]) == 1
+    assert "name the source, 'SPEC-1' if this is" in capsys.readouterr().err
+    flags = ["--source", "coffee", "--json"]
+    assert main(["hub", "import", str(other), *flags, "--data", data]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["created"], told["sources"]) == (3, ["coffee"])
+    flags = ["--source", "SPEC-1", "--on-conflict", "update", "--dry-run"]
+    assert main(["hub", "import", str(other), *flags, "--data", data]) == 0
+    assert capsys.readouterr().out == "would be: 0 created, 3 updated, 0 unchanged\n"
+    other.write_bytes(b"<?xml version='1.0' encoding='utf-7'?><a/>")
+    assert main(["hub", "import", str(other), "--data", data]) == 2
+    assert "the encoding 'utf-7' that the file declares" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

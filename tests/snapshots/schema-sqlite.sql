@@ -231,6 +231,10 @@ CREATE TABLE idempotency (
 
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 
+CREATE TABLE installation (
+    id text PRIMARY KEY
+);
+
 CREATE TABLE item_labels (
     item_id text NOT NULL REFERENCES items (id),
     label_id text NOT NULL REFERENCES labels (id),
@@ -238,6 +242,14 @@ CREATE TABLE item_labels (
 );
 
 CREATE INDEX item_labels_of ON item_labels (label_id);
+
+CREATE TABLE item_sources (
+    item_id text PRIMARY KEY REFERENCES items (id),
+    source text NOT NULL, -- a repository, a specification, another hub, or what the caller named
+    foreign_id text NOT NULL, -- what the source calls the item
+    created_at text NOT NULL,
+    UNIQUE (source, foreign_id)
+);
 
 CREATE TABLE items (
     id text PRIMARY KEY,

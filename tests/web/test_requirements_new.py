@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, expect
 
+from tests.hub.exchange.reqif_made import reqif, spec_object
 from tests.web.checks import overflow, violations
 from tests.web.house import House, Visitor, visiting
 
@@ -155,6 +157,45 @@ async def test_rows_that_fail_are_told_and_can_be_left_out(browser: Browser, hou
         await page.get_by_role("button", name="See what it would do").click()
         await expect(page.get_by_role("alert")).to_be_visible()
         await expect(page.get_by_label("Or paste it")).to_have_value("{no json")
+        visitor.faults.clear()  # browsers log what was answered 422
+
+
+@pytest.mark.req("H-22", "H-23", "H-25")
+async def test_a_file_of_another_tool_has_a_source(
+    browser: Browser, house: House, axe: str, tmp_path: Path
+) -> None:
+    """An archive is tried, the report names what is not kept, and a conflict asks for the source."""
+    brake, coffee = tmp_path / "brake.reqifz", tmp_path / "coffee.reqif"
+    with zipfile.ZipFile(brake, "w") as made:
+        made.writestr("brake.reqif", reqif(spec_object("REQ-1", "It holds.", RATIONALE="x")))
+    coffee.write_text(reqif(spec_object("REQ-1", "It brews."), title="Coffee"))
+    async with visiting(browser, house) as visitor:
+        page = visitor.page
+        await visitor.open("/import")
+        await page.get_by_label("File").set_input_files(brake)
+        await page.get_by_role("button", name="See what it would do").click()
+        await page.get_by_text("Not kept: 2 parts of the file").click()
+        await expect(page.get_by_role("cell", name="RATIONALE", exact=True)).to_be_visible()
+        assert await violations(page, axe) == []
+        await page.get_by_role("button", name="Import 3 rows").click()
+        await visitor.open("/import")
+        await page.get_by_label("File").set_input_files(coffee)
+        await page.get_by_role("button", name="See what it would do").click()
+        await expect(page.locator(".report .fault").first).to_contain_text("name the source")
+        assert await violations(page, axe) == []
+        assert await overflow(page) == []
+        await page.get_by_label("Source", exact=True).fill("coffee")
+        await page.get_by_role("button", name="See what it would do now").click()
+        await expect(page.get_by_text("From coffee.")).to_be_visible()
+        await page.get_by_role("button", name="Import 3 rows").click()
+        await expect(page.get_by_role("status").first).to_have_text(
+            "Imported: 3 created and 0 changed"
+        )
+        await visitor.open("/import")
+        coffee.write_bytes(b"<a>\xff</a>")
+        await page.get_by_label("File").set_input_files(coffee)
+        await page.get_by_role("button", name="See what it would do").click()
+        await expect(page.get_by_role("alert")).to_contain_text("this is no text in utf-8")
         visitor.faults.clear()  # browsers log what was answered 422
 
 

@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 USAGE: Final = "accord hub import FILE [options]"
 
 DESCRIPTION: Final = """\
-Bring a file into the hub: JSON, CSV, Markdown or ReqIF. What has a UUID or reference id that is
-there already is changed to what the file says; everything else is new. All rows are imported or
-none, unless --partial is given. It works while the server runs.
+Bring a file into the hub: JSON, CSV, Markdown or ReqIF (.reqif, .reqifz). What has a UUID or
+reference id that is there already is changed to what the file says; everything else is new. All
+rows are imported or none, unless --partial is given. It works while the server runs.
+
+Names in a file of another project are names of its source: give it with --source, unless the file
+names its repository. Items of another source are changed only with --on-conflict update.
 
 examples:
   accord hub import requirements.csv --dry-run
   accord hub import backup.json --data /var/lib/accord
   accord hub import - --format markdown < notes.md
+  accord hub import brake.reqif --source brake-project --partial
 """
 
 OUR_FORMATS: Final = ("json", "csv", "markdown", "reqif")
@@ -45,6 +49,13 @@ def configure(parser: Parser) -> None:
     add("--format", choices=formats(), help="its format, if its name does not tell")
     add("--dry-run", action="store_true", help="only say what would happen")
     add("--partial", action="store_true", help="import the rows that can be, leave out others")
+    add("--source", metavar="NAME", help="the project or repository that the file is from")
+    add(
+        "--on-conflict",
+        choices=("refuse", "update", "create"),
+        default="refuse",
+        help="for rows about items of another source (default: refuse the row)",
+    )
     add("--json", action="store_true", help="for programs")
     add_quiet_flag(parser)
     add_as_flag(parser)
@@ -67,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
             "content": content,
             "partial": arguments.partial,
             "dry_run": arguments.dry_run,
+            "source": arguments.source,
+            "on_conflict": arguments.on_conflict,
         }
         caller = await caller_named(local, arguments.person)
         try:
@@ -82,6 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
             print_json(report)
         else:
             _tell(report.rows)
+            for each in report.not_kept:
+                print_error_line(f"not kept: {printable(each.what)} ({each.count:,} times)")
             print_line(_summary(report, dry_run=arguments.dry_run))
         return exits.ANSWERED_WITH_ERROR if report.failed else exits.OK
 
@@ -117,7 +132,8 @@ def _told(arguments: argparse.Namespace) -> str:
 
 
 def _content(file: str) -> str:
-    from accord.hub.exchange.project import MAX_CHARACTERS
+    from accord.hub.exchange.decoding import content_of
+    from accord.hub.exchange.project import MAX_CHARACTERS, FormatError
 
     most = MAX_CHARACTERS * 4
     try:
@@ -128,10 +144,12 @@ def _content(file: str) -> str:
                 raw = opened.read(most + 1)
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from None
+    if len(raw) > most:
+        raise UsageError(f"{file} is longer than {most:,} bytes")
     try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{file} is not UTF-8, or longer than {most:,} bytes") from None
+        return content_of(raw)
+    except FormatError as error:
+        raise UsageError(f"{file}: {error}") from None
 
 
 def _tell(rows: list[Row]) -> None:
@@ -139,6 +157,8 @@ def _tell(rows: list[Row]) -> None:
     told: dict[str, list[int]] = {}
     for row in rows:
         for text in (*row.errors, *row.notes):
+            if text.startswith("not kept: "):
+                continue  # the totals say it
             told.setdefault(text, []).append(row.row)
     for text, places in told.items():
         others = f" and {len(places) - 1:,} others" if len(places) > 1 else ""

@@ -37,6 +37,7 @@ _ATTACHED: Final = (
     ("steering_link", "epic_id"),
     ("item_label", "item_id"),
     ("lint_suppression", "item_id"),
+    ("item_source", "item_id"),
 )
 """Kinds of rows that belong to an item, and the column that says so; comments are apart."""
 

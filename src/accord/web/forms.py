@@ -23,12 +23,15 @@ _BOUNDARY: Final = re.compile(r'boundary="?[0-9A-Za-z\'()+_,\-./:=?]{1,70}"?')
 
 
 class Words:
-    """Words by name, as they stand in a query or a form."""
+    """Words by name, as they stand in a query or a form, and the files of a form."""
 
-    __slots__ = ("_pairs",)
+    __slots__ = ("_files", "_pairs")
 
-    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, pairs: Iterable[tuple[str, str]] = (), files: Iterable[tuple[str, bytes]] = ()
+    ) -> None:
         self._pairs = tuple(pairs)
+        self._files = dict(files)
 
     def __getitem__(self, name: str) -> str:
         """The first of this name; empty where there is none."""
@@ -36,6 +39,10 @@ class Words:
 
     def __contains__(self, name: str) -> bool:
         return any(key == name for key, _ in self._pairs)
+
+    def file(self, name: str) -> bytes:
+        """Return the content of a file that was chosen; empty where there is none."""
+        return self._files.get(name, b"")
 
     def every(self, name: str) -> list[str]:
         """All of this name, in their order."""
@@ -77,16 +84,20 @@ def _parts(media_type: str, body: bytes) -> Words:
     if not message.is_multipart():
         raise MalformedError("the form has no parts")
     pairs: list[tuple[str, str]] = []
+    files: list[tuple[str, bytes]] = []
     for part in message.iter_parts():
         name = part.get_param("name", header="content-disposition")
         content = part.get_payload(decode=True)
         if not isinstance(name, str) or not isinstance(content, bytes):
             raise MalformedError("a part of the form has no name")
+        if part.get_param("filename", header="content-disposition") is not None:
+            files.append((name, content))
+            continue
         try:
             pairs.append((name, content.decode("utf-8-sig")))
         except UnicodeDecodeError:
             raise MalformedError(f"{name[:100]} is not a text in UTF-8") from None
-    return Words(pairs)
+    return Words(pairs, files)
 
 
 def _decoded(text: str) -> str:

@@ -52,6 +52,7 @@ _OF_OTHERS: Final[dict[str, tuple[str, str, str]]] = {
     "relationship_type": ("added the link type", "changed the link type", "deleted the link type"),
     "baseline": ("kept a baseline,", "changed the baseline", "deleted the baseline"),
     "lint_suppression": ("put a hint aside for", "put a hint aside for", "brought back a hint for"),
+    "item_source": ("recorded the source of", "changed the source of", "removed the source of"),
     "steering_link": ("linked", "linked", "unlinked"),
     "relationship": ("linked", "confirmed", "unlinked"),
 }

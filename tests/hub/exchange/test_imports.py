@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.hub.exchange.placing import MAX_NUMBER
+from accord.hub.exchange.identity import MAX_NUMBER
 from accord.operations.errors import ForbiddenError, InvalidError
 from tests.hub.world import World
 

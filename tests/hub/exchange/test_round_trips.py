@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from accord.hub.exchange.formats import FORMATS, FormatName
 from accord.hub.exchange.gathering import gather
 from accord.hub.exchange.placing import Placing
-from accord.hub.exchange.project import Item, Link, Numbered, Project
+from accord.hub.exchange.project import Item, Link, Numbered, Origin, Project
 from accord.store.store import Transaction
 from tests.hub.exchange.projects import projects
 from tests.hub.world import World
@@ -69,7 +69,7 @@ async def _placed(world: World, rows: Iterable[Numbered]) -> Project:
 
     async def place(transaction: Transaction) -> None:
         work = world.runner.work(transaction, world.admin)
-        done = await Placing(work, partial=False).place(rows)
+        done = (await Placing(work, partial=False).place(rows)).rows
         assert [row for row in done if row.action == "failed"] == []
         gathered.append(await gather(transaction))
         raise _TakenBack
@@ -80,12 +80,15 @@ async def _placed(world: World, rows: Iterable[Numbered]) -> Project:
 
 
 def _seen(rows: Iterable[Numbered], project: Project) -> list[Any]:
-    """The records that were read, with names for UUIDs and without what is only told."""
+    """The records that were read, with names for UUIDs and without what is only told, such as the
+    hub that the file is from."""
     names = {item.id: item.reference_id for item in project.items}
     found: list[Any] = []
     for numbered in rows:
         record = numbered.record
         match record:
+            case Origin():
+                continue
             case Item():
                 parent = names.get(record.parent, record.parent)
                 record = replace(record, parent=parent, updated_at=UNSET, version=UNSET)

@@ -41,7 +41,11 @@ FORMATS: Final[dict[str, Format]] = {
             markdown_file.read,
         ),
         Format(
-            "reqif", "application/xml", (".reqif", ".xml"), reqif_file.write, reqif_reading.read
+            "reqif",
+            "application/xml",
+            (".reqif", ".reqifz", ".xml"),
+            reqif_file.write,
+            reqif_reading.read,
         ),
     )
 }

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.exchange.csv_file import FIELDS
 from accord.hub.exchange.project import Comment, Item, Label, Link, Project, Type
-from accord.hub.storage import comments, items, relationships
+from accord.hub.storage import comments, items, relationships, sources
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
@@ -54,11 +54,18 @@ async def gather(db: Database, epic_id: str | None = None) -> Project:
     else:
         found = await items.select(db, OF_EPIC, (await items.find(db, epic_id, "epic")).id)
     described = {str(item.id): item for item in await _described(db, found)}
+    for id, origin in (await sources.every(db)).items():
+        if id in described:
+            described[id].source, described[id].foreign_id = origin.source, origin.foreign_id
     links = [
         link for row in await db.fetch(relationships.SELECT) if (link := _link(row, described))
     ]
     remarks = [each for row in await db.fetch(COMMENTS) if (each := _comment(row, described))]
-    project = Project(items=_in_order(found, described), comments=remarks)
+    project = Project(
+        source=await sources.installation_id(db),
+        items=_in_order(found, described),
+        comments=remarks,
+    )
     place = {item.reference_id: place for place, item in enumerate(project.items)}
     project.relationships = sorted(
         links, key=lambda link: (place[link.source], link.type, place[link.target])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from accord.hub.exchange.formats import Formats
+from accord.hub.exchange.identity import OnConflict
 from accord.hub.exchange.placing import Placing, Progress
 from accord.hub.exchange.project import FormatError
-from accord.hub.exchange.report import Report, report_of
+from accord.hub.exchange.report import Report
 from accord.operations.errors import InvalidError
 from accord.operations.work import Work
 
@@ -21,16 +22,20 @@ async def import_text(
     format: str,
     content: str,
     partial: bool,
+    source: str | None = None,
+    on_conflict: OnConflict = "refuse",
     progress: Progress | None = None,
 ) -> Report:
     """Put the rows of a text into the database. Raises InvalidError, which tells the rows that
     failed, where not all can be imported; with `partial` only where none can be read."""
-    placing = Placing(work, partial=partial, progress=progress)
+    placing = Placing(
+        work, partial=partial, source=source, on_conflict=on_conflict, progress=progress
+    )
     try:
-        rows = await placing.place(work.service(Formats)[format].read(content))
+        report = await placing.place(work.service(Formats)[format].read(content))
     except FormatError as error:
         raise InvalidError("content", str(error)) from None
-    report = report_of(rows)
+    rows = report.rows
     if report.failed and not partial:
         failed = [row for row in rows if row.action == "failed"]
         raise InvalidError(

@@ -5,6 +5,8 @@ Rows are counted through all members, in the order of `MEMBERS`.
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
@@ -20,6 +22,7 @@ from accord.hub.exchange.project import (
     Label,
     Link,
     Numbered,
+    Origin,
     Project,
     Record,
     Type,
@@ -39,6 +42,7 @@ MEMBERS: Final[dict[str, Any]] = {
 class _File(Struct, forbid_unknown_fields=True):
     format: str
     version: int
+    source: str = ""
     types: list[Raw] = []
     labels: list[Raw] = []
     items: list[Raw] = []
@@ -48,7 +52,9 @@ class _File(Struct, forbid_unknown_fields=True):
 
 def write(project: Project) -> str:
     """The text of a file, indented."""
-    head = {"format": FORMAT, "version": VERSION}
+    head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if project.source:
+        head["source"] = project.source
     encoded = msgspec.json.encode(head | {name: getattr(project, name) for name in MEMBERS})
     return msgspec.json.format(encoded, indent=1).decode() + "\n"
 
@@ -57,7 +63,10 @@ def read(text: str) -> Iterator[Numbered]:
     """The rows of a file. Raises FormatError."""
     try:
         file = msgspec.json.decode(text, type=_File)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        json.loads(text, object_pairs_hook=_check)
+    except FormatError:
+        raise
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise FormatError(f"this is no JSON export: {str(error)[:300]}") from None
     if file.format != FORMAT or file.version != VERSION:
         raise FormatError(
@@ -69,6 +78,8 @@ def read(text: str) -> Iterator[Numbered]:
 
 def _rows(file: _File) -> Iterator[Numbered]:
     rows = count(1)
+    if file.source:
+        yield Numbered(0, Origin(file.source))
     for member, type in MEMBERS.items():
         for place, raw in enumerate(getattr(file, member)):
             record: Record | Fault
@@ -77,3 +88,16 @@ def _rows(file: _File) -> Iterator[Numbered]:
             except (msgspec.DecodeError, RecursionError) as error:
                 record = Fault(f"{member}[{place}]: {str(error)[:300]}")
             yield Numbered(next(rows), record)
+
+
+def _check(pairs: list[tuple[str, Any]]) -> None:
+    """Raise FormatError for a member that is there twice, of which one would be lost, and for a
+    character that no database keeps."""
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise FormatError(f"the member {twice[:64]!r} is there twice in one object")
+    for name, value in pairs:
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and "\0" in text for text in texts):
+            raise FormatError(f"{name[:64]} has the character U+0000, which is not allowed")

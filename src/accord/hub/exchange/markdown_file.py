@@ -30,7 +30,16 @@ from accord.hub.domain.choices import no_such
 from accord.hub.domain.kinds import KINDS, Kind, parse_reference
 from accord.hub.domain.priorities import PRIORITIES, parse_priority
 from accord.hub.exchange.cells import joined, split
-from accord.hub.exchange.project import Fault, FormatError, Item, Link, Numbered, Project
+from accord.hub.exchange.project import (
+    Fault,
+    FormatError,
+    Item,
+    Link,
+    NotKept,
+    Numbered,
+    Origin,
+    Project,
+)
 
 LEVELS: Final[dict[Kind, int]] = {
     "epic": 2,
@@ -55,6 +64,8 @@ FIELDS: Final = {
 """What the fields are called in the list below a heading; others are types of relationships."""
 LISTS: Final = frozenset({"labels", "epics"})
 NOBODY: Final = "none"
+TITLE: Final = "# Requirements"
+"""Of an exported document."""
 
 _PREFIXES: Final = {each.prefix: each.kind for each in KINDS.values()}
 _NAMES: Final = "|".join(_PREFIXES)
@@ -65,6 +76,7 @@ _MISTAKABLE: Final = re.compile(
     rf"\\*(?:#{{1,6}} (?:{_NAMES})(?:-[0-9]{{1,12}})?(?::|$)|`{{3,}}prompt$)"
 )
 _FIELD: Final = re.compile(r"- (?P<name>[A-Za-z][A-Za-z _]{0,40}):[ \t]*(?P<value>.*)")
+_SOURCE: Final = re.compile(r"<!-- source: (?P<source>[^<>]{1,200}?) -->")
 _FENCE: Final = re.compile(r"(?P<fence>`{3,})prompt")
 
 
@@ -74,7 +86,10 @@ def write(project: Project) -> str:
     for link in project.relationships:
         links[link.source][link.type].append(link.target)
     parts = ("\n".join(_lines(item, links[str(item.reference_id)])) for item in project.items)
-    return "\n".join(["# Requirements\n", *parts])
+    head = [f"{TITLE}\n"]
+    if project.source:
+        head.append(f"<!-- source: {project.source} -->\n")
+    return "\n".join([*head, *parts])
 
 
 def read(text: str) -> Iterator[Numbered]:
@@ -82,7 +97,13 @@ def read(text: str) -> Iterator[Numbered]:
     text = text.removeprefix("\ufeff")
     if text.partition("\n")[0].endswith("\r"):  # the ends of lines are those of an editor
         text = text.replace("\r\n", "\n")
-    sections = _sections(text.split("\n"))
+    lines = text.split("\n")
+    origin, lost = _head(lines)
+    if origin is not None:
+        yield Numbered(0, origin)
+    if lost:
+        yield Numbered(0, NotKept("line above the first item", lost))
+    sections = _sections(lines)
     above: dict[Kind, str] = {}
     links: list[Numbered] = []
     row = 0
@@ -97,6 +118,20 @@ def read(text: str) -> Iterator[Numbered]:
     if not row:
         raise FormatError("there is no heading such as `## EP-001: Title` in this text")
     yield from links
+
+
+def _head(lines: list[str]) -> tuple[Origin | None, int]:
+    """Return the hub that exported the document, and the number of other lines above the first
+    item."""
+    origin, lost = None, 0
+    for line in lines:
+        if _HEADING.fullmatch(line.rstrip()):
+            break
+        if found := _SOURCE.fullmatch(line.strip()):
+            origin = Origin(found["source"])
+        elif line.strip() and line.strip() != TITLE:
+            lost += 1
+    return origin, lost
 
 
 def _lines(item: Item, links: dict[str, list[str]]) -> Iterator[str]:
@@ -200,6 +235,8 @@ def _fields(lines: list[str], values: dict[str, Any], links: list[Link], source:
         name, value = found["name"], found["value"].strip()
         field = FIELDS.get(name.capitalize())
         if field is not None:
+            if field in values:
+                raise FormatError(f"the field {name} is there twice")
             values[field] = _value(field, value)
         elif name.lower() == name:
             links += [Link(source=source, type=name, target=each) for each in split(value)]
@@ -219,6 +256,8 @@ def _value(field: str, value: str) -> Any:
             raise FormatError(no_such("priority", value, list(PRIORITIES.values())))
         return priority
     if field == "active":
+        if value.lower() not in ("yes", "true", "no", "false"):
+            raise FormatError(f"active: {value[:20]!r} is neither yes nor no")
         return value.lower() in ("yes", "true")
     if field in ("assignee", "acceptance_criteria") and value.lower() in (NOBODY, ""):
         return None
@@ -232,6 +271,8 @@ def _content(lines: list[str]) -> tuple[list[str], Any]:
         if opened is not None:
             for end in range(place + 1, len(lines)):
                 if lines[end].rstrip() == opened["fence"]:
+                    if any(line.strip() for line in lines[end + 1 :]):
+                        raise FormatError("there is text below the fence with the prompt")
                     return lines[:place], _meant(lines[place + 1 : end])
             raise FormatError(f"the fence {opened['fence']}prompt is not closed")
     return lines, UNSET

@@ -1,41 +1,53 @@
 """A project into the database, row by row, through the operations that anybody calls.
 
-What is there already, by its UUID or reference id, is brought to what the row says; other things
-are created. An import by an administrator keeps who made things and when, as a record of the past;
-that of anybody else makes them theirs, now.
+What is there already (see `identity`) is brought to what the row says; other things are created.
+An import by an administrator keeps who made things and when, as a record of the past; that of
+anybody else makes them theirs, now. What a row says and the hub does not keep is in the report.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from accord.hub import links
+from accord.hub.domain.errors import RuleError
 from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import Kind, Reference, parse_reference
+from accord.hub.domain.statuses import STATUSES, check_transition
+from accord.hub.exchange import link_types
 from accord.hub.exchange.gathering import describe
+from accord.hub.exchange.identity import Match, OnConflict, find_match
 from accord.hub.exchange.project import (
+    MAX_FOREIGN_ID,
     MAX_ROWS,
+    MAX_SOURCE,
     Comment,
     Fault,
     FormatError,
     Item,
     Label,
     Link,
+    NotKept,
     Numbered,
+    Origin,
     Record,
     Type,
+    derived_id,
 )
-from accord.hub.exchange.report import Action, Row
+from accord.hub.exchange.report import Action, Report, Row, report_of
+from accord.hub.lifecycle import check_line
 from accord.hub.presentation import summary
-from accord.hub.storage import comments, items, labels, people, relationships
+from accord.hub.storage import comments, items, labels, people, relationships, sources
 from accord.hub.storage.items import ItemRow
+from accord.hub.storage.relationships import LinkRow
 from accord.operations.arguments import convert
-from accord.operations.errors import InvalidError, NotFoundError, ServiceError
+from accord.operations.errors import ConflictError, InvalidError, NotFoundError, ServiceError
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.work import Work, is_uuid
 from accord.store.errors import ConstraintError
@@ -69,9 +81,6 @@ PARENTS: Final[dict[Kind, str]] = {
     "acceptance_criteria": "user_story_id",
     "requirement": "user_story_id",
 }
-MAX_NUMBER: Final = 9_999_999
-"""The greatest number of a reference id that an import can bring."""
-
 LAST_NUMBER: Final = "SELECT last FROM counters WHERE kind = $1"
 SET_NUMBER: Final = "UPDATE counters SET last = $2 WHERE kind = $1"
 
@@ -86,28 +95,87 @@ Progress = Callable[[int, int], None]
 class Placing:
     """One import."""
 
-    def __init__(self, work: Work, *, partial: bool, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        work: Work,
+        *,
+        partial: bool,
+        source: str | None = None,
+        on_conflict: OnConflict = "refuse",
+        progress: Progress | None = None,
+    ) -> None:
         self._work = work
         self._partial = partial
+        self._source = source
+        self._on_conflict = on_conflict
         self._progress = progress
         self._registry = work.service(Registry)
         self._here: dict[str, str] = {}
         """The ids of what came with this import, by all names that its rows have for it."""
+        self._foreign: dict[str, str] = {}
+        """The same by foreign id, of which every character counts."""
+        self._refused: dict[str, int] = {}
+        """The rows about items of other sources, by foreign id: nothing is attached to those."""
+        self._rows: dict[str, int] = {}
+        """The rows that items of this import are from, by the ids of the items."""
+        self._origin: Origin | None = None
+        """Of the row that is imported."""
+        self._not_kept: Counter[str] = Counter()
+        self._sources: dict[str, None] = {}
 
-    async def place(self, rows: Iterable[Numbered]) -> list[Row]:
-        """What became of the rows, in their order. Raises FormatError."""
-        taken: list[Numbered] = []
+    async def place(self, rows: Iterable[Numbered]) -> Report:
+        """Import the rows and report on each, in their order. Raises FormatError, and InvalidError
+        where the file does not name its source."""
+        taken: list[tuple[Numbered, Origin | None]] = []
+        origin: Origin | None = await self._named_origin()
         for numbered in rows:
-            if len(taken) == MAX_ROWS:
-                raise FormatError(f"there are more than {MAX_ROWS:,} rows")
-            taken.append(numbered)
-        taken.sort(key=lambda each: ORDER.get(_kind(each.record), 0))
+            match numbered.record:
+                case Origin() as found:
+                    origin = await self._origin_of(found)
+                case NotKept() as lost:
+                    self._not_kept[lost.what] += lost.count
+                case _:
+                    if len(taken) == MAX_ROWS:
+                        raise FormatError(f"there are more than {MAX_ROWS:,} rows")
+                    taken.append((numbered, origin))
+        taken.sort(key=lambda each: ORDER.get(_kind(each[0].record), 0))
         done = []
-        for count, numbered in enumerate(taken, 1):
+        for count, (numbered, self._origin) in enumerate(taken, 1):
             done.append(await self._row(numbered))
             if self._progress is not None:
                 self._progress(count, len(taken))
-        return sorted(done, key=lambda row: row.row)
+        return report_of(
+            sorted(done, key=lambda row: row.row),
+            sources=tuple(self._sources),
+            not_kept=[NotKept(what, count) for what, count in self._not_kept.most_common()],
+        )
+
+    async def _named_origin(self) -> Origin | None:
+        """Return the origin of rows in a file that names none."""
+        return None if self._source is None else await self._origin_of(Origin(self._source))
+
+    async def _origin_of(self, found: Origin) -> Origin | None:
+        """Return the origin that the caller or the file names; None where it is this hub."""
+        if self._source is not None:
+            found = Origin(self._source)
+        source = " ".join(found.source.split())
+        if not source:
+            raise InvalidError(
+                "source",
+                "the file names no repository and no specification: name the source yourself, for "
+                "example the project that the file is from",
+            )
+        if len(source) > MAX_SOURCE:
+            raise InvalidError(
+                "source",
+                f"the source that the file names has {len(source):,} characters, the limit is "
+                f"{MAX_SOURCE:,}: name a shorter one",
+            )
+        check_line("source", source)
+        if source == await sources.installation_id(self._work.db):
+            return None
+        self._sources[source] = None
+        return Origin(source, certain=found.certain)
 
     async def _row(self, numbered: Numbered) -> Row:
         row = Row(
@@ -116,7 +184,11 @@ class Placing:
             action="failed",
             reference_id="",
             title=_title(numbered.record),
+            notes=list(numbered.notes),
         )
+        if numbered.not_kept:
+            row.notes.append(f"not kept: {', '.join(numbered.not_kept)}")
+            self._not_kept.update(numbered.not_kept)
         if isinstance(numbered.record, Fault):
             row.errors = [numbered.record.detail]
             return row
@@ -124,7 +196,7 @@ class Placing:
         if self._partial:
             await self._work.db.execute("SAVEPOINT import_row")
         try:
-            row.action = await self._put(numbered.record, row)
+            row.action = await self._put(numbered, row)
         except (ServiceError, ConstraintError) as error:
             if isinstance(error, ConstraintError) and not self._partial:
                 raise  # PostgreSQL does nothing more in this transaction
@@ -140,10 +212,11 @@ class Placing:
             await self._work.db.execute("RELEASE SAVEPOINT import_row")
         return row
 
-    async def _put(self, record: Record, row: Row) -> Action:
+    async def _put(self, numbered: Numbered, row: Row) -> Action:
+        record = numbered.record
         match record:
             case Item():
-                return await self._put_item(record, row)
+                return await self._put_item(numbered, record, row)
             case Link():
                 return await self._put_link(record, row)
             case Comment():
@@ -152,47 +225,49 @@ class Placing:
                 return await self._put_label(record, row)
             case Type():
                 return await self._put_type(record, row)
+            case _:  # pragma: no cover
+                raise AssertionError(record)
 
     # Items
 
-    async def _put_item(self, item: Item, row: Row) -> Action:
-        known = await self._known(item)
-        if known is None:
-            found = await self._create(item, row)
+    async def _put_item(self, numbered: Numbered, item: Item, row: Row) -> Action:
+        known = await find_match(self._work.db, numbered, item, self._origin)
+        if known.item is not None and known.item.id in self._rows:
+            if not item.foreign_id or known.foreign_id in self._foreign:
+                other = self._rows[known.item.id]
+                raise InvalidError("id", f"row {other:,} is about {known.item.reference_id} too")
+            known = Match(foreign_id=known.foreign_id)  # two identifiers with one UUID
+        if known.doubt and self._on_conflict == "create" and not known.is_named:
+            known = Match(foreign_id=known.foreign_id)
+        if known.item is None:
+            found = await self._create(item, known.foreign_id, row)
             action: Action = "created"
         else:
             before = len(self._work.effects)
-            found = await self._update(item, known)
+            is_refused = bool(known.doubt) and self._on_conflict != "update"
+            if is_refused:  # until it is known to be unchanged
+                self._refused[known.foreign_id] = row.row
+            found = await self._update(item, known.item, row)
             action = "unchanged" if len(self._work.effects) == before else "updated"
+            if is_refused and action == "updated":
+                raise ConflictError(known.doubt)
+            self._refused.pop(known.foreign_id, None)
+            if known.unclaimed and (action == "updated" or known.is_former or not known.doubt):
+                await self._claim(item, found, known.foreign_id)
         row.reference_id = found.reference_id
+        self._rows[found.id] = row.row
+        if known.foreign_id:
+            self._foreign[known.foreign_id] = found.id
         for name in (item.reference_id, item.id, f"row {row.row}"):
             if name:
                 self._here[_key(name)] = found.id
         return action
 
-    async def _known(self, item: Item) -> ItemRow | None:
-        """What the row is about, where that is here already. Raises ServiceError where its names
-        say two things."""
-        by_id = await items.lookup(self._work.db, item.id) if item.id else None
-        if item.id and not is_uuid(item.id):
-            raise InvalidError("id", f"{item.id[:64]!r} is no UUID")
-        if by_id is None and item.reference_id and not item.id:
-            by_id = await items.lookup(self._work.db, item.reference_id)
-        if item.reference_id:
-            reference = parse_reference(item.reference_id)
-            if reference is None or reference.kind != item.kind or reference.number > MAX_NUMBER:
-                raise InvalidError(
-                    "reference_id", f"{item.reference_id[:64]!r} is no name of {item.kind}"
-                )
-        if by_id is not None and by_id.kind != item.kind:
-            raise InvalidError("kind", f"{by_id.reference_id} is {by_id.kind}, not {item.kind}")
-        return by_id
-
-    async def _create(self, item: Item, row: Row) -> ItemRow:
+    async def _create(self, item: Item, foreign_id: str, row: Row) -> ItemRow:
         values = await self._arguments(item)
-        if values.get("assignee"):
-            values["assignee"] = await self._somebody(values["assignee"], "assignee", row)
-        work = await self._as(item.creator, item.created_at, item.id, row)
+        await self._tolerate_assignee(values, None, row)
+        id = await self._free_id(item, foreign_id)
+        work = await self._as(item.creator, item.created_at, id, row)
         reference = parse_reference(item.reference_id or "")
         if reference is not None and await items.lookup(self._work.db, str(reference)):
             row.notes.append(f"{reference} is something else here")
@@ -200,13 +275,45 @@ class Placing:
         last = await self._begin_number(reference)
         made = await self._run(f"create_{item.kind}", work, **values)
         await self._end_number(reference, last)
+        self._note_not_kept(item, row)
         found = await items.find(self._work.db, made.id)
+        await self._claim(item, found, foreign_id)
         await self._label(item, found, [])
         if item.active:
-            await self._run("activate_prompt", self._work, id=found.id)
+            await self._activate(found, row)
         return found
 
-    async def _update(self, item: Item, known: ItemRow) -> ItemRow:
+    async def _free_id(self, item: Item, foreign_id: str) -> str | UnsetType:
+        """Return the id for a new item: its own, else one that follows from its source."""
+        if item.id and await items.lookup(self._work.db, item.id) is None:
+            return item.id
+        if self._origin is None or not foreign_id:
+            return UNSET
+        derived = derived_id(self._origin.source, foreign_id)
+        return UNSET if await items.lookup(self._work.db, derived) else derived
+
+    async def _claim(self, item: Item, found: ItemRow, foreign_id: str) -> None:
+        """Record the source of an item that has none."""
+        if item.source and item.foreign_id:
+            source, foreign_id = item.source, item.foreign_id
+        elif self._origin is not None and foreign_id:
+            source = self._origin.source
+        else:
+            return
+        if await sources.find(self._work.db, source, foreign_id) is None:
+            await sources.add(self._work, found, source, foreign_id)
+
+    async def _activate(self, found: ItemRow, row: Row) -> None:
+        """Activate a prompt. One of another source never replaces the active prompt."""
+        active = await items.select(self._work.db, "WHERE i.active = 1")
+        if active and self._origin is not None:
+            row.notes.append(f"not activated: {active[0].reference_id} is the active prompt here")
+            return
+        if active:
+            row.notes.append(f"activated in place of {active[0].reference_id}")
+        await self._run("activate_prompt", self._work, id=found.id)
+
+    async def _update(self, item: Item, known: ItemRow, row: Row) -> ItemRow:
         now = await describe(self._work.db, known)
         differing = replace(
             item,
@@ -218,13 +325,69 @@ class Placing:
         )
         values = await self._arguments(differing)
         values = {name: value for name, value in values.items() if value is not UNSET}
+        await self._tolerate_assignee(values, now.assignee or None, row)
+        self._tolerate_status(values, known, row)
         if values:
             await self._run(f"update_{item.kind}", self._work, id=known.id, **values)
         await self._label(item, known, now.labels or [])
-        if item.active is not UNSET and item.active != now.active:
-            verb = "activate" if item.active else "deactivate"
-            await self._run(f"{verb}_prompt", self._work, id=known.id)
+        if item.active and not now.active:
+            await self._activate(known, row)
+        elif item.active is False and now.active:
+            await self._run("deactivate_prompt", self._work, id=known.id)
+        self._note_what_stays(item, now, row)
         return known
+
+    def _note_not_kept(self, item: Item, row: Row) -> None:
+        """Note the parts of a row that a new item begins afresh."""
+        lost = []
+        if item.version not in (UNSET, 1):
+            lost.append("version")
+        if item.updated_at not in (UNSET, item.created_at):
+            lost.append("updated_at")
+        if lost:
+            row.notes.append(f"not kept: {', '.join(lost)}")
+            self._not_kept.update(lost)
+
+    def _note_what_stays(self, item: Item, now: Item, row: Row) -> None:
+        """Note the parts of a row that an update does not set."""
+        if item.reference_id and parse_reference(item.reference_id) != parse_reference(
+            str(now.reference_id)
+        ):
+            row.notes.append(f"{item.reference_id} is called {now.reference_id} here")
+        if item.creator and fold(item.creator) != fold(str(now.creator)):
+            row.notes.append(f"creator stays {now.creator}")
+        if item.created_at and item.created_at != now.created_at:
+            row.notes.append("created_at stays as it is")
+        if not item.id and self._origin is None and item.title not in (UNSET, now.title):
+            row.notes.append(f"found by its reference id; its title was {now.title!r}")
+
+    def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: Row) -> None:
+        """Leave the status as it is where that of the row, which a new item could have, does not
+        follow on it."""
+        if values.get("status") not in STATUSES.get(known.kind, ()):
+            return
+        try:
+            check_transition(known.kind, known.status, values["status"])
+        except RuleError as error:
+            row.notes.append(f"status stays {known.status}: {error}")
+            del values["status"]
+
+    async def _tolerate_assignee(self, values: dict[str, Any], now: str | None, row: Row) -> None:
+        """Leave the assignee as it is where the row names somebody who is not known here."""
+        name = values.get("assignee")
+        if not name:
+            return
+        try:
+            found = await people.find_person(self._work.db, name, "assignee")
+        except InvalidError:
+            stays = f", {now} stays" if now else ""
+            row.notes.append(f"assignee: {name[:64]!r} is not known here{stays}")
+            if now is None:
+                values["assignee"] = None
+            else:
+                del values["assignee"]
+        else:
+            values["assignee"] = found.username
 
     async def _arguments(self, item: Item) -> dict[str, Any]:
         """What the row says, as operations take it."""
@@ -272,21 +435,58 @@ class Placing:
 
     async def _put_link(self, link: Link, row: Row) -> Action:
         source, target = await self._id_of(link.source), await self._id_of(link.target)
-        type = await relationships.find_type(self._work.db, link.type)
-        known = await relationships.between(self._work.db, source, target, type)
-        if known is None:
-            self._work.caller.require("write", "create_relationship")
-            id = link.id if await self._is_free(link.id, relationships.find) else UNSET
-            work = await self._as(link.creator, link.created_at, id, row)
-            known = await links.create(work, source, target, type.name)
-            row.reference_id = known.reference
-            return "created"
+        meaning = await self._meaning_of(link, row)
+        if meaning.is_reversed:
+            source, target = target, source
+        known, action = await self._linked(link, source, target, meaning.type, row)
         row.reference_id = known.reference
-        return "unchanged"
+        return action
+
+    async def _meaning_of(self, link: Link, row: Row) -> link_types.Meaning:
+        """Return the type that a link has here. Raises InvalidError where a file of this hub has
+        one that there is not."""
+        known = await relationships.types(self._work.db)
+        if self._origin is None:
+            found = relationships.chosen_type(known, link.type, "type")
+            return link_types.Meaning(found.name)
+        inverses = {type.inverse: type.name for type in known if not type.is_symmetric}
+        meaning = link_types.meaning_of(link.type, {type.name for type in known}, inverses)
+        if meaning is not None:
+            return meaning
+        row.notes.append(
+            f"the hub has no relationship type {link.type[:64]!r}: {link_types.UNDIRECTED}, which "
+            "has no direction"
+        )
+        self._not_kept[f"direction and type of {link.type[:64]!r}"] += 1
+        return link_types.Meaning(link_types.UNDIRECTED)
+
+    async def _linked(
+        self, link: Link, source: str, target: str, type: str, row: Row
+    ) -> tuple[LinkRow, Action]:
+        """Return the link and whether it is new. One of another source that would close a circle
+        loses its direction."""
+        of_type = await relationships.find_type(self._work.db, type)
+        known = await relationships.between(self._work.db, source, target, of_type)
+        if known is not None:
+            return known, "unchanged"
+        self._work.caller.require("write", "create_relationship")
+        id = link.id if await self._is_free(link.id, relationships.find) else UNSET
+        work = await self._as(link.creator, link.created_at, id, row)
+        try:
+            return await links.create(work, source, target, of_type.name), "created"
+        except ConflictError as error:
+            if self._origin is None or "path" not in error.data:
+                raise
+        row.notes.append(
+            f"{type} would close a circle: {link_types.UNDIRECTED}, which has no direction"
+        )
+        self._not_kept[f"direction of {type}"] += 1
+        return await self._linked(link, source, target, link_types.UNDIRECTED, row)
 
     async def _put_comment(self, comment: Comment, row: Row) -> Action:
         if comment.id and not await self._is_free(comment.id, comments.find):
             row.reference_id = comment.id
+            await self._compare_comment(comment, row)
             return "unchanged"
         values = {
             "target_id": await self._id_of(comment.target),
@@ -303,6 +503,11 @@ class Placing:
             await self._run("resolve_comment", resolver, id=made.id)
         return "created"
 
+    async def _compare_comment(self, comment: Comment, row: Row) -> None:
+        known = await comments.find(self._work.db, str(comment.id))
+        if (known.text, bool(known.resolved)) != (comment.text, comment.resolved):
+            row.notes.append("the comment is there already and stays as it is")
+
     async def _put_label(self, label: Label, row: Row) -> Action:
         row.reference_id = label.name
         known = await labels.find_named(self._work.db, label.name)
@@ -310,6 +515,8 @@ class Placing:
             await self._run("create_label", self._work, name=label.name, colour=label.colour)
             return "created"
         if known.colour == label.colour.lower():
+            return "unchanged"
+        if self._leaves(row, f"the colour {known.colour}"):
             return "unchanged"
         await self._run("update_label", self._work, id=known.id, colour=label.colour)
         return "updated"
@@ -324,8 +531,17 @@ class Placing:
             return "created"
         if known.description == type.description:
             return "unchanged"
+        if self._leaves(row, "another description"):
+            return "unchanged"
         await self._run("update_requirement_type", self._work, **values)
         return "updated"
+
+    def _leaves(self, row: Row, what: str) -> bool:
+        """Whether a label or type stays as it is: one of this hub that another source has too."""
+        if self._origin is None or self._on_conflict == "update":
+            return False
+        row.notes.append(f"it has {what} here and stays as it is")
+        return True
 
     # Who, when, and what is meant
 
@@ -352,6 +568,10 @@ class Placing:
                 if not _TIME.fullmatch(when) or when > now:
                     raise InvalidError("created_at", f"{when[:40]!r} is no time of the past")
                 now = when
+        elif when or (who and fold(who) != fold(caller.username)):
+            note = "only an administrator's import keeps who made it and when"
+            if note not in row.notes:
+                row.notes.append(note)
         if id:
             new_id = _only(id.lower())
         return self._work.acting(caller, now=now, new_id=new_id)
@@ -363,17 +583,21 @@ class Placing:
             return None
         return found.id
 
-    async def _somebody(self, name: str, field: str, row: Row) -> str | None:
-        """A person whom something new belongs to; nobody where that person is not known."""
-        try:
-            return (await people.find_person(self._work.db, name, field)).username
-        except InvalidError:
-            row.notes.append(f"{field}: {name[:64]!r} is not known here")
-            return None
-
     async def _id_of(self, name: str) -> str:
         """The id of what a row names. Raises NotFoundError."""
-        return self._here.get(_key(name)) or (await items.find(self._work.db, name)).id
+        found = self._foreign.get(name) or self._here.get(_key(name))
+        if found is not None:
+            return found
+        if self._origin is not None:
+            if name in self._refused:
+                raise NotFoundError(f"row {self._refused[name]:,}, which it names, is refused")
+            # A reference id of another source is not one of ours.
+            row = await sources.find(self._work.db, self._origin.source, name[:MAX_FOREIGN_ID])
+            if row is not None:
+                return row.item_id
+            if not is_uuid(name):
+                raise NotFoundError(f"there is no item {name[:64]!r} of {self._origin.source!r}")
+        return (await items.find(self._work.db, name)).id
 
     async def _is_free(self, id: Any, find: Callable[..., Any]) -> bool:
         """Whether an id can be given to something new. Raises InvalidError for one that is none."""
@@ -388,22 +612,22 @@ class Placing:
         return False
 
 
-def _kind(record: Record | Fault) -> str:
+def _kind(record: Record | Fault | Origin | NotKept) -> str:
     match record:
         case Item():
             return record.kind
-        case Fault():
+        case Fault() | Origin() | NotKept():
             return ""
     return type(record).__name__.lower()
 
 
-def _title(record: Record | Fault) -> str:
+def _title(record: Record | Fault | Origin | NotKept) -> str:
     match record:
         case Item():
             return record.title or summary(record.description or "")
         case Link():
             return f"{record.source} {record.type} {record.target}"
-        case Fault():
+        case Fault() | Origin() | NotKept():
             return ""
         case Comment():
             return summary(record.text)

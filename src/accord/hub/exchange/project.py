@@ -7,6 +7,7 @@ leaves it as it is.
 from __future__ import annotations
 
 from typing import Final, TypeAlias
+from uuid import UUID, uuid5
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -16,6 +17,14 @@ MAX_CHARACTERS: Final = 32 * 1024 * 1024
 """Of a text that is imported."""
 MAX_ROWS: Final = 20_000
 """How many things one import may hold."""
+MAX_SOURCE: Final = 200
+"""In characters. PostgreSQL indexes at most 2,704 bytes for source and foreign id together."""
+MAX_FOREIGN_ID: Final = 400
+"""In characters."""
+
+
+OURS: Final = UUID("5bb1c2f0-7b5e-5b0e-9c56-2f4f0d6f3a11")
+"""The namespace of ids that follow from the identifiers of other tools."""
 
 
 class FormatError(ValueError):
@@ -63,6 +72,10 @@ class Item(_Record, kw_only=True):
     updated_at: str | UnsetType = UNSET
     """Only told: an import does not set it, nor the version."""
     version: int | UnsetType = UNSET
+    foreign_id: str | UnsetType = UNSET
+    """The identifier of the item in its source, exactly as the source writes it."""
+    source: str | UnsetType = UNSET
+    """The source that the item came from, where that is not the origin of the file."""
 
 
 class Link(_Record, kw_only=True):
@@ -95,21 +108,59 @@ class Fault(Struct, frozen=True):
     detail: str
 
 
+class Origin(Struct, frozen=True):
+    """The source of the rows that follow: the namespace of the names in them.
+
+    Rows without an origin are rows of this hub itself.
+    """
+
+    source: str
+    """The id of a repository, a specification or a hub; empty where the file has none, so that
+    the caller has to name the source."""
+    certain: bool = True
+    """False where files of other sources may use the same id, such as `SPEC-1`."""
+
+
+class NotKept(Struct, frozen=True):
+    """A part of a file that the hub has no place for, and how many times it occurs."""
+
+    what: str
+    count: int = 1
+
+
 Record: TypeAlias = Type | Label | Item | Link | Comment
 
 
 class Numbered(Struct, frozen=True):
-    """What stands in a row."""
+    """A record with the number of its row. An `Origin` and a `NotKept` are about the whole file."""
 
     row: int
-    record: Record | Fault
+    record: Record | Fault | Origin | NotKept
+    not_kept: tuple[str, ...] = ()
+    """The parts of the row that the hub has no place for."""
+    notes: tuple[str, ...] = ()
+    """What the report says about the row."""
+    former_id: str = ""
+    """The UUID that earlier releases made of the foreign id, without its source."""
 
 
 class Project(Struct, kw_only=True):
     """Everything, in the order in which it can be put into a database."""
 
+    source: str = ""
+    """The id of the hub that it was exported from."""
     types: list[Type] = []
     labels: list[Label] = []
     items: list[Item] = []
     relationships: list[Link] = []
     comments: list[Comment] = []
+
+
+def former_id(identifier: str) -> str:
+    """Return the UUID that earlier releases made of a foreign id, without its source."""
+    return str(uuid5(OURS, identifier))
+
+
+def derived_id(source: str, foreign_id: str) -> str:
+    """Return the UUID of a new item: the same for each import from this source."""
+    return str(uuid5(OURS, f"{len(source)} {source} {foreign_id}"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from accord.hub.exchange.project import NotKept
 from accord.operations.work import Changed
 
 Action: TypeAlias = Literal["created", "updated", "unchanged", "failed"]
@@ -34,9 +36,15 @@ class Report(Changed, kw_only=True):
     unchanged: int
     failed: int
     rows: list[Row]
+    sources: list[str]
+    """The sources of the rows; none where they are this hub's own."""
+    not_kept: list[NotKept]
+    """The parts of the file that the hub has no place for, the most frequent first."""
 
 
-def report_of(rows: list[Row]) -> Report:
+def report_of(
+    rows: list[Row], *, sources: Sequence[str] = (), not_kept: Sequence[NotKept] = ()
+) -> Report:
     actions = [row.action for row in rows]
     return Report(
         created=actions.count("created"),
@@ -44,4 +52,6 @@ def report_of(rows: list[Row]) -> Report:
         unchanged=actions.count("unchanged"),
         failed=actions.count("failed"),
         rows=rows,
+        sources=list(sources),
+        not_kept=list(not_kept),
     )

@@ -12,20 +12,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
-from uuid import UUID, uuid5
+from uuid import uuid5
 from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import UNSET
 
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.exchange.cells import joined
-from accord.hub.exchange.project import Item, Project
+from accord.hub.exchange.project import OURS, Item, Project
 
 TOOL: Final = "Accord"
 NAMESPACE: Final = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 XHTML: Final = "http://www.w3.org/1999/xhtml"
-OURS: Final = UUID("5bb1c2f0-7b5e-5b0e-9c56-2f4f0d6f3a11")
-"""The namespace of identifiers that follow from others."""
 BEGINNING: Final = "2026-01-01T00:00:00.000000Z"
 """When what never changes was changed last."""
 
@@ -72,6 +70,8 @@ def _parts(project: Project) -> Iterator[str]:
     yield "<THE-HEADER>\n"
     yield f'<REQ-IF-HEADER IDENTIFIER="{identifier("header", changed)}">\n'
     yield f"<CREATION-TIME>{changed}</CREATION-TIME>\n"
+    if project.source:
+        yield f"<REPOSITORY-ID>{escape(project.source)}</REPOSITORY-ID>\n"
     yield f"<REQ-IF-TOOL-ID>{TOOL}</REQ-IF-TOOL-ID>\n<REQ-IF-VERSION>1.0</REQ-IF-VERSION>\n"
     yield f"<SOURCE-TOOL-ID>{TOOL}</SOURCE-TOOL-ID>\n<TITLE>Requirements</TITLE>\n"
     yield "</REQ-IF-HEADER>\n</THE-HEADER>\n<CORE-CONTENT>\n<REQ-IF-CONTENT>\n"

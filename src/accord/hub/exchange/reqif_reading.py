@@ -1,299 +1,134 @@
-"""ReqIF files, of ours and of other tools. Pure.
+"""ReqIF files, of ours and of other tools, as rows. Pure.
 
-Files are hostile: one with a DOCTYPE is refused, so that there are no entities, and elements nest
-a limited number of times. What is not asked for is dropped while it is read.
+Our own files give what was written. Of others, a SPECIFICATION becomes an epic, an object at its
+top with objects below it a user story, and everything else requirements. Objects outside of all
+specifications are requirements of the first one. Everything that has no place in the hub is named
+in the row that it belongs to, or counted for the file.
 
-Our own files give what was written. Of others, a SPECIFICATION becomes an epic, what stands at its
-top and has something below it a user story, and everything else requirements. Their identifiers
-stay: the same file read again finds what it made before.
+The identifiers of other tools are foreign ids: their source is the REPOSITORY-ID of the file, else
+the id of the specification, which is certain only where there is a UUID in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any, Final
-from uuid import UUID, uuid5
-from xml.parsers import expat
+from uuid import UUID
 
-from msgspec import Struct
+from msgspec import UNSET
 
-from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.exchange.cells import split
 from accord.hub.exchange.csv_file import FIELDS, NULLABLE
-from accord.hub.exchange.project import Fault, FormatError, Item, Link, Numbered
-from accord.hub.exchange.reqif_file import ATTRIBUTES, NAMESPACE, OURS, TOOL, XHTML
-
-MAX_DEPTH: Final = 100
-KNOWN_TYPES: Final = frozenset(
-    {
-        *("depends_on", "blocks", "relates_to", "conflicts_with", "derives_from", "refines"),
-        *("verifies", "satisfies", "duplicates"),
-    }
+from accord.hub.exchange.project import (
+    MAX_FOREIGN_ID,
+    Fault,
+    FormatError,
+    Item,
+    Link,
+    NotKept,
+    Numbered,
+    Origin,
+    former_id,
 )
-"""Relations of other tools that mean what ours mean; all others become `relates_to`."""
+from accord.hub.exchange.reqif_archive import Archive, is_archive
+from accord.hub.exchange.reqif_file import ATTRIBUTES, TOOL
+from accord.hub.exchange.reqif_parsing import (
+    File,
+    Place,
+    Specification,
+    SpecObject,
+    Value,
+    is_unique,
+    parse,
+)
+
 MAX_TITLE: Final = 500
-
-KEPT: Final = frozenset(
-    {
-        "SPEC-OBJECT-TYPE",
-        "SPEC-RELATION-TYPE",
-        "SPEC-OBJECT",
-        "SPEC-RELATION",
-        "SPECIFICATION",
-        "REQ-IF-HEADER",
-        "DATATYPE-DEFINITION-ENUMERATION",
-    }
-)
-"""Elements that are looked at whole; others only lead to them."""
-BLOCKS: Final = frozenset({"div", "p", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
 TITLES: Final = ("ReqIF.Name", "ReqIF.ChapterName", "Title", "Name", "Object Heading")
 TEXTS: Final = ("ReqIF.Text", "ReqIF.Description", "Description", "Text", "Object Text")
+FOREIGN_ID: Final = "ReqIF.ForeignID"
+DEEPER: Final = "place below another requirement"
 
 _FIELDS: Final = {shown: field for field, shown in ATTRIBUTES.items()}
 _KINDS: Final = {of_kind.title: kind for kind, of_kind in KINDS.items()}
 
 
-class _Element:
-    """An element, with the names of ReqIF without their namespace."""
-
-    __slots__ = ("attributes", "children", "name")
-
-    def __init__(self, name: str, attributes: dict[str, str]) -> None:
-        self.name = name
-        self.attributes = attributes
-        self.children: list[_Element | str] = []
-
-    @property
-    def id(self) -> str:
-        return self.attributes.get("IDENTIFIER", "")
-
-    def elements(self, name: str = "") -> Iterator[_Element]:
-        for child in self.children:
-            if isinstance(child, _Element) and (not name or child.name == name):
-                yield child
-
-    def find(self, *path: str) -> _Element | None:
-        found: _Element | None = self
-        for name in path:
-            found = None if found is None else next(found.elements(name), None)
-        return found
-
-    def text(self, *path: str) -> str:
-        found = self.find(*path)
-        texts = found.children if found is not None else ()
-        return "".join(each for each in texts if isinstance(each, str)).strip()
-
-    def reference(self, within: str) -> str:
-        """The identifier in the element that a `…-REF` within `within` names."""
-        holder = self.find(within)
-        first = None if holder is None else next(holder.elements(), None)
-        return "" if first is None else first.text()
+def read(content: str) -> Iterator[Numbered]:
+    """Return the rows of a file, or of all files in an archive. Raises FormatError."""
+    if is_archive(content):
+        return _archive(Archive(content))
+    return _rows(parse(content), count(1))
 
 
-class _Object(Struct):
-    """A SPEC-OBJECT: its type, and its attributes by name."""
-
-    id: str
-    type: str
-    values: dict[str, str]
-
-
-class _Place(Struct):
-    """A SPEC-HIERARCHY: an object, and those below it."""
-
-    object: str
-    below: list[_Place]
+def _archive(archive: Archive) -> Iterator[Numbered]:
+    rows = count(1)
+    if archive.others:
+        yield Numbered(0, NotKept("attached file", len(archive.others)))
+    for text in archive.texts():
+        yield from _rows(parse(text), rows)
 
 
-class _File:
-    """What a file holds."""
-
-    def __init__(self) -> None:
-        self.tool = ""
-        self.title = ""
-        self.types: dict[str, str] = {}
-        """The names of types, of attributes and of the values of enumerations, by identifier."""
-        self.objects: dict[str, _Object] = {}
-        self.relations: list[tuple[str, str, str, str]] = []
-        self.specifications: list[tuple[str, str, list[_Place]]] = []
-
-    def keep(self, element: _Element) -> None:
-        match element.name:
-            case "REQ-IF-HEADER":
-                self.tool = element.text("SOURCE-TOOL-ID")
-                self.title = element.text("TITLE")
-            case "SPEC-OBJECT":
-                self._keep_object(element)
-            case "SPEC-RELATION":
-                self.relations.append(
-                    (
-                        element.id,
-                        element.reference("SOURCE"),
-                        element.reference("TYPE"),
-                        element.reference("TARGET"),
-                    )
-                )
-            case "SPECIFICATION":
-                name = element.attributes.get("LONG-NAME", "")
-                self.specifications.append((element.id, name, _places(element)))
-            case _:
-                self._keep_names(element)
-
-    def _keep_names(self, element: _Element) -> None:
-        if element.id:
-            self.types[element.id] = element.attributes.get("LONG-NAME", "")
-        for child in element.elements():
-            self._keep_names(child)
-
-    def _keep_object(self, element: _Element) -> None:
-        values = element.find("VALUES")
-        found = _Object(element.id, element.reference("TYPE"), {})
-        for value in values.elements() if values is not None else ():
-            found.values[value.reference("DEFINITION")] = self._value(value)
-        self.objects[found.id] = found
-
-    def _value(self, value: _Element) -> str:
-        if "THE-VALUE" in value.attributes:
-            return value.attributes["THE-VALUE"]
-        chosen = value.find("VALUES")
-        if chosen is not None:
-            # Types stand after objects in some files: names are looked up in the end.
-            return "\0".join(each.text() for each in chosen.elements())
-        xhtml = value.find("THE-VALUE")
-        return "" if xhtml is None else _plain(xhtml)
-
-    def named(self, found: _Object) -> dict[str, str]:
-        """The attributes of an object by the names of their definitions."""
-        return {
-            self.types.get(definition, definition): "; ".join(
-                self.types.get(part, part) for part in value.split("\0")
-            )
-            for definition, value in found.values.items()
-        }
+def _rows(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
+    if not file.objects and not file.twice:
+        raise FormatError("there is no requirement (SPEC-OBJECT) in this file")
+    return _own(file, rows) if file.tool == TOOL else _foreign(file, rows)
 
 
-def read(text: str) -> Iterator[Numbered]:
-    """The rows of a file. Raises FormatError."""
-    file = _parse(text)
-    return _own(file) if file.tool == TOOL else _foreign(file)
-
-
-def _parse(text: str) -> _File:
-    file = _File()
-    stack: list[_Element] = []
-    kept = 0
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal kept
-        if len(stack) >= MAX_DEPTH:
-            raise FormatError(f"elements are nested more than {MAX_DEPTH} times")
-        element = _Element(_local(name), attributes)
-        if kept:
-            stack[-1].children.append(element)
-        if kept or element.name in KEPT:
-            kept += 1
-        stack.append(element)
-
-    def end(name: str) -> None:
-        nonlocal kept
-        element = stack.pop()
-        if kept:
-            kept -= 1
-            if not kept:
-                file.keep(element)
-
-    def data(characters: str) -> None:
-        if kept:
-            stack[-1].children.append(characters)
-
-    def refuse(*_: object) -> None:
-        raise FormatError("a DOCTYPE is not allowed")
-
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = data
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(text.encode(), True)
-    except (expat.ExpatError, UnicodeEncodeError) as error:
-        raise FormatError(f"this is no XML: {error}") from None
-    return file
-
-
-def _local(name: str) -> str:
-    namespace, _, local = name.rpartition(" ")
-    if namespace not in (NAMESPACE, XHTML):
-        return name
-    return local
-
-
-def _places(element: _Element) -> list[_Place]:
-    below = element.find("CHILDREN")
-    if below is None:
-        return []
-    return [
-        _Place(each.reference("OBJECT"), _places(each)) for each in below.elements("SPEC-HIERARCHY")
-    ]
-
-
-def _plain(element: _Element) -> str:
-    """The text of XHTML: line breaks stay, blocks stand on lines of their own."""
-    parts: list[str] = []
-
-    def walk(each: _Element) -> None:
-        for child in each.children:
-            if isinstance(child, str):
-                parts.append(child)
-            elif child.name == "br":
-                parts.append("\n")
-            else:
-                if child.name in BLOCKS and parts and not parts[-1].endswith("\n"):
-                    parts.append("\n")
-                walk(child)
-
-    walk(element)
-    return "".join(parts)
+def _totals(file: File) -> Iterator[Numbered]:
+    for what, number in file.not_kept.items():
+        yield Numbered(0, NotKept(what, number))
 
 
 # Our own files
 
 
-def _own(file: _File) -> Iterator[Numbered]:
-    rows = count(1)
-    names = {id: file.named(found) for id, found in file.objects.items()}
-    placed = [pair for _, _, places in file.specifications for pair in _with_parents(places, "")]
+def _own(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
+    if file.repository:
+        yield Numbered(0, Origin(file.repository))
+    placed = [pair for each in file.specifications for pair in _with_parents(each.places, "")]
+    seen: set[str] = set()
     for id, parent in placed:
         found = file.objects.get(id)
-        kind = _KINDS.get(file.types.get(found.type, "")) if found is not None else None
-        if found is None or kind is None:
+        kind = _KINDS.get(file.name_of(found.type)) if found is not None else None
+        if id in seen:
+            yield Numbered(next(rows), Fault(f"{id[:64]!r} is in the hierarchy twice"))
+        elif found is None or kind is None:
             yield Numbered(next(rows), Fault(f"{id[:64]!r} is not described, or of no known type"))
         else:
-            yield Numbered(next(rows), _own_item(kind, id, names[id], _uuid(parent)))
-    for relation, source, type, target in file.relations:
+            yield _own_item(next(rows), kind, id, file.named(found), _id(parent))
+        seen.add(id)
+    for id in file.objects.keys() - seen:
+        yield Numbered(next(rows), Fault(f"{id[:64]!r} is not in the hierarchy"))
+    yield from _twice(file, rows)
+    for relation in file.relations:
         yield Numbered(
             next(rows),
             Link(
-                source=_uuid(source),
-                type=file.types.get(type, type),
-                target=_uuid(target),
-                id=_uuid(relation),
+                source=_id(relation.source),
+                type=file.name_of(relation.type),
+                target=_id(relation.target),
+                id=_id(relation.id),
             ),
+            not_kept=tuple(_attribute(file.name_of(each)) for each in relation.lost),
         )
 
 
-def _with_parents(places: list[_Place], parent: str) -> Iterator[tuple[str, str]]:
+def _twice(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
+    for id in file.twice:
+        what = f"the identifier {id[:64]!r} is of two objects" if id else "an object has no id"
+        yield Numbered(next(rows), Fault(what))
+
+
+def _with_parents(places: Iterable[Place], parent: str) -> Iterator[tuple[str, str]]:
     for place in places:
         yield place.object, parent
         yield from _with_parents(place.below, place.object)
 
 
-def _own_item(kind: Kind, id: str, named: dict[str, str], parent: str) -> Item:
+def _own_item(row: int, kind: Kind, id: str, named: list[Value], parent: str) -> Numbered:
     values: dict[str, Any] = {
-        _FIELDS[name]: value for name, value in named.items() if name in _FIELDS
+        _FIELDS[value.name]: value.text for value in named if value.name in _FIELDS
     }
     for field in NULLABLE & FIELDS[kind]:
         values.setdefault(field, None)
@@ -301,65 +136,210 @@ def _own_item(kind: Kind, id: str, named: dict[str, str], parent: str) -> Item:
         if field in values:
             values[field] = split(values[field])
     if "active" in values:
+        if values["active"] not in ("True", "False"):
+            return Numbered(row, Fault(f"active: {values['active'][:20]!r} is not True or False"))
         values["active"] = values["active"] == "True"
     if "priority" in values:
-        values["priority"] = int(values["priority"]) if values["priority"].isdecimal() else 0
+        if not values["priority"].isdecimal():
+            return Numbered(row, Fault(f"priority: {values['priority'][:20]!r} is no number"))
+        values["priority"] = int(values["priority"][:9])
     if KINDS[kind].parent is not None:
         values["parent"] = parent
-    return Item(kind=kind, id=_uuid(id), **values)
+    return Numbered(
+        row,
+        Item(kind=kind, id=_id(id), **values),
+        not_kept=tuple(
+            _attribute(value.name)
+            for value in named
+            if value.name not in _FIELDS and value.text.strip()
+        ),
+    )
 
 
 # Files of other tools
 
 
-def _foreign(file: _File) -> Iterator[Numbered]:
-    rows = count(1)
-    specifications = file.specifications or [
-        ("", file.title, [_Place(id, []) for id in file.objects])
-    ]
-    placed: set[str] = set()
-    for specification, title, places in specifications:
-        epic = _uuid(f"specification {specification}")
-        shown = title or file.title or "Imported requirements"
-        yield Numbered(next(rows), Item(kind="epic", id=epic, title=shown[:MAX_TITLE]))
-        loose = _uuid(f"loose {specification}")
-        if any(not place.below for place in places):
-            story = Item(kind="user_story", id=loose, parent=epic, title=shown[:MAX_TITLE])
-            yield Numbered(next(rows), story)
-        for place in places:
-            within = loose
+def _foreign(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
+    if file.repository:
+        yield Numbered(0, Origin(file.repository))
+    yield from _totals(file)
+    yield from _Foreign(file, rows).rows()
+
+
+class _Foreign:
+    """The rows of one file."""
+
+    def __init__(self, file: File, rows: Iterator[int]) -> None:
+        self._file = file
+        self._rows = rows
+        self._stories: set[str] = set()
+        """Objects that are user stories."""
+        self._placed: set[str] = set()
+        """Objects that have a row."""
+
+    def rows(self) -> Iterator[Numbered]:
+        file = self._file
+        specifications = file.specifications or [Specification("", file.title, [], ())]
+        within = {id for each in specifications for id, _ in _with_parents(each.places, "")}
+        outside = [id for id in file.objects if id not in within]
+        for specification in specifications:
+            if not file.repository:
+                yield Numbered(0, Origin(specification.id, certain=is_unique(specification.id)))
+            yield from self._specification(specification, outside)
+            outside = []
+        yield from _twice(file, self._rows)
+        for relation in file.relations:
+            if not relation.source or not relation.target:
+                what = f"the relation {relation.id[:64]!r} has no source or no target"
+                yield Numbered(next(self._rows), Fault(what))
+                continue
+            link = Link(
+                source=relation.source,
+                type=file.name_of(relation.type) or "without a type",
+                target=relation.target,
+                id=_id(relation.id) or UNSET,
+            )
+            lost = tuple(_attribute(file.name_of(each)) for each in relation.lost)
+            yield Numbered(next(self._rows), link, not_kept=lost)
+
+    def _specification(
+        self, specification: Specification, outside: list[str]
+    ) -> Iterator[Numbered]:
+        title = specification.name or self._file.title or "Imported requirements"
+        epic = f"specification {specification.id}"
+        loose = f"loose {specification.id}"
+        yield Numbered(
+            next(self._rows),
+            Item(kind="epic", foreign_id=epic, title=title[:MAX_TITLE]),
+            not_kept=(
+                *(_attribute(self._file.name_of(each)) for each in specification.lost),
+                *(("title after 500 characters",) if len(title) > MAX_TITLE else ()),
+            ),
+            former_id=former_id(epic),
+        )
+        if outside or any(not place.below for place in specification.places):
+            story = Item(kind="user_story", foreign_id=loose, parent=epic, title=title[:MAX_TITLE])
+            yield Numbered(next(self._rows), story, former_id=former_id(loose))
+        for place in specification.places:
+            story_id = loose
             if place.below:
-                within = _uuid(place.object)
-                yield Numbered(next(rows), _described(file, "user_story", place.object, epic))
-                placed.add(place.object)
-            for id, _ in _with_parents(place.below or [place], ""):
-                if id not in placed:
-                    placed.add(id)
-                    yield Numbered(next(rows), _described(file, "requirement", id, within))
-    for relation, source, type, target in file.relations:
-        if source in placed and target in placed:
-            name = fold(file.types.get(type, "")).replace(" ", "_")
-            name = name if name in KNOWN_TYPES else "relates_to"
-            link = Link(source=_uuid(source), type=name, target=_uuid(target), id=_uuid(relation))
-            yield Numbered(next(rows), link)
+                if place.object not in self._placed:
+                    self._stories.add(place.object)
+                    yield self._described("user_story", place.object, epic)
+                    story_id = place.object
+                elif place.object in self._stories:
+                    yield Numbered(0, NotKept("further place of an object"))
+                    story_id = place.object
+            yield from self._requirements(place.below or [place], story_id, DEEPER, is_top=True)
+        notes = ("it is in no specification of the file",) if self._file.specifications else ()
+        for id in outside:
+            yield self._described("requirement", id, loose, notes=notes)
+
+    def _requirements(
+        self, places: Iterable[Place], story: str, deeper: str, *, is_top: bool
+    ) -> Iterator[Numbered]:
+        for place in places:
+            if place.object in self._placed:
+                yield Numbered(0, NotKept("further place of an object"))
+            else:
+                lost = () if is_top else (deeper,)
+                yield self._described("requirement", place.object, story, lost)
+            yield from self._requirements(place.below, story, deeper, is_top=False)
+
+    def _described(
+        self,
+        kind: Kind,
+        id: str,
+        parent: str,
+        lost: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> Numbered:
+        self._placed.add(id)
+        row = next(self._rows)
+        found = self._file.objects.get(id)
+        if found is None:
+            return Numbered(row, Fault(f"the object {id[:64]!r} is not in the file"))
+        if len(id) > MAX_FOREIGN_ID:
+            return Numbered(
+                row,
+                Fault(f"an identifier of {len(id):,} characters exceeds {MAX_FOREIGN_ID:,}"),
+            )
+        title, text, not_kept = _texts(self._file, found)
+        own = _uuid(id)
+        return Numbered(
+            row,
+            Item(
+                kind=kind,
+                id=own or UNSET,
+                foreign_id=id,
+                parent=parent,
+                title=title[:MAX_TITLE],
+                description=text,
+            ),
+            not_kept=(*not_kept, *lost),
+            notes=notes,
+            former_id="" if own else former_id(id),
+        )
 
 
-def _described(file: _File, kind: Kind, id: str, parent: str) -> Item | Fault:
-    found = file.objects.get(id)
-    if found is None:
-        return Fault(f"the object {id[:64]!r} is not in the file")
+def _texts(file: File, found: SpecObject) -> tuple[str, str, list[str]]:
+    """Return title and text of an object, and the names of everything else in it."""
     named = file.named(found)
-    text = next((named[name] for name in TEXTS if named.get(name)), "").strip()
-    title = next((named[name] for name in TITLES if named.get(name)), "")
-    title = " ".join((title or text or named.get("ReqIF.ForeignID", "") or id).split())
-    return Item(kind=kind, id=_uuid(id), parent=parent, title=title[:MAX_TITLE], description=text)
+    filled = [value for value in named if value.text.strip()]
+    text = _first(filled, TEXTS)
+    title = _first(filled, TITLES)
+    used = [text, title]
+    is_cut = False
+    foreign_id = _first(filled, (FOREIGN_ID,))
+    not_kept = [f"type {file.name_of(found.type)}"] if file.name_of(found.type) else []
+    if title is not None:
+        shown, is_cut = title.text, True
+        if found.name and found.name != " ".join(shown.split()):
+            not_kept.append("LONG-NAME")
+    elif found.name:
+        shown, is_cut = found.name, True
+    elif text is not None:
+        shown = text.text
+    else:
+        shown = foreign_id.text if foreign_id is not None else found.id
+        used.append(foreign_id)
+    if found.description:
+        not_kept.append("DESC")
+    not_kept += [_attribute(value.name) for value in filled if value not in used]
+    not_kept += [f"{part} of {value.name}" for value in named for part in _formats(value)]
+    not_kept += found.further
+    said = text.text.strip() if text is not None else ""
+    shown = " ".join(shown.split())
+    if is_cut and len(shown) > MAX_TITLE:
+        not_kept.append("title after 500 characters")
+    return shown, said, list(dict.fromkeys(not_kept))
+
+
+def _formats(value: Value) -> list[str]:
+    return [f"<{each}>" if each.islower() else each for each in value.lost]
+
+
+def _first(values: list[Value], names: tuple[str, ...]) -> Value | None:
+    for name in names:
+        for value in values:
+            if value.name == name:
+                return value
+    return None
+
+
+def _attribute(name: str) -> str:
+    """Return the name of an attribute as a report shows it."""
+    return " ".join(name.split())[:100] or "attribute without a name"
 
 
 def _uuid(identifier: str) -> str:
-    """An identifier as a UUID: the one in it, or one that follows from it."""
-    if not identifier:
-        return ""
+    """Return the UUID that an identifier is; empty where it is none."""
     try:
         return str(UUID(identifier.removeprefix("_")))
     except ValueError:
-        return str(uuid5(OURS, identifier))
+        return ""
+
+
+def _id(identifier: str) -> str:
+    """Return the UUID that an identifier of our own is, or one that follows from it."""
+    return (_uuid(identifier) or former_id(identifier)) if identifier else ""

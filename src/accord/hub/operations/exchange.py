@@ -9,8 +9,9 @@ from msgspec import Meta, Struct
 from accord.hub.entities import Id
 from accord.hub.exchange.formats import FormatName, Formats
 from accord.hub.exchange.gathering import gather
+from accord.hub.exchange.identity import OnConflict
 from accord.hub.exchange.importing import import_text
-from accord.hub.exchange.project import MAX_CHARACTERS
+from accord.hub.exchange.project import MAX_CHARACTERS, MAX_SOURCE
 from accord.hub.exchange.report import Report
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
@@ -19,6 +20,23 @@ from accord.operations.work import Work
 operations: Final = Registry()
 
 Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_CHARACTERS)]
+SourceName: TypeAlias = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=MAX_SOURCE,
+        description="The project, repository or hub that the file is from: names in it are names "
+        "of this source. Without it, the repository or specification that the file names; files "
+        "that name none are files of this hub.",
+    ),
+]
+Conflict: TypeAlias = Annotated[
+    OnConflict,
+    Meta(
+        description="For rows about an item that another source created: refuse the row, update "
+        "the item, or create a new item."
+    ),
+]
 
 
 class Export(Struct, kw_only=True):
@@ -53,8 +71,21 @@ async def export_items(
     destructive=True, rest=Rest("POST", "/import"), tag="exchange", tool=False, cost=50
 )
 async def import_items(
-    work: Work, *, format: FormatName, content: Content, partial: bool = False
+    work: Work,
+    *,
+    format: FormatName,
+    content: Content,
+    partial: bool = False,
+    source: SourceName | None = None,
+    on_conflict: Conflict = "refuse",
 ) -> Report:
     """Import a file: create what is new, change what is there by its id. All or nothing, unless
-    `partial`."""
-    return await import_text(work, format=format, content=content, partial=partial)
+    `partial`. The report names everything that is not kept."""
+    return await import_text(
+        work,
+        format=format,
+        content=content,
+        partial=partial,
+        source=source,
+        on_conflict=on_conflict,
+    )

@@ -43,6 +43,7 @@ TABLES: Final[dict[str, Table]] = {
     "requirement_type": Table("requirement_types", ("name",)),
     "relationship_type": Table("relationship_types", ("name",)),
     "lint_suppression": Table("lint_suppressions", ("item_id", "rule")),
+    "item_source": Table("item_sources", ("item_id", "source")),
 }
 """By kind of effect: what can be undone, given that effects tell rows as they are stored."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from accord.hub.exchange.decoding import content_of
 from accord.hub.exchange.formats import Formats
+from accord.hub.exchange.project import FormatError
 from accord.hub.exchange.report import Report, Row
+from accord.hub.exchange.reqif_archive import is_archive
 from accord.operations.errors import InvalidError, ServiceError
 from accord.web.answers import Answer, File
 from accord.web.routing import Pages
@@ -37,6 +40,12 @@ An expired card is refused with an error at its field.
 When a guest submits an expired card, the checkout shall refuse it.
 """
 """What a file in Markdown looks like."""
+CONFLICTS: Final = (
+    ("refuse", "Refuse the row"),
+    ("update", "Update the item"),
+    ("create", "Create a new item"),
+)
+"""What to do with a row about an item of another source."""
 _URGENCY: Final = {"failed": 0, "updated": 2, "created": 2, "unchanged": 3}
 
 pages: Final = Pages()
@@ -51,19 +60,20 @@ async def import_form(turn: Turn) -> Answer:
 @pages.post("/import")
 async def import_file(turn: Turn) -> Answer:
     """Tell what an import would do; or do it, where somebody has seen that."""
-    text = _text(turn)
+    asked = turn.form.given("source", "on_conflict")
     try:
+        text = _text(turn)
         if not text.strip():
             raise InvalidError("content", "choose a file, or paste what is in it")
         format = _format(turn, text)
         partial = bool(turn.form["partial"])
         if turn.form["sure"]:
             report: Report = await turn.do(
-                "import_items", format=format, content=text, partial=partial
+                "import_items", format=format, content=text, partial=partial, **asked
             )
             return turn.go("/requirements", _said(report))
         tried = await turn.do(
-            "import_items", format=format, content=text, partial=True, dry_run=True
+            "import_items", format=format, content=text, partial=True, dry_run=True, **asked
         )
     except ServiceError as error:
         return await _form(turn, error=error)
@@ -92,8 +102,13 @@ async def export_file(turn: Turn) -> Answer:
 
 
 def _text(turn: Turn) -> str:
-    """What was chosen or pasted; browsers write every line end of a field as two characters."""
-    return (turn.form["file"] or turn.form["content"]).replace("\r\n", "\n")
+    """Return the content that was chosen or pasted, with the line ends of a file on Unix. Raises
+    InvalidError."""
+    try:
+        text = content_of(turn.form.file("file")) or turn.form["content"]
+    except FormatError as error:
+        raise InvalidError("content", str(error)) from None
+    return text.replace("\r\n", "\n")
 
 
 def _titles(turn: Turn) -> dict[str, str]:
@@ -110,7 +125,7 @@ def _format(turn: Turn, text: str) -> str:
     begins = text.lstrip()
     if begins.startswith(("{", "[")):
         return "json"
-    if begins.startswith("<"):
+    if begins.startswith("<") or is_archive(begins):
         return "reqif"
     return "csv" if _is_csv(begins) else "markdown"
 
@@ -136,6 +151,9 @@ async def _form(turn: Turn, *, error: ServiceError | None = None) -> Answer:
         error=error,
         format=turn.form["format"],
         content=turn.form["content"],
+        source=turn.form["source"],
+        on_conflict=turn.form["on_conflict"],
+        conflicts=CONFLICTS,
     )
 
 
@@ -147,6 +165,9 @@ async def _report(turn: Turn, format: str, text: str, report: Report) -> Answer:
         format=format,
         title=_titles(turn)[format],
         content=text,
+        source=turn.form["source"],
+        on_conflict=turn.form["on_conflict"],
+        conflicts=CONFLICTS,
         report=report,
         rows=rows[:SHOWN],
         left_out=max(0, len(rows) - SHOWN),

@@ -1,0 +1,158 @@
+"""Identity of imported items: the item of this hub that a row is about.
+
+Names in a file belong to its origin: `REQ-1` of one project is not `REQ-1` of another. An item that
+did not come from the origin of a row is found by its UUID, or by the id that earlier releases gave
+it, but then there is a doubt, and the importer needs the caller's word to change it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from accord.hub.domain.kinds import KINDS, parse_reference
+from accord.hub.exchange.project import (
+    MAX_FOREIGN_ID,
+    Item,
+    Numbered,
+    Origin,
+    derived_id,
+)
+from accord.hub.lifecycle import check_line
+from accord.hub.storage import items, sources
+from accord.hub.storage.items import ItemRow
+from accord.operations.errors import InvalidError
+from accord.operations.work import Database, is_uuid
+
+OnConflict: TypeAlias = Literal["refuse", "update", "create"]
+"""What becomes of a row about an item that another source created."""
+
+MAX_NUMBER: Final = 9_999_999
+"""The greatest number of a reference id that an import can bring."""
+
+
+class Match(Struct, frozen=True, kw_only=True):
+    """The item that a row is about, and whether the origin of the row may change it."""
+
+    item: ItemRow | None = None
+    foreign_id: str = ""
+    """The name of the item in the origin; empty where the row has none, or no origin."""
+    doubt: str = ""
+    """The reason why a change of the item needs the caller's word."""
+    is_named: bool = False
+    """Whether only another name of the source can resolve the doubt."""
+    unclaimed: bool = False
+    """Whether the item has no source yet, so that it can get this one."""
+    is_former: bool = False
+    """Whether an import of an earlier release created the item, from the same foreign id."""
+
+
+def check_names(item: Item) -> None:
+    """Raise InvalidError for names that no item of this kind can have."""
+    if item.id and not is_uuid(item.id):
+        raise InvalidError("id", f"{item.id[:64]!r} is no UUID")
+    if item.reference_id:
+        reference = parse_reference(item.reference_id)
+        if reference is None or reference.kind != item.kind or reference.number > MAX_NUMBER:
+            raise InvalidError(
+                "reference_id", f"{item.reference_id[:64]!r} is no name of {item.kind}"
+            )
+    for field, value in (("foreign_id", item.foreign_id), ("source", item.source)):
+        if value:
+            check_line(field, value)
+            if len(value) > MAX_FOREIGN_ID:
+                raise InvalidError(
+                    field, f"{len(value):,} characters exceed the limit of {MAX_FOREIGN_ID:,}"
+                )
+
+
+def foreign_id_of(item: Item) -> str:
+    """Return the name by which the origin of a row calls its item."""
+    if item.foreign_id and not item.source:
+        return item.foreign_id
+    if item.reference_id:
+        return str(parse_reference(item.reference_id))
+    return (item.id or "").lower()
+
+
+async def find_match(db: Database, numbered: Numbered, item: Item, origin: Origin | None) -> Match:
+    """Return the item that a row is about. Raise InvalidError where its names contradict it."""
+    check_names(item)
+    found = await _own(db, item) if origin is None else await _foreign(db, numbered, item, origin)
+    if found.item is not None and found.item.kind != item.kind:
+        known, kind = found.item, KINDS[item.kind].title.lower()
+        raise InvalidError(
+            "kind",
+            f"{known.reference_id} is {KINDS[known.kind].title.lower()}, not {kind}",
+        )
+    return found
+
+
+async def _own(db: Database, item: Item) -> Match:
+    if item.id:
+        return Match(item=await items.lookup(db, item.id))
+    return Match(item=await items.lookup(db, item.reference_id) if item.reference_id else None)
+
+
+async def _foreign(db: Database, numbered: Numbered, item: Item, origin: Origin) -> Match:
+    name = foreign_id_of(item)
+    if not name:
+        return Match()
+    row = await sources.find(db, origin.source, name)
+    known = await items.lookup(db, derived_id(origin.source, name) if row is None else row.item_id)
+    if known is not None:
+        return _of_this_source(known, name, origin, unclaimed=row is None)
+    known = await items.lookup(db, item.id) if item.id else None
+    is_former = known is None and bool(numbered.former_id)
+    if is_former:
+        known = await items.lookup(db, numbered.former_id)
+    if known is None:
+        return Match(foreign_id=name)
+    of_it = await sources.of_item(db, known.id)
+    if of_it is None:
+        return Match(
+            item=known,
+            foreign_id=name,
+            unclaimed=True,
+            is_former=is_former,
+            doubt=_doubt(
+                known,
+                "an earlier release imported it without its source"
+                if is_former
+                else "it was created here, or imported by a release that kept no sources",
+                origin,
+            ),
+        )
+    if of_it.source == origin.source or (
+        item.source and (of_it.source, of_it.foreign_id) == (item.source, item.foreign_id)
+    ):
+        return _of_this_source(known, name, origin, unclaimed=False)
+    if is_former:  # that was the item of another source
+        return Match(foreign_id=name)
+    return Match(
+        item=known,
+        foreign_id=name,
+        doubt=_doubt(known, f"it came from {of_it.source!r}", origin),
+    )
+
+
+def _of_this_source(known: ItemRow, name: str, origin: Origin, *, unclaimed: bool) -> Match:
+    doubt = (
+        ""
+        if origin.certain
+        else (
+            f"{known.reference_id} came from {origin.source!r}, an id that other files may have "
+            f"too: name the source, {origin.source!r} if this is the same document, else another"
+        )
+    )
+    return Match(
+        item=known, foreign_id=name, doubt=doubt, is_named=bool(doubt), unclaimed=unclaimed
+    )
+
+
+def _doubt(known: ItemRow, why: str, origin: Origin) -> str:
+    return (
+        f"{known.reference_id} is not of {origin.source!r}: {why}; import with on_conflict=update "
+        "to change it, or on_conflict=create for a new item"
+    )

@@ -1,0 +1,347 @@
+"""The parts of a ReqIF file that an import looks at. Pure.
+
+Files are hostile: one with a DOCTYPE is refused, so that there are no entities, and elements nest
+a limited number of times. Elements outside of the parts are dropped while the file is parsed; the
+losses that matter are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+from xml.parsers import expat
+
+from msgspec import Struct
+
+from accord.hub.exchange.decoding import check_declared_encoding
+from accord.hub.exchange.project import FormatError
+from accord.hub.exchange.reqif_file import XHTML
+
+NAMESPACES: Final = "http://www.omg.org/spec/ReqIF/"
+"""The beginning of the namespaces of all versions."""
+MAX_DEPTH: Final = 100
+KEPT: Final = frozenset(
+    {
+        "SPEC-OBJECT-TYPE",
+        "SPEC-RELATION-TYPE",
+        "SPEC-OBJECT",
+        "SPEC-RELATION",
+        "SPECIFICATION",
+        "SPECIFICATION-TYPE",
+        "REQ-IF-HEADER",
+        "DATATYPE-DEFINITION-ENUMERATION",
+    }
+)
+"""Elements that are looked at whole; others only lead to them."""
+COUNTED: Final = frozenset({"RELATION-GROUP", "REQ-IF-TOOL-EXTENSION"})
+"""Elements that are only counted, as parts that are not kept."""
+BLOCKS: Final = frozenset({"div", "p", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
+PLAIN: Final = frozenset({"THE-VALUE", "div", "p", "br", "span"})
+"""Elements of XHTML that a plain text needs no replacement for."""
+
+_UUID: Final = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}")
+
+
+class Element:
+    """An element, with the names of ReqIF without their namespace."""
+
+    __slots__ = ("attributes", "children", "name")
+
+    def __init__(self, name: str, attributes: dict[str, str]) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.children: list[Element | str] = []
+
+    @property
+    def id(self) -> str:
+        return self.attributes.get("IDENTIFIER", "").strip()
+
+    def elements(self, name: str = "") -> Iterator[Element]:
+        for child in self.children:
+            if isinstance(child, Element) and (not name or child.name == name):
+                yield child
+
+    def find(self, *path: str) -> Element | None:
+        found: Element | None = self
+        for name in path:
+            found = None if found is None else next(found.elements(name), None)
+        return found
+
+    def text(self, *path: str) -> str:
+        found = self.find(*path)
+        texts = found.children if found is not None else ()
+        return "".join(each for each in texts if isinstance(each, str)).strip()
+
+    def reference(self, within: str) -> str:
+        """Return the identifier in the `…-REF` within the element of this name."""
+        holder = self.find(within)
+        first = None if holder is None else next(holder.elements(), None)
+        return "" if first is None else first.text()
+
+
+class Value(Struct):
+    """The value of an attribute as plain text, and what the plain text does not have."""
+
+    name: str
+    text: str
+    lost: tuple[str, ...] = ()
+
+
+class SpecObject(Struct):
+    """A SPEC-OBJECT: its type and its attributes by the ids of their definitions."""
+
+    id: str
+    type: str
+    name: str
+    description: str
+    values: list[Value]
+    further: tuple[str, ...]
+    """Parts of it that are neither attributes nor type."""
+
+
+class Relation(Struct):
+    id: str
+    source: str
+    type: str
+    target: str
+    lost: tuple[str, ...]
+
+
+class Place(Struct):
+    """A SPEC-HIERARCHY: an object, and the places below it."""
+
+    object: str
+    below: list[Place]
+
+
+class Specification(Struct):
+    id: str
+    name: str
+    places: list[Place]
+    lost: tuple[str, ...]
+
+
+class File:
+    """The parts of a file."""
+
+    def __init__(self) -> None:
+        self.tool = ""
+        self.title = ""
+        self.repository = ""
+        self.names: dict[str, str] = {}
+        """The names of types, of attributes and of the values of enumerations, by identifier."""
+        self.objects: dict[str, SpecObject] = {}
+        self.twice: list[str] = []
+        """Identifiers of more than one object."""
+        self.relations: list[Relation] = []
+        self.specifications: list[Specification] = []
+        self.not_kept: Counter[str] = Counter()
+
+    def keep(self, element: Element) -> None:
+        match element.name:
+            case "REQ-IF-HEADER":
+                self.tool = element.text("SOURCE-TOOL-ID")
+                self.title = element.text("TITLE")
+                self.repository = element.text("REPOSITORY-ID")
+                if element.text("COMMENT"):
+                    self.not_kept["COMMENT of the header"] += 1
+            case "SPEC-OBJECT":
+                self._keep_object(element)
+            case "SPEC-RELATION":
+                self.relations.append(
+                    Relation(
+                        id=element.id,
+                        source=element.reference("SOURCE"),
+                        type=element.reference("TYPE"),
+                        target=element.reference("TARGET"),
+                        lost=tuple(self._lost(element)),
+                    )
+                )
+            case "SPECIFICATION":
+                name = " ".join(element.attributes.get("LONG-NAME", "").split())
+                lost = tuple(self._lost(element, skipped=("LONG-NAME",)))
+                self.specifications.append(Specification(element.id, name, _places(element), lost))
+            case _:
+                self._keep_names(element)
+
+    def name_of(self, identifier: str) -> str:
+        """Return the name of a type, an attribute or a value; its identifier where it has none."""
+        return self.names.get(identifier) or identifier
+
+    def named(self, found: SpecObject) -> list[Value]:
+        """Return the attributes of an object by the names of their definitions."""
+        return [
+            Value(
+                self.name_of(value.name),
+                "; ".join(self.name_of(part) for part in value.text.split("\0") if part)
+                if value.text.startswith("\0")
+                else value.text,
+                value.lost,
+            )
+            for value in found.values
+        ]
+
+    def _keep_names(self, element: Element) -> None:
+        if element.id:
+            self.names[element.id] = " ".join(element.attributes.get("LONG-NAME", "").split())
+        if element.name.startswith("ATTRIBUTE-DEFINITION") and element.find("DEFAULT-VALUE"):
+            self.not_kept[f"default value of {self.name_of(element.id)}"] += 1
+        for child in element.elements():
+            self._keep_names(child)
+
+    def _keep_object(self, element: Element) -> None:
+        found = SpecObject(
+            id=element.id,
+            type=element.reference("TYPE"),
+            name=" ".join(element.attributes.get("LONG-NAME", "").split()),
+            description=element.attributes.get("DESC", "").strip(),
+            values=list(_values(element)),
+            further=tuple(
+                each.name for each in element.elements() if each.name not in ("VALUES", "TYPE")
+            ),
+        )
+        if found.id in self.objects or not found.id:
+            self.twice.append(found.id)
+        else:
+            self.objects[found.id] = found
+        if "LAST-CHANGE" in element.attributes:
+            self.not_kept["LAST-CHANGE of objects"] += 1
+
+    def _lost(self, element: Element, skipped: tuple[str, ...] = ()) -> Iterator[str]:
+        """Yield the parts of a specification or relation that are not kept."""
+        for name in ("LONG-NAME", "DESC"):
+            if name not in skipped and element.attributes.get(name, "").strip():
+                yield name
+        for value in _values(element):
+            if value.text.strip():
+                # Types stand behind some of what has them: names are looked up in the end.
+                yield value.name
+
+
+def parse(text: str) -> File:
+    """Return the parts of a file. Raises FormatError."""
+    check_declared_encoding(text)
+    file = File()
+    stack: list[Element] = []
+    namespace = ""
+    kept = 0
+
+    def local(name: str) -> str:
+        own, _, last = name.rpartition(" ")
+        return last if own in (namespace, XHTML) else name
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal kept, namespace
+        if not stack:
+            namespace = _namespace(name)
+        if len(stack) >= MAX_DEPTH:
+            raise FormatError(f"elements are nested more than {MAX_DEPTH} times")
+        element = Element(local(name), attributes)
+        if kept:
+            stack[-1].children.append(element)
+        elif element.name in COUNTED:
+            file.not_kept[element.name] += 1
+        if kept or element.name in KEPT:
+            kept += 1
+        stack.append(element)
+
+    def end(name: str) -> None:
+        nonlocal kept
+        element = stack.pop()
+        if kept:
+            kept -= 1
+            if not kept:
+                file.keep(element)
+
+    def data(characters: str) -> None:
+        if kept:
+            stack[-1].children.append(characters)
+
+    def refuse(*_: object) -> None:
+        raise FormatError("a DOCTYPE is not allowed")
+
+    # The text is decoded already: what it declares as its encoding does not count any more.
+    parser = expat.ParserCreate("utf-8", " ")
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = data
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode(), True)
+    except (expat.ExpatError, UnicodeEncodeError) as error:
+        raise FormatError(f"this is no XML: {error}") from None
+    return file
+
+
+def is_unique(identifier: str) -> bool:
+    """Whether no other file has the identifier by chance: there is a UUID in it."""
+    return _UUID.search(identifier) is not None
+
+
+def plain(element: Element) -> Value:
+    """Return the text of XHTML: line breaks stay, blocks have lines of their own."""
+    parts: list[str] = []
+    lost: dict[str, None] = {}
+
+    def walk(each: Element) -> None:
+        if each.name not in PLAIN:
+            lost[each.name.rpartition(" ")[2][:40]] = None
+        for child in each.children:
+            if isinstance(child, str):
+                parts.append(child)
+            elif child.name == "br":
+                parts.append("\n")
+            else:
+                if child.name in BLOCKS and parts and not parts[-1].endswith("\n"):
+                    parts.append("\n")
+                walk(child)
+
+    walk(element)
+    return Value("", "".join(parts), tuple(lost))
+
+
+def _namespace(root: str) -> str:
+    """Return the namespace of the file. Raises FormatError for a root that is not of ReqIF."""
+    namespace, _, name = root.rpartition(" ")
+    if name == "REQ-IF" and namespace.startswith(NAMESPACES):
+        return namespace
+    if name == "RIF":
+        raise FormatError("this is RIF, the predecessor of ReqIF: export it as ReqIF 1.0 or newer")
+    raise FormatError(
+        f"this is no ReqIF: its root is {name[:64]!r} of the namespace {namespace[:100]!r}, not "
+        f"'REQ-IF' of {NAMESPACES!r}"
+    )
+
+
+def _values(element: Element) -> Iterator[Value]:
+    """Yield attribute values by the ids of their definitions."""
+    values = element.find("VALUES")
+    for each in values.elements() if values is not None else ():
+        found = _value(each)
+        if each.find("THE-ORIGINAL-VALUE") is not None:
+            found.lost = (*found.lost, "THE-ORIGINAL-VALUE")
+        found.name = each.reference("DEFINITION")
+        yield found
+
+
+def _value(value: Element) -> Value:
+    if "THE-VALUE" in value.attributes:
+        return Value("", value.attributes["THE-VALUE"])
+    chosen = value.find("VALUES")
+    if chosen is not None:
+        # Types stand after objects in some files: names are looked up in the end.
+        return Value("", "\0".join(("", *(each.text() for each in chosen.elements()))))
+    xhtml = value.find("THE-VALUE")
+    return Value("", "") if xhtml is None else plain(xhtml)
+
+
+def _places(element: Element) -> list[Place]:
+    below = element.find("CHILDREN")
+    if below is None:
+        return []
+    return [
+        Place(each.reference("OBJECT"), _places(each)) for each in below.elements("SPEC-HIERARCHY")
+    ]
