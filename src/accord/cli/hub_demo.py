@@ -19,7 +19,8 @@ USAGE: Final = "accord hub demo [options]"
 DESCRIPTION: Final = """\
 Load a sample project, to try things out with: the requirements of a ferry line, with relationships,
 comments, prompts, labels and a baseline, and six people who cannot sign in. It works while the
-server runs, and is refused where the project is there already.
+server runs, and is refused where the project is there already. In a hub with items of its own it
+takes the next free names, activates no prompt, and keeps a baseline of its first epic only.
 
 examples:
   accord hub demo
@@ -35,7 +36,7 @@ def configure(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
-        from accord.hub.demo.loading import demo_operation
+        from accord.hub.demo.loading import demo_operation, first_epic
         from accord.operations.arguments import convert
 
         operation = demo_operation()
@@ -44,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json(outcome.result)
             return exits.OK
-        print_line(f"{outcome.result.created:,} things are in the hub now; begin with EP-001")
+        report = outcome.result
+        print_line(f"{report.created:,} things are in the hub now; begin with {first_epic(report)}")
         return exits.OK
 
     return run_local(arguments, use)

@@ -1,10 +1,12 @@
 """Puts the sample project into the hub: in one transaction, the same each time.
 
-Names, ids and times follow from the text, so that two installations have the same.
+Names, ids and times follow from the text, so that two installations have the same. In a hub that
+has items of its own, it gets the next free names, and touches nothing else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
@@ -12,17 +14,21 @@ from itertools import count
 from typing import Final
 from uuid import UUID, uuid5
 
+from msgspec import Struct
+
 from accord.hub.demo.people import COLOURS, OWNER, PEOPLE
 from accord.hub.demo.remarks import REMARKS
+from accord.hub.domain.kinds import Kind, Reference, parse_reference
 from accord.hub.exchange import markdown_file
-from accord.hub.exchange.placing import Placing
+from accord.hub.exchange.placing import LAST_NUMBER, Placing
 from accord.hub.exchange.project import Comment, Item, Label, Link, Numbered
-from accord.hub.exchange.report import Report, report_of
-from accord.hub.storage import items
+from accord.hub.exchange.report import Report
+from accord.hub.storage import baselines, items, labels
 from accord.operations.accounts import users
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Operation
 from accord.operations.registry import Registry
+from accord.operations.rights import Role
 from accord.operations.work import Effect, Work
 
 NAMESPACE: Final = UUID("3d6a31d2-51f5-5c0e-8a9a-0c1f2d7be0a4")
@@ -30,30 +36,53 @@ BEGUN: Final = datetime(2025, 3, 3, 8, 0, tzinfo=UTC)
 STEP: Final = timedelta(minutes=47)
 """How long one of them took for a row."""
 BASELINE: Final = "Season opening"
+ANY: Final = "SELECT 1 FROM items LIMIT 1"
+
+_REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{3}\b")
 
 _private: Final = Registry()
 
 
 @_private.write(right="admin")
 async def load_demo(work: Work) -> Report:
-    """Load the sample project. Refused where it is there already."""
-    if await items.lookup(work.db, _id("EP-001")) is not None:
-        raise ConflictError("the sample project is here already")
-    await _add_people(work)
-    report = report_of(await Placing(work, partial=False).place(_rows()))
+    """Load the sample project. Refused where something of it is there already."""
+    numbered = list(markdown_file.read(_text()))
+    references = [
+        str(each.record.reference_id) for each in numbered if isinstance(each.record, Item)
+    ]
+    for reference in references:
+        known = await items.lookup(work.db, _id(reference))
+        if known is not None:
+            raise ConflictError(f"the sample project is here already: see {known.reference_id}")
+    is_alone = not await work.db.fetch(ANY)
+    sample = _Sample(
+        numbers=await _free_numbers(work, references),
+        people=await _add_people(work),
+        prompts=await _free_prompts(work, numbered),
+        labels={name for name in COLOURS if await labels.find_named(work.db, name)},
+        is_alone=is_alone,
+    )
+    report = await Placing(work, partial=False).place(sample.rows())
     if report.failed:
         raise ConflictError(
             "the sample project does not fit into this hub",
             rows=[row for row in report.rows if row.action == "failed"],
         )
-    epic = report.rows[0].reference_id
-    baseline = work.service(Registry)["create_baseline"]
-    await baseline.function(
+    epic = first_epic(report)
+    # A baseline of everything would have the hub's own items in it.
+    about = "all epics" if is_alone else epic
+    await work.service(Registry)["create_baseline"].function(
         work,
-        name=BASELINE,
-        description=f"What was agreed before the season; {epic} and all others.",
+        name=await _free_baseline(work),
+        description=f"What was agreed before the season: {about}.",
+        epic_id=None if is_alone else epic,
     )
     return report
+
+
+def first_epic(report: Report) -> str:
+    """Return the reference id of the epic to begin with."""
+    return next(row.reference_id for row in report.rows if row.kind == "epic")
 
 
 def demo_operation() -> Operation:
@@ -61,74 +90,160 @@ def demo_operation() -> Operation:
     return _private["load_demo"]
 
 
-def _rows() -> Iterator[Numbered]:
-    """All of it, with who made it and when."""
-    times = (BEGUN + STEP * number for number in count())
-    numbers = count(1)
-    for name, colour in COLOURS.items():
-        yield Numbered(next(numbers), Label(name=name, colour=colour))
-    text = (files("accord.hub.demo") / "project.md").read_text(encoding="utf-8")
-    creator = OWNER
-    for numbered in markdown_file.read(text):
-        record = numbered.record
-        match record:
-            case Item():
-                creator = record.assignee or creator
-                record.creator, record.created_at = creator, _time(next(times))
-                record.id = _id(str(record.reference_id))
-            case Link():
-                record.creator, record.created_at = OWNER, _time(next(times))
-                record.id = _id(f"{record.source} {record.type} {record.target}")
-        yield Numbered(next(numbers), record)
-    for comment in _comments():
-        comment.created_at = _time(next(times))
-        yield Numbered(next(numbers), comment)
+class _Sample(Struct, frozen=True, kw_only=True):
+    """The sample project with names that are free in this hub."""
 
+    numbers: dict[Kind, int]
+    """Added to the numbers of its items."""
+    people: dict[str, str]
+    """Usernames by the names in the text."""
+    prompts: dict[str, str]
+    """Names of prompts by those in the text."""
+    labels: set[str]
+    """Labels that the hub has already: they stay as they are."""
+    is_alone: bool
+    """Whether nothing else is in the hub, so that its prompt may be the active one."""
 
-def _comments() -> Iterator[Comment]:
-    for number, remark in enumerate(REMARKS, 1):
-        first = _id(f"remark {number}")
-        yield Comment(
-            target=remark.on,
-            text=remark.text,
-            id=first,
-            author=remark.by,
-            quote=remark.quote,
-            resolved=bool(remark.resolved_by),
-            resolved_by=remark.resolved_by or None,
-        )
-        for place, (by, text) in enumerate(remark.answers, 1):
+    def rows(self) -> Iterator[Numbered]:
+        """Yield all of it, with who made it and when."""
+        times = (BEGUN + STEP * number for number in count())
+        numbers = count(1)
+        for name, colour in COLOURS.items():
+            if name not in self.labels:
+                yield Numbered(next(numbers), Label(name=name, colour=colour))
+        creator = self.people[OWNER]
+        for numbered in markdown_file.read(self.renamed(_text())):
+            record = numbered.record
+            notes: tuple[str, ...] = ()
+            match record:
+                case Item():
+                    record.id = _id(self._original(str(record.reference_id)))
+                    if record.assignee:
+                        record.assignee = self.people[record.assignee]
+                    if record.name:
+                        record.name = self.prompts[record.name]
+                    if record.active and not self.is_alone:
+                        record.active = False
+                        notes = ("not activated: the hub has items of its own",)
+                    creator = record.assignee or creator
+                    record.creator, record.created_at = creator, _time(next(times))
+                case Link():
+                    ends = map(self._original, (record.source, record.target))
+                    record.id = _id(f" {record.type} ".join(ends))
+                    record.creator, record.created_at = self.people[OWNER], _time(next(times))
+            yield Numbered(next(numbers), record, notes=notes)
+        for comment in self._comments():
+            comment.created_at = _time(next(times))
+            yield Numbered(next(numbers), comment)
+
+    def renamed(self, text: str) -> str:
+        """Return a text with the reference ids that the items have in this hub."""
+        return _REFERENCE.sub(lambda found: self._shifted(found[0], 1), text)
+
+    def _original(self, reference: str) -> str:
+        return self._shifted(reference, -1)
+
+    def _shifted(self, text: str, sign: int) -> str:
+        reference = parse_reference(text)
+        assert reference is not None
+        shift = sign * self.numbers.get(reference.kind, 0)
+        return str(Reference(reference.kind, reference.number + shift))
+
+    def _comments(self) -> Iterator[Comment]:
+        for number, remark in enumerate(REMARKS, 1):
+            first = _id(f"remark {number}")
             yield Comment(
-                target=remark.on,
-                text=text,
-                id=_id(f"remark {number} answer {place}"),
-                author=by,
-                reply_to=first,
+                target=self.renamed(remark.on),
+                text=self.renamed(remark.text),
+                id=first,
+                author=self.people[remark.by],
+                quote=remark.quote,
+                resolved=bool(remark.resolved_by),
+                resolved_by=self.people[remark.resolved_by] if remark.resolved_by else None,
             )
-
-
-async def _add_people(work: Work) -> None:
-    for name, role in PEOPLE.items():
-        if await users.find_row(work.db, name) is None:
-            user = await users.insert(
-                work.db,
-                id=_id(f"person {name}"),
-                username=name,
-                email="",
-                role=role,
-                hashed="",
-                now=work.now,
-            )
-            work.did(
-                Effect(
-                    action="created",
-                    kind="user",
-                    id=user.id,
-                    reference_id=name,
-                    version=user.version,
-                    after=users.kept(user),
+            for place, (by, text) in enumerate(remark.answers, 1):
+                yield Comment(
+                    target=self.renamed(remark.on),
+                    text=self.renamed(text),
+                    id=_id(f"remark {number} answer {place}"),
+                    author=self.people[by],
+                    reply_to=first,
                 )
-            )
+
+
+async def _free_numbers(work: Work, references: list[str]) -> dict[Kind, int]:
+    """Return by how much numbers rise, for each kind of which the hub has one of the names."""
+    taken: dict[Kind, int] = {}
+    for name in references:
+        reference = parse_reference(name)
+        assert reference is not None
+        if reference.kind not in taken and await items.lookup(work.db, name) is not None:
+            taken[reference.kind] = (await work.db.fetch(LAST_NUMBER, reference.kind))[0]["last"]
+    return taken
+
+
+async def _free_prompts(work: Work, rows: list[Numbered]) -> dict[str, str]:
+    free: dict[str, str] = {}
+    for each in rows:
+        if isinstance(each.record, Item) and each.record.name:
+            for name in _candidates(each.record.name, "."):
+                if not await items.select(work.db, "WHERE lower(i.name) = $1", name):
+                    free[each.record.name] = name
+                    break
+    return free
+
+
+async def _free_baseline(work: Work) -> str:
+    for name in _candidates(BASELINE, " "):
+        if await baselines.find_named(work.db, name) is None:
+            return name
+    raise AssertionError  # pragma: no cover - candidates do not end
+
+
+def _candidates(name: str, between: str) -> Iterator[str]:
+    """Yield a name and what else it can be called: `analyst`, `analyst.sample`, …"""
+    yield name
+    yield f"{name}{between}sample"
+    for number in count(2):
+        yield f"{name}{between}sample{number}"
+
+
+async def _add_people(work: Work) -> dict[str, str]:
+    """Add the people of the sample project; return their usernames. Accounts of others with the
+    same names stay out of it."""
+    names: dict[str, str] = {}
+    for person, role in PEOPLE.items():
+        id = _id(f"person {person}")
+        known = await users.find_row(work.db, id)
+        if known is not None:  # from a sample project whose items were deleted
+            names[person] = known["username"]
+            continue
+        for name in _candidates(person, "."):
+            if await users.find_row(work.db, name) is None:
+                await _add_person(work, id, name, role)
+                names[person] = name
+                break
+    return names
+
+
+async def _add_person(work: Work, id: str, name: str, role: Role) -> None:
+    user = await users.insert(
+        work.db, id=id, username=name, email="", role=role, hashed="", now=work.now
+    )
+    work.did(
+        Effect(
+            action="created",
+            kind="user",
+            id=user.id,
+            reference_id=name,
+            version=user.version,
+            after=users.kept(user),
+        )
+    )
+
+
+def _text() -> str:
+    return (files("accord.hub.demo") / "project.md").read_text(encoding="utf-8")
 
 
 def _id(name: str) -> str:

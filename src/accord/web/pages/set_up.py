@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.hub.demo.loading import demo_operation
+from accord.hub.demo.loading import demo_operation, first_epic
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer
 from accord.web.connecting import ways
@@ -70,10 +70,11 @@ async def project(turn: Turn) -> Answer:
 @pages.post(PROJECT)
 async def load_sample(turn: Turn) -> Answer:
     try:
-        await turn.services.runner.run(demo_operation(), {}, turn.who)
+        outcome = await turn.services.runner.run(demo_operation(), {}, turn.who)
     except ServiceError as error:
         return await _project(turn, error)
-    return turn.go("/requirements", "The sample project is here. Begin with EP-001.")
+    begin = first_epic(outcome.result)
+    return turn.go("/requirements", f"The sample project is here. Begin with {begin}.")
 
 
 async def _password(turn: Turn, email: str, error: ServiceError | None = None) -> Answer:
