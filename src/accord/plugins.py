@@ -3,7 +3,7 @@
     operations   Operations, Rest, Work, Changed, perform, and the errors that callers are told
     transports   Transport, Channel, Receiver, Listener, Options, open_channel, listen_channel
     steps        step_type, StepTask, StepFailedError, Retry
-    importers    Format, Project and what is in it, Numbered, Fault, FormatError
+    importers    Format, Project and what is in it, Numbered, Origin, NotKept, Fault, FormatError
 
 A plugin is an entry point in one of the groups of `accord.entry_points`. The names are loaded when
 they are first used.
@@ -34,9 +34,11 @@ _HOMES = {
     "Listener": "accord.transports.listener",
     "MessageTooLargeError": "accord.jsonrpc.errors",
     "NotFoundError": "accord.operations.errors",
+    "NotKept": "accord.hub.exchange.project",
     "Numbered": "accord.hub.exchange.project",
     "Operations": "accord.operations.plugged",
     "Options": "accord.transports.options",
+    "Origin": "accord.hub.exchange.project",
     "Project": "accord.hub.exchange.project",
     "Receiver": "accord.jsonrpc.channel",
     "Rest": "accord.operations.operation",
@@ -70,7 +72,9 @@ if TYPE_CHECKING:
         Item as Item,
         Label as Label,
         Link as Link,
+        NotKept as NotKept,
         Numbered as Numbered,
+        Origin as Origin,
         Project as Project,
         Type as Type,
     )

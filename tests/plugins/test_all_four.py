@@ -273,3 +273,15 @@ def test_pip_installs_what_nobody_else_asks_for(packages: dict[str, str]) -> Non
         "accord_stale.py",
         "accord_strictdoc.py",
     ]
+
+
+def test_a_document_with_the_same_names_changes_nothing_of_another_one(
+    server: Server, imported: Any
+) -> None:
+    other = SDOC.replace("float", "brew")
+    refused = server.ask("POST", "/import", json={"format": "strictdoc", "content": other})
+    assert refused.status_code == 422
+    assert "name the source" in refused.json()["detail"]
+    more = {"format": "strictdoc", "content": other, "source": "coffee", "dry_run": True}
+    tried = server.ask("POST", "/import", json=more).json()["result"]
+    assert (tried["created"], tried["updated"]) == (5, 0)

@@ -13,8 +13,8 @@ from accord.entry_points import GROUPS
 SURFACE = [
     "Accept", "Changed", "Channel", "ChannelInfo", "Comment", "ConflictError", "ConnectError",
     "Fault", "ForbiddenError", "Format", "FormatError", "InvalidError", "Item", "Label", "Link",
-    "Listener", "MessageTooLargeError", "NotFoundError", "Numbered", "Operations", "Options",
-    "Project", "Receiver", "Rest", "Retry", "RpcError", "ServiceError", "StepFailedError",
+    "Listener", "MessageTooLargeError", "NotFoundError", "NotKept", "Numbered", "Operations", "Options",
+    "Origin", "Project", "Receiver", "Rest", "Retry", "RpcError", "ServiceError", "StepFailedError",
     "StepTask", "Transport", "TransportError", "Type", "Work", "listen_channel", "open_channel",
     "perform", "step_type",
 ]  # fmt: skip
