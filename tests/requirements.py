@@ -117,6 +117,8 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord.openrpc.clients", "tests"): (
         ("O-14", "Typed clients for Python and TypeScript are generated from a document."),
+        ("O-16", "The recipe for cancelling calls holds for notifications and ids that repeat."),
+        ("O-15", "Generated clients pass strict checks whatever an API calls its things."),
     ),
     ("accord.telemetry.metrics", "tests"): (
         ("O-10", "Interceptors stand around every call, in order, and can stop it."),

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 from accord.openrpc.clients import read_api, write_python, write_typescript
+from tests.clients.collisions import collisions
 from tests.clients.documents import all_documents
 from tests.clients.random_documents import random_document
 from tests.clients.typescript import check
 
 DOCUMENTS = all_documents()
 HOSTILE = {f"hostile_{seed}": random_document(seed) for seed in range(12)}
+COLLISIONS = {
+    f"collisions_{structure.replace('-', '_')}": collisions(structure)
+    for structure in ("by-name", "by-position")
+}
 LINTS = "E,F,W,I,B,PLE,PLW,UP,SIM,C4,PIE,RET,FURB,PERF,RUF,ASYNC,N"
 
 
@@ -22,7 +27,7 @@ LINTS = "E,F,W,I,B,PLE,PLW,UP,SIM,C4,PIE,RET,FURB,PERF,RUF,ASYNC,N"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the clients of all documents."""
     folder = tmp_path_factory.mktemp("clients")
-    for name, document in {**DOCUMENTS, **HOSTILE}.items():
+    for name, document in {**DOCUMENTS, **HOSTILE, **COLLISIONS}.items():
         api = read_api(document)
         write = {
             f"{name}.py": write_python(api, command="accord openrpc client"),
@@ -36,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.req("O-14")
+@pytest.mark.req("O-14", "O-15")
 def test_mypy_finds_nothing_in_strict_mode(folder: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental"]
     files = sorted(map(str, folder.glob("*.py")))
@@ -46,7 +51,7 @@ def test_mypy_finds_nothing_in_strict_mode(folder: Path) -> None:
     assert done.stdout == f"Success: no issues found in {len(files)} source files\n"
 
 
-@pytest.mark.req("O-14")
+@pytest.mark.req("O-14", "O-15")
 def test_tsc_finds_nothing_in_strict_mode(folder: Path, packages: Path) -> None:
     assert check(folder, packages) == ""
 

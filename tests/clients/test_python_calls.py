@@ -23,6 +23,7 @@ from accord import (
     serve,
 )
 from accord.openrpc import Api
+from tests.clients.collisions import collisions
 from tests.clients.documents import EVERYTHING, document, method, param, ref
 from tests.clients.echo import Echo
 from tests.clients.modules import python_client
@@ -282,3 +283,20 @@ async def test_flat_clients_have_all_methods_in_one_place() -> None:
     flat = python_client(EVERYTHING, "flat_client", flat=True)
     async with client(flat, Echo("things.add.now")) as things:
         assert await things.things_add_now(flat.Lamp(on=True)) == flat.Lamp(on=True)
+
+
+# Names that the source around them has as well
+
+
+@pytest.mark.req("O-15")
+async def test_params_arrive_whatever_they_are_called() -> None:
+    module = python_client(collisions("by-name"), "collisions_client")
+    names = ("params", "given", "property", "cls")
+    router = Echo(*(f"members.{name}" for name in names))
+    async with client(module, router) as made:
+        for name in names:
+            method = getattr(made.members, f"{name}_" if name == "given" else name)
+            assert await method(["a"], second_with_a_long_name_to_break_it="b") == ["a"]
+    assert router.seen == [
+        {name: ["a"], "second_with_a_long_name_to_break_it": "b"} for name in names
+    ]

@@ -6,6 +6,8 @@ JSON-RPC itself knows no cancellation, so neither does Accord: this is what a pr
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +15,7 @@ from uuid import uuid4
 
 import pytest
 
-from accord import Context, Router, RpcError, connect, serve
-from accord.jsonrpc.interceptors import Proceed
+from accord import Router, connect, serve
 from accord.jsonrpc.messages import Id
 from tests.interop.programs import driving, peer, serving
 
@@ -23,25 +24,13 @@ REQUEST_CANCELLED = -32800
 
 
 def cancellable() -> Router:
-    """A router whose calls can be cancelled."""
-    router = Router()
-
-    @router.intercept
-    async def listed(context: Context, proceed: Proceed) -> Any:
-        running: dict[Any, Any] = context.state.setdefault("running", {})
-        running[context.id] = asyncio.current_task()
-        try:
-            return await proceed()
-        except asyncio.CancelledError:
-            raise RpcError("cancelled", code=REQUEST_CANCELLED) from None
-        finally:
-            running.pop(context.id)
-
-    @router.method("$/cancelRequest")
-    def cancel(id: int | str, context: Context) -> None:
-        if id in context.state["running"]:
-            context.state["running"][id].cancel()
-
+    """A router whose calls can be cancelled, as the page tells to write it."""
+    page = (Path(__file__).parents[2] / "docs" / "interop.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [recipe] = [block for block in blocks if '@router.method("$/cancelRequest")' in block]
+    names: dict[str, Any] = {}
+    exec(recipe.partition("async def main")[0], names)
+    router: Router = names["router"]
     router.add(lambda a, b: a + b, "add")
     return router
 
@@ -74,6 +63,56 @@ async def test_a_call_that_they_cancel_is_cancelled_here(packages: Path) -> None
         {"result": 3},
     ]
     assert ended.is_set()
+
+
+@pytest.mark.req("F-15", "O-16")
+async def test_notifications_at_once_are_no_trouble_for_the_recipe(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    router = cancellable()
+    begun, ended, go_on = asyncio.Semaphore(0), asyncio.Semaphore(0), asyncio.Event()
+
+    @router.method
+    async def note() -> None:
+        begun.release()
+        await go_on.wait()
+        ended.release()
+
+    async with serve(router, "memory:recipe"), connect("memory:recipe") as other:
+        await other.notify("$/cancelRequest", {"id": 7})  # before anything ran
+        for _ in range(2):
+            await other.notify("note")
+        for _ in range(2):
+            await begun.acquire()
+        go_on.set()
+        for _ in range(2):
+            await ended.acquire()
+        assert await other.call("add", [1, 2]) == 3
+    assert [each.getMessage() for each in caplog.records] == []
+
+
+@pytest.mark.req("F-15", "O-16")
+async def test_ids_that_come_twice_are_no_trouble_for_the_recipe() -> None:
+    router = cancellable()
+    begun, go_on = asyncio.Semaphore(0), asyncio.Event()
+
+    @router.method
+    async def wait() -> str:
+        begun.release()
+        await go_on.wait()
+        return "done"
+
+    async with serve(router, "tcp://127.0.0.1:0") as server:
+        where = urlsplit(server.url)
+        reader, writer = await asyncio.open_connection(where.hostname, where.port)
+        writer.write(b'{"jsonrpc":"2.0","id":1,"method":"wait"}\n' * 2)
+        for _ in range(2):
+            await begun.acquire()
+        go_on.set()
+        answers = [json.loads(await reader.readline()) for _ in range(2)]
+        writer.close()
+        await writer.wait_closed()
+    assert [answer["result"] for answer in answers] == ["done", "done"]
 
 
 @pytest.mark.req("F-15")

@@ -207,10 +207,12 @@ class _Writer:
             block = [f"class {name}({kind or 'Async'}Client):", *self._client()]
         else:
             block += docstring([paragraph(f"The methods of `{'.'.join(place.path)}`.", STEP)], STEP)
+        # A place may itself be called `property`, and hides the decorator of those behind it.
+        decorator = "builtins.property" if "property" in below else "property"
         for attribute, class_name in below.items():
             block += [
                 "",
-                f"{STEP}@property",
+                f"{STEP}@{decorator}",
                 f"{STEP}def {attribute}(self) -> {class_name}:",
                 *docstring([paragraph(_first_of(place.places[attribute]), STEP * 2)], STEP * 2),
                 f"{STEP * 2}return {class_name}(self._caller)",
@@ -246,7 +248,7 @@ class _Writer:
         return [
             *bracketed(STEP, f"def {name}(", signature, f") -> {result}:"),
             *docstring(self._about(method, names), STEP * 2),
-            *_body(method, names, returns),
+            *_body(method, names, returns, local=scope.claim("params")),
         ]
 
     def _signature(
@@ -335,8 +337,8 @@ def _hanging(text: str, indent: str) -> list[str]:
     return [first, *(f"  {other}" for other in others)]
 
 
-def _body(method: Method, names: dict[str, str], returns: str) -> Block:
-    """How a method calls: in one line where that fits."""
+def _body(method: Method, names: dict[str, str], returns: str, *, local: str) -> Block:
+    """How a method calls: in one line where that fits, else by way of the variable `local`."""
     indent, wire = STEP * 2, string(method.name)
     before = f"return self._caller.{'call' if returns else 'notify'}("
     last = [returns] if returns else []
@@ -351,8 +353,8 @@ def _body(method: Method, names: dict[str, str], returns: str) -> Block:
     if len(f"{indent}{before}{', '.join(one)})") <= WIDTH:
         return bracketed(indent, before, one, ")")
     return [
-        *bracketed(indent, f"params = {start}", listed, end),
-        *bracketed(indent, before, [wire, f"{opened}params{closed}", *last], ")"),
+        *bracketed(indent, f"{local} = {start}", listed, end),
+        *bracketed(indent, before, [wire, f"{opened}{local}{closed}", *last], ")"),
     ]
 
 
