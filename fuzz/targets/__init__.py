@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 Check: TypeAlias = Callable[[bytes], None]
 
-NAMES: Final = ("codec", "framing", "http", "websocket", "dispatcher", "mcp")
+NAMES: Final = ("codec", "framing", "http", "websocket", "dispatcher", "mcp", "cost")
 
 
 def load(name: str) -> AbstractContextManager[Check]:

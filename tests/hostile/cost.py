@@ -33,7 +33,7 @@ def assert_refused_cheaply(
             for _ in range(RUNS):
                 refused = min(refused, _cost(refuse))
                 served = min(served, _cost(serve))
-            if refused <= _bound(served, size):
+            if refused <= bound(served, size):
                 return
     finally:
         if was_enabled:
@@ -43,7 +43,7 @@ def assert_refused_cheaply(
     )
 
 
-def _bound(served: int, size: int) -> int:
+def bound(served: int, size: int) -> int:
     return 2 * served + SLACK_NS if size >= SMALL else served + SMALL_SLACK_NS
 
 

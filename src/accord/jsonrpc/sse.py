@@ -24,6 +24,8 @@ flushes what only flushes at blank lines."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
+_FIELDS: Final = frozenset((b"da", b"ev", b"id", b"re"))
+"""How the lines begin that mean something; others are comments, or nobody knows them."""
 _UNSAFE: Final = re.compile(r"[\r\n\0]")
 
 
@@ -58,6 +60,7 @@ class SseDecoder:
 
     __slots__ = (
         "_after_cr",
+        "_changed",
         "_data",
         "_event",
         "_id",
@@ -76,9 +79,11 @@ class SseDecoder:
         self._max_bytes = max_event_bytes
         self._partial = bytearray()
         self._data: bytes | bytearray | None = None
-        self._event = ""
-        self._id = ""
+        self._event = b""
+        self._id = b""
         self._started = False
+        self._changed = False
+        """Whether a line since the last blank one may mean something."""
         self._after_cr = False
 
     def feed(self, data: bytes) -> list[SseEvent]:
@@ -88,18 +93,26 @@ class SseDecoder:
             data = data.removeprefix(b"\n")
             self._after_cr = False
         events: list[SseEvent] = []
-        start = 0
-        for end in _LINE_END.finditer(data):
-            self._take_line(self._whole(data[start : end.start()]), events)
-            start = end.end()
         self._after_cr = data.endswith(b"\r") or (self._after_cr and not data)
-        self._partial += data[start:]
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if lines and (self._partial or not self._started):
+            lines[0] = self._whole(lines[0])
+        for line in lines:
+            # A hostile stream is full of lines that mean nothing: they take a comparison each.
+            if line:
+                if line[:2] in _FIELDS or len(line) > self._max_bytes:
+                    self._take_line(line)
+            elif self._changed:
+                self._dispatch(events)
+        self._partial += rest
         self._check(len(self._partial))
         return events
 
     def _whole(self, line: bytes) -> bytes:
         """The line that ends with `line`, without the mark of the encoding if it is the first."""
-        self._check(len(self._partial) + len(line))
         if self._partial:
             line = bytes(self._partial) + line
             self._partial.clear()
@@ -108,30 +121,29 @@ class SseDecoder:
             line = line.removeprefix(_BOM)
         return line
 
-    def _take_line(self, line: bytes, events: list[SseEvent]) -> None:
-        if not line:
-            self._dispatch(events)
-            return
+    def _take_line(self, line: bytes) -> None:
+        self._check(len(line))
         field, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
-        match field:
-            case b"data":
-                self._add(value)
-            case b"event":
-                self._event = value.decode(errors="replace")
-            case b"id" if b"\0" not in value:
-                self._id = value.decode(errors="replace")
-            case b"retry" if value.isdigit() and len(value) <= MAX_RETRY_DIGITS:
-                self.retry_ms = int(value)
-            case _:  # a comment (its name is empty), or a field that nobody knows
-                pass
+        if value[:1] == b" ":
+            value = value[1:]
+        self._changed = True
+        if field == b"data":
+            self._add(value)
+        elif field == b"event":
+            self._event = value
+        elif field == b"id" and b"\0" not in value:
+            self._id = value
+        elif field == b"retry" and value.isdigit() and len(value) <= MAX_RETRY_DIGITS:
+            self.retry_ms = int(value)
 
     def _dispatch(self, events: list[SseEvent]) -> None:
-        self.last_id = self._id
+        self.last_id = self._id.decode(errors="replace")
         if self._data is not None:
-            events.append(SseEvent(bytes(self._data), self._event or "message", self._id))
+            event = self._event.decode(errors="replace") or "message"
+            events.append(SseEvent(bytes(self._data), event, self.last_id))
             self._data = None
-        self._event = ""
+        self._event = b""
+        self._changed = False
 
     def _add(self, value: bytes) -> None:
         """One more line of data. Messages have one: only what has more is copied."""
