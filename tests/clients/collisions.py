@@ -38,8 +38,9 @@ NAMES = sorted(
 
 def collisions(structure: str) -> dict[str, Any]:
     """The document, whose params go by name or by position."""
-    text, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-    counts = {"type": "object", "additionalProperties": {"type": "integer"}}
+    text: Any = {"type": "string"}
+    texts: Any = {"type": "array", "items": text}
+    counts: Any = {"type": "object", "additionalProperties": {"type": "integer"}}
 
     def method(name: str, params: list[dict[str, Any]], result: Any) -> dict[str, Any]:
         return {
