@@ -225,6 +225,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord.web.app", "tests"): (
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
+        ("H-51", "On a slow network, a page shows one item and never names another."),
     ),
     ("accord.a2a.client.client", "tests"): (
         ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),

@@ -38,7 +38,7 @@ async def test_items_are_linked_by_keys_confirmed_and_parted(
     await expect(page.get_by_text("Linked with AC-003.")).to_be_visible()
     row = page.locator(".links > li", has_text="AC-003")
     await expect(row).to_contain_text("is verified by")
-    await expect(page.get_by_text("verified, 1 link")).to_be_visible()
+    await expect(page.get_by_text("verified by 1 link")).to_be_visible()
 
     await house.do("update_acceptance_criteria", id="AC-003", description="Held for 20 minutes.")
     await visitor.open("/items/REQ-008")

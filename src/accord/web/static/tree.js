@@ -1,6 +1,7 @@
 // The tree: what is selected is shown beside it, keys walk it, boxes select rows for a change of many.
 
 import { bind } from "./keys.js";
+import { load } from "./detail.js";
 import { focusRow, idOf, isOpen, mark, rememberAll, rowAbove, rowAt, setOpen, showMore, watch } from "./tree_rows.js";
 
 const tree = document.getElementById("tree");
@@ -11,10 +12,18 @@ const SCROLL = "accord.tree.scroll";
 
 // What is selected
 
-/** @param {HTMLElement} row @param {boolean} push */
+/**
+ * Show an item. Address, way, title and tree change when its detail is here: until then all of them
+ * are those of the item that is still shown.
+ * @param {HTMLElement} row @param {boolean} push
+ */
 function select(row, push) {
   if (!document.dispatchEvent(new CustomEvent("accord:leave", { cancelable: true }))) return;
-  const htmx = /** @type {any} */ (window).htmx;
+  load(`/items/${idOf(row)}`, () => selected(row, push), push ? undefined : () => location.reload());
+}
+
+/** Change everything beside the detail, which was shown in the same moment. @param {HTMLElement} row @param {boolean} push */
+function selected(row, push) {
   const id = idOf(row);
   mark(row);
   document.querySelector("main")?.classList.add("has-item");
@@ -23,7 +32,6 @@ function select(row, push) {
   document.getElementById("move")?.setAttribute("href", `/requirements/move?id=${id}`);
   showWay(row);
   if (push) history.pushState({}, "", `/items/${id}${location.search}`);
-  htmx.ajax("GET", `/items/${id}`, { target: "#detail", swap: "innerHTML" });
   document.getElementById("detail")?.scrollTo(0, 0);
 }
 
