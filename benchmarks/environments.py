@@ -25,7 +25,7 @@ def python_of(peer: str) -> str:
     directory = CACHE / "bench" / peer
     versions = _versions_file(peer).read_text(encoding="utf-8")
     stamp, wanted = directory / "installed.txt", f"{platform.python_version()}\n{versions}"
-    with _alone(peer):
+    with alone(peer):
         if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
             _install(peer, directory)
             stamp.write_text(wanted, encoding="utf-8")
@@ -42,7 +42,7 @@ def version_of(peer: str) -> str:
 
 
 @contextmanager
-def _alone(peer: str) -> Iterator[None]:
+def alone(peer: str) -> Iterator[None]:
     """Within this, nobody else makes the environment of `peer`: tests run side by side."""
     folder = CACHE / "bench"
     folder.mkdir(parents=True, exist_ok=True)

@@ -101,8 +101,10 @@ def open_session(wire: Socket, *, path: bytes = PATH, lines: bytes = b"") -> byt
     """Shake hands over HTTP, with further header lines; the header lines of what follows."""
     head, answer = _post(wire, path, _ACCEPT + lines, INITIALIZE)
     _check_initialized(answer)
-    session = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"mcp-session"))
-    lines += _ACCEPT + session + b"\r\nMCP-Protocol-Version: " + HANDSHAKE.encode() + b"\r\n"
+    lines += _ACCEPT + b"MCP-Protocol-Version: " + HANDSHAKE.encode() + b"\r\n"
+    for line in head.split(b"\r\n"):
+        if line.lower().startswith(b"mcp-session"):  # a peer may have none
+            lines += line + b"\r\n"
     head, _ = _post(wire, path, lines, INITIALIZED)
     if b" 202 " not in head.split(b"\r\n", 1)[0]:
         raise AssertionError(f"notifications/initialized was refused: {head!r}")

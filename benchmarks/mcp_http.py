@@ -44,8 +44,8 @@ PEERS = ("mcp", "fastmcp")  # their tools are async
 COME = {peer: f"{peer} as it comes" for peer in PEERS}
 SAME = {peer: f"{peer} on the same uvicorn" for peer in PEERS}
 TUNED = {peer: f"{peer} tuned" for peer in PEERS}
-OWN = {"mcp": at_least(40), "fastmcp": at_least(80)}
-ON_UVICORN = {"mcp": at_least(15), "fastmcp": at_least(30)}
+OWN = {"mcp": at_least(25), "fastmcp": at_least(40)}
+ON_UVICORN = {"mcp": at_least(12), "fastmcp": at_least(20)}
 BOUNDS = {TASKS: OWN, INLINE: OWN, MOUNTED: ON_UVICORN, MOUNTED_INLINE: ON_UVICORN}
 
 

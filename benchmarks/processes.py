@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -17,13 +17,24 @@ from benchmarks.harness import process_cpu
 
 
 class Process:
-    """A module of this package, running by itself. `peer` names its environment, None is ours."""
+    """A module of this package, running by itself. `peer` names its environment, None is ours.
 
-    def __init__(self, module: str, *arguments: str, peer: str | None = None) -> None:
+    With `command` it is another program, which `module` names in errors.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        peer: str | None = None,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        if command is None:
+            command = [sys.executable if peer is None else python_of(peer), "-m", module]
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._module = module
         self._popen = subprocess.Popen(
-            [sys.executable if peer is None else python_of(peer), "-m", module, *arguments],
+            [*command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
