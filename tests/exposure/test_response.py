@@ -87,12 +87,22 @@ def test_json_of_many_lines_becomes_one() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"NaN", b"{} {}", b'"\xff"', b'{"a":"\xc3"}', b"[" * 5000, b"\xef\xbb\xbf1", b" "],
+    [b"{", b"NaN", b"{} {}", b'"\xff"', b'{"a":"\xc3"}', b"\xef\xbb\xbf1", b" "],
 )
 def test_broken_json_does_not_reach_the_caller(body: bytes) -> None:
     assert error(answer(200, body, "application/json")) == (
         -32603,
         "POST /items/{id} answered 200 with JSON that is not valid",
+        {"reason": "internal_error", "status": 200},
+    )
+
+
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("levels", [129, 5_000])
+def test_json_that_is_nested_too_deep_does_not_reach_the_caller(levels: int) -> None:
+    assert error(answer(200, b"[" * levels, "application/json")) == (
+        -32603,
+        "POST /items/{id} answered 200 with JSON that is nested deeper than 128 levels",
         {"reason": "internal_error", "status": 200},
     )
 

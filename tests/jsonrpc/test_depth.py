@@ -14,13 +14,16 @@ PIECES = [*"[]{}", '"', '"x"', '"["', '"]"', '""', '"\\""', '"\\\\"', '"[\\"["',
 
 
 def depth_by_hand(text: str) -> int:
-    """The depth, read character by character; -1 where more is closed than was opened."""
+    """The depth, read character by character; -1 where more is closed than was opened, or
+    something is escaped outside of a string."""
     steps = [0]
     quoted = escaped = False
     for character in text:
         if quoted:
             quoted = escaped or character != '"'
             escaped = not escaped and character == "\\"
+        elif character == "\\":
+            return -1
         elif character == '"':
             quoted = True
         else:

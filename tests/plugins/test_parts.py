@@ -6,6 +6,7 @@ import asyncio
 import logging
 import zlib
 from collections.abc import AsyncIterator
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -105,6 +106,8 @@ async def divide(task: StepTask, *, by: int, of: float = 1.0) -> dict[str, Any]:
         raise StepFailedError("unlucky", "not by this", {"by": by})
     if by == 14:
         return {"it": object()}
+    if by > 100:
+        return reduce(lambda inside, _: {"it": inside}, range(by), {})
     return {"it": of / by, "id": task.id, "attempt": task.attempt}
 
 
@@ -155,6 +158,14 @@ async def test_what_a_plugin_raises_stays_in_the_log(caplog: pytest.LogCaptureFi
     assert "division by zero" in caplog.text
     with pytest.raises(MalformedAnswerError, match="is no JSON"):
         await attempt({"by": 14})
+
+
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("levels", [128, 1_000, 20_000])
+async def test_what_a_plugin_gives_may_not_be_nested_too_deep(levels: int) -> None:
+    with pytest.raises(MalformedAnswerError, match="is no JSON: nested deeper than 128 levels"):
+        await attempt({"by": levels})
+    assert isinstance(await attempt({"by": 127}), Succeeded)
 
 
 async def test_a_step_whose_plugin_is_gone_is_tried_again() -> None:

@@ -16,6 +16,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from accord.cli.exits import UsageError
 from accord.cli.params import read_params, structured
+from accord.jsonrpc.nesting import check_nesting
 
 
 class Item(Struct, frozen=True):
@@ -42,11 +43,12 @@ def read_batch(data: bytes) -> list[Item]:
 def _read_array(data: bytes) -> list[Item]:
     try:
         data.decode()
+        check_nesting(data)
         items = _decode_items(data)
         for item in items:
             if item.id is not UNSET:
                 _decode_id(item.id)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"the batch is no array of messages: {error}") from None
     return [_with_checked_params(item, place) for place, item in enumerate(items)]
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 
-class Extra(Struct, frozen=True):
+class Extra(NamedTuple):  # `accord --help` loads this module, and does without msgspec
     """Packages that `pip install 'accord[name]'` adds."""
 
     modules: tuple[str, ...]

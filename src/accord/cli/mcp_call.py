@@ -16,6 +16,7 @@ from accord.cli.mcp_target import TARGETS, add_target, talk
 from accord.cli.output import paint, pretty, print_error_line, print_line
 from accord.cli.params import read_params
 from accord.cli.parser import Parser
+from accord.jsonrpc.nesting import decode_json
 from accord.mcp.client.client import Client
 from accord.mcp.client.tool_result import ToolResult
 from accord.mcp.protocol.content import TextContent
@@ -100,6 +101,6 @@ def _repeats(result: ToolResult[Raw], structured: bytes) -> bool:
 
 def _same(text: bytes, structured: bytes) -> bool:
     try:
-        return bool(msgspec.json.decode(text) == msgspec.json.decode(structured))
-    except (msgspec.DecodeError, RecursionError):
+        return bool(decode_json(text) == decode_json(structured))
+    except msgspec.DecodeError:
         return False

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Raw
 
 from accord.cli.exits import UsageError
+from accord.jsonrpc.nesting import decode_json
 from accord.mcp.host_entries import json_entry, pretty, toml_entry
 
 
@@ -72,9 +73,9 @@ class SettingsFile:
     def _json(self, table: str) -> tuple[dict[str, Raw], dict[str, Raw]]:
         text = self._text.removeprefix(b"\xef\xbb\xbf")
         try:
-            members = msgspec.json.decode(text if text.strip() else b"{}", type=dict[str, Raw])
+            members = decode_json(text if text.strip() else b"{}", dict[str, Raw])
             entries = msgspec.json.decode(members.get(table, b"{}"), type=dict[str, Raw])
-        except (msgspec.DecodeError, RecursionError) as error:
+        except msgspec.DecodeError as error:
             raise UsageError(
                 f"{self.path} is left as it is, because it is no plain JSON ({error}); comments "
                 "are none. Write the entry yourself: --dry-run shows it"

@@ -12,7 +12,6 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
-import msgspec
 from msgspec import Raw
 
 from accord.cli import schemes
@@ -23,6 +22,7 @@ from accord.cli.parser import Parser
 from accord.jsonrpc.codec import REFUSALS
 from accord.jsonrpc.errors import ConnectError
 from accord.jsonrpc.limits import MIB, Limits
+from accord.jsonrpc.nesting import decode_json
 from accord.openrpc.discover import DISCOVER
 from accord.transports.connect import connect
 from accord.transports.urls import shown
@@ -55,7 +55,7 @@ def read_source(arguments: argparse.Namespace) -> Any:
     if source is None:
         raise UsageError("a DOC is missing: a file, - for stdin, or a URL")
     try:
-        return msgspec.json.decode(_read(source, arguments))
+        return decode_json(_read(source, arguments))
     except REFUSALS as error:
         raise UsageError(f"{shown(source)} is not JSON: {error}") from None
 

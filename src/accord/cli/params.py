@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.cli.exits import UsageError
+from accord.jsonrpc.nesting import NestingError, check_nesting
 
 _NAMED: Final = re.compile(r"([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
 _is_json = msgspec.json.Decoder(Raw).decode
@@ -49,8 +50,11 @@ def value(word: str) -> Raw:
     """One value: `word` itself if it is JSON, else a string."""
     data = _utf8(word)
     try:
+        check_nesting(data)
         return _one_line(_is_json(data))
-    except (msgspec.DecodeError, RecursionError):
+    except NestingError as error:
+        raise UsageError(f"a value is {error}") from None
+    except msgspec.DecodeError:
         return Raw(msgspec.json.encode(word))
 
 
@@ -58,11 +62,12 @@ def structured(data: bytes, what: str) -> Raw:
     """`data`, which must be a JSON array or object. Raises `UsageError` that names `what`."""
     try:
         data.decode()
+        check_nesting(data)
         _is_json(data)
         _is_structured(data)
     except msgspec.ValidationError:
         raise UsageError(f"{what} must be an array or an object") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{what} are not JSON: {error}") from None
     return _one_line(data)
 

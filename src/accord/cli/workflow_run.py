@@ -16,6 +16,7 @@ from accord.cli.local import add_local_flags, run_local
 from accord.cli.output import print_error_line, print_json, print_line
 from accord.cli.parser import Parser
 from accord.cli.run_progress import CODES, call, print_end
+from accord.jsonrpc.nesting import decode_json
 
 if TYPE_CHECKING:
     from accord.app.local import Local
@@ -83,8 +84,8 @@ def read_input(text: str | None) -> Any:
         return None
     data = _file(text[1:]) if text.startswith("@") else text.encode(errors="surrogateescape")
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError) as error:
+        return decode_json(data)
+    except msgspec.DecodeError as error:
         raise UsageError(f"the input is no JSON: {error}") from None
 
 

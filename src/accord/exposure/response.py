@@ -22,6 +22,7 @@ from accord.exposure.statuses import error_name
 from accord.jsonrpc.codec import REFUSALS
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.log_line import log_line
+from accord.jsonrpc.nesting import NestingError, check_nesting, decode_json
 from accord.jsonrpc.params_errors import invalid_params
 
 _NO_CONTENT: Final = frozenset({204, 205, 304})
@@ -111,11 +112,13 @@ def _json(route: Route, response: Response) -> Raw:
     try:
         if not response.body.isascii():
             response.body.decode()
+        check_nesting(response.body)
         checked = _check_json(response.body)
-    except REFUSALS:
+    except REFUSALS as error:
+        what = f"is {error}" if isinstance(error, NestingError) else "is not valid"
         raise own_error(
             "internal_error",
-            f"{route} answered {response.status} with JSON that is not valid",
+            f"{route} answered {response.status} with JSON that {what}",
             status=response.status,
         ) from None
     if b"\n" in response.body or b"\r" in response.body:
@@ -212,7 +215,7 @@ def _shown_body(response: Response, head: _Head, most: int) -> dict[str, Any]:
         return {}
     if len(body) <= most and head.is_json:
         try:
-            return {"body": msgspec.json.decode(body)}
+            return {"body": decode_json(body)}
         except REFUSALS:
             pass
     if not (head.is_json or head.is_text):

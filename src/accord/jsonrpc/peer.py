@@ -54,6 +54,7 @@ from accord.jsonrpc.log_line import is_worth_logging
 from accord.jsonrpc.messages import (
     Failure,
     Id,
+    Invalid,
 )
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.outgoing_batch import OutgoingBatch
@@ -373,14 +374,16 @@ class Peer:
 
     def reply_received(self, sent: bytes, data: bytes) -> None:
         """All the answers to one message: a call in it that they leave out has failed."""
+        why = "the reply left this call out"
         if not data.startswith(b"["):
             message = decode(data, self._max_depth)
             if isinstance(message, Failure) and message.id is None:
                 self._calls.settle_sent(sent, message)
                 return
+            if isinstance(message, Invalid):
+                why = f"the reply cannot be read: {message.error.message}"
         self.message_received(data)
-        left_out = own_error("transport_error", "the reply left this call out")
-        self._calls.fail_sent(sent, left_out)
+        self._calls.fail_sent(sent, own_error("transport_error", why))
 
     def send_failed(self, data: bytes, error: TransportError) -> None:
         self._calls.fail_sent(data, error)

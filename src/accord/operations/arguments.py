@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, defstruct, field
 from msgspec.structs import asdict
 
+from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.logs.redaction import masked
@@ -54,10 +55,13 @@ class Part:
         try:
             if not body.isascii():
                 body.decode()  # msgspec does not look at what it skips
+            check_nesting(body)
             values = asdict(self._decode(body))
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except NestingError as error:
+            raise MalformedError(f"what was sent is {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError):
             raise MalformedError("what was sent is not JSON") from None
         return _checked(values)
 

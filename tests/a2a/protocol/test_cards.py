@@ -165,7 +165,7 @@ def test_the_order_of_interfaces_is_the_agents_preference() -> None:
         (b"<html>", "the agent card is not valid: JSON is malformed: invalid character (byte 0)"),
         (b'{"name": 1}', "the agent card is not valid: Expected `str`, got `int` - at `$.name`"),
         (b'{"name": "a"}', "the agent card names no interface"),
-        (b"[" * 100_000, "the agent card is not valid: Expected `object`, got `array`"),
+        (b"[" * 100_000, "the agent card is not valid: nested deeper than 128 levels"),
     ],
 )
 def test_what_is_wrong_with_a_card_is_said(body: bytes, why: str) -> None:

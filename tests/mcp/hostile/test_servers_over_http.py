@@ -362,6 +362,20 @@ async def test_json_that_is_hostile_is_an_error_at_once(body: bytes) -> None:
         assert len(str(error.value)) < 1_000
 
 
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("levels", [129, 2_000, 20_000])
+async def test_an_answer_that_is_nested_too_deep_is_none(levels: int) -> None:
+    async def call(request: Request) -> None:
+        body = b'{"jsonrpc":"2.0","id":%d,"result":%b%b}'
+        id, lists = request.message["id"], (b"[" * levels, b"]" * levels)
+        await request.reply(200, body % (id, *lists), {"content-type": "application/json"})
+
+    async with between(stateless({"tools/call": call})) as (_, client):
+        with pytest.raises(TransportError) as error:
+            await client.call_tool("x", timeout=10)
+    assert error.value.message == "the server's reply is not the answer to the request"
+
+
 # Sessions
 
 

@@ -43,7 +43,6 @@ def test_where_nothing_was_asked_nothing_need_be_said(status: int, sent: bytes) 
         CALL,
         b"[%b,%b]" % (SUCCESS, CALL),
         b'{"jsonrpc":"2.0","id":1,"result":"\xff"}',
-        b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000,
     ],
 )
 def test_no_json_rpc_is_no_answer_to_a_call(body: bytes) -> None:
@@ -54,6 +53,15 @@ def test_no_json_rpc_is_no_answer_to_a_call(body: bytes) -> None:
         False,
         {"status": 200, "body": body[:500].decode(errors="replace")},
     )
+
+
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("levels", [129, 2_000, 100_000])
+def test_an_answer_that_is_nested_too_deep_is_refused_by_the_limit_of_the_connection(
+    levels: int,
+) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"result":%b%b}' % (b"[" * levels, b"]" * levels)
+    assert answer_in(Response(200, body), CALL) == body
 
 
 @pytest.mark.req("F-27")

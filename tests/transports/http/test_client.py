@@ -13,8 +13,15 @@ from typing import Any
 import pytest
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.errors import ConnectError, ConnectionLostError, FramingError, TransportError
+from accord.jsonrpc.errors import (
+    ConnectError,
+    ConnectionLostError,
+    FramingError,
+    RpcError,
+    TransportError,
+)
 from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.transports.connect import connect
 from accord.transports.http.client import MAX_READY_MESSAGES, HttpChannel, open_http
 from accord.transports.options import Options
 from tests.transports.http.service import PATIENCE, serving
@@ -418,6 +425,18 @@ async def test_a_call_that_nobody_waits_for_frees_its_connection() -> None:
 
 
 @pytest.mark.req("F-18", "F-27")
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("levels", [129, 2_000, 100_000])
+async def test_an_answer_that_is_nested_too_deep_says_so(levels: int) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"result":%b%b}' % (b"[" * levels, b"]" * levels)
+    async with scripted(answering(ok(body))) as url, connect(url) as peer:
+        with pytest.raises(RpcError) as caught:
+            await peer.call("add")
+    assert caught.value.message == (
+        "the reply cannot be read: Parse error: nested deeper than 128 levels"
+    )
+
+
 async def test_a_response_cut_at_every_byte_fails_its_message() -> None:
     whole = ok(answer(1))
     for length in range(len(whole)):

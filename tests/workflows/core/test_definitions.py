@@ -378,7 +378,10 @@ def test_limits_are_told() -> None:
     [
         (b"x" * 600_000, "json", "definition: a definition of 600,000 bytes is over the limit of 524,288"),
         ("{", "json", "definition: this is no JSON: Input data was truncated"),
-        ("[" * 5_000, "json", "definition: this is no JSON: "),
+        ("[" * 5_000, "json", "definition: it is nested deeper than 64"),
+        ("[" * 65 + "1" + "]" * 65, "json", "definition: it is nested deeper than 64"),
+        ("[" * 65 + "]" * 65, "json", "definition: a definition is an object, not a list"),
+        ("[" * 66 + "]" * 66, "json", "definition: it is nested deeper than 64"),
         (b"\xff", "yaml", "definition: the text is not UTF-8"),
         ("a: [", "yaml", "this is no YAML that is read here: did not find expected node content"),
         ("a: \x07", "yaml", "the text: this is no YAML that is read here: it has characters that YAML does not allow"),

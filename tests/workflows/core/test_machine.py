@@ -123,14 +123,26 @@ def test_inputs_and_outputs_have_limits() -> None:
     assert run.state.error == Failure(
         "output_too_large", "an output of 1,048,579 bytes is over the limit of 1,048,576", "a"
     )
-    loop: Any = []
-    for _ in range(3_000):
-        loop = [loop]
     run = Run(agent("a")).start()
-    run.record(TaskSucceeded(at=0.0, task="a", output=loop))
+    run.record(TaskSucceeded(at=0.0, task="a", output=object()))
     assert run.state.steps["a"].error == Failure(
         "output_invalid", "the output cannot be written as JSON", "a"
     )
+
+
+@pytest.mark.req("Q-04")
+@pytest.mark.parametrize("levels", [128, 129, 1_000, 3_000, 20_000])
+def test_values_that_are_nested_too_deep_are_refused(levels: int) -> None:
+    """Also those that the interpreter could write, which is not the same on each version."""
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    error = "output_invalid", "the output is nested deeper than 128 levels", "a"
+    run = Run(agent("a"), agent("b", ["${steps.a.output}"])).start()
+    run.record(TaskSucceeded(at=0.0, task="a", output=value))
+    assert run.state.steps["a"].error == (None if levels == 128 else Failure(*error))
+    if levels == 128:  # and one level more is an input that is too deep
+        assert run.decide().outcome == ("failed", "input_invalid")
 
 
 def test_a_run_ends_when_its_outputs_are_too_large_together(

@@ -15,6 +15,7 @@ from msgspec import Struct
 from accord.a2a.client.guard import AddressRefusedError, Guard
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.jsonrpc.errors import ConnectError, RpcError
+from accord.jsonrpc.nesting import decode_json
 from accord.jsonrpc.sse import SseDecoder
 from accord.transports.http.requester import Requester, Response
 from accord.transports.options import Options
@@ -40,8 +41,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     def json(self) -> Any:
         """The body, decoded; None where it is no JSON."""
         try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, RecursionError):
+            return decode_json(self.body)
+        except msgspec.DecodeError:
             return None
 
 

@@ -19,6 +19,7 @@ from accord.a2a.protocol.requests import message_of
 from accord.a2a.protocol.states import RESTING
 from accord.a2a.protocol.task import ArtifactUpdate, Event
 from accord.a2a.protocol.versions import METHODS, Verb, Wire
+from accord.jsonrpc.nesting import decode_json
 
 EVENTS: Final = "text/event-stream"
 _RULES: Final = ("stream-type", "stream-events", "stream-end")
@@ -113,6 +114,6 @@ def _is_final(value: Any) -> bool:
 
 def _decoded(data: bytes) -> Any:
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, RecursionError):
+        return decode_json(data)
+    except msgspec.DecodeError:
         return None

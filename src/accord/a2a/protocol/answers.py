@@ -32,6 +32,7 @@ from accord.a2a.protocol.task import (
 from accord.a2a.protocol.versions import Wire
 from accord.jsonrpc.codec import decode
 from accord.jsonrpc.messages import Batch, Failure, Invalid, Message as RpcMessage, Success
+from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.sse import SseDecoder
 
 MAX_KEPT: Final = 64 * 1024
@@ -271,8 +272,12 @@ def _repaired(body: bytes) -> tuple[bytes, str] | None:
     if len(body) > MAX_REPAIRED or not body.lstrip().startswith(b"{"):
         return None
     try:
+        check_nesting(body)
+    except NestingError:
+        return None
+    try:
         _decode_any(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         pass
     else:
         return None
@@ -280,7 +285,7 @@ def _repaired(body: bytes) -> tuple[bytes, str] | None:
     try:
         value = json.loads(text, strict=False, parse_constant=lambda name: None)
         mended = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return mended.encode("utf-8", "replace"), "the answer is no valid JSON, and was repaired"
 
@@ -308,8 +313,9 @@ def _without_null(body: bytes) -> tuple[bytes, str] | None:
 
 def _decoded(read: Callable[[bytes], T], body: bytes) -> T | None:
     try:
+        check_nesting(body)
         return read(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
@@ -324,7 +330,7 @@ def _said_error(body: bytes) -> str:
 def _value(raw: bytes, body: bytes) -> Any:
     try:
         return _decode_any(raw)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         raise _malformed(f"the agent's result is not valid: {error}", body) from None
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from accord.a2a.protocol.formats import UNREADABLE
 from accord.a2a.protocol.versions import Wire, wire_asked, wire_of_card
+from accord.jsonrpc.nesting import check_nesting
 
 JSONRPC: Final = "JSONRPC"
 WELL_KNOWN: Final = "/.well-known/agent-card.json"
@@ -137,8 +138,9 @@ T = TypeVar("T")
 def read_card(body: bytes) -> AgentCard:
     """The card in `body`, of either format. Raises ValueError saying what is wrong with it."""
     try:
+        check_nesting(body)
         card = _decode(body)
-    except (*UNREADABLE, msgspec.DecodeError, RecursionError) as error:
+    except (*UNREADABLE, msgspec.DecodeError) as error:
         raise ValueError(f"the agent card is not valid: {error}") from None
     interfaces = _interfaces(card)
     if not interfaces:

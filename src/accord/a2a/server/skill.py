@@ -15,6 +15,7 @@ from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import DataPart
 from accord.a2a.server.context import RejectedError, TaskContext
 from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.nesting import decode_json
 
 MAX_WHY: Final = 300
 
@@ -83,7 +84,7 @@ def _converted(kind: Any, message: Message) -> Any:
         for part in message.parts:
             if isinstance(part, DataPart):
                 return msgspec.convert(part.data, kind)
-        return msgspec.json.decode(message.text, type=kind)
+        return decode_json(message.text, kind)
     except msgspec.MsgspecError as error:
         raise RejectedError(
             f"the message is not what is expected: {str(error)[:MAX_WHY]}"

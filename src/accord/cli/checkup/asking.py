@@ -11,6 +11,8 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, ProxyHandler, Requ
 import msgspec
 from msgspec import Struct
 
+from accord.jsonrpc.nesting import decode_json
+
 SECONDS: Final = 3.0
 LARGEST: Final = 256 * 1024
 
@@ -49,6 +51,6 @@ def ask(url: str) -> Answer | str:
 
 def _json(body: bytes) -> Any:
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+        return decode_json(body)
+    except msgspec.DecodeError:
         return None

@@ -27,6 +27,7 @@ from accord.hub.exchange.project import (
     Record,
     Type,
 )
+from accord.jsonrpc.nesting import decode_json
 
 FORMAT: Final = "accord-hub"
 VERSION: Final = 1
@@ -62,11 +63,11 @@ def write(project: Project) -> str:
 def read(text: str) -> Iterator[Numbered]:
     """The rows of a file. Raises FormatError."""
     try:
-        file = msgspec.json.decode(text, type=_File)
+        file: _File = decode_json(text, _File)
         json.loads(text, object_pairs_hook=_check)
     except FormatError:
         raise
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError) as error:
         raise FormatError(f"this is no JSON export: {str(error)[:300]}") from None
     if file.format != FORMAT or file.version != VERSION:
         raise FormatError(
@@ -85,7 +86,7 @@ def _rows(file: _File) -> Iterator[Numbered]:
             record: Record | Fault
             try:
                 record = msgspec.json.decode(raw, type=type)
-            except (msgspec.DecodeError, RecursionError) as error:
+            except msgspec.DecodeError as error:
                 record = Fault(f"{member}[{place}]: {str(error)[:300]}")
             yield Numbered(next(rows), record)
 

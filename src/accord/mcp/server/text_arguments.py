@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from accord.jsonrpc.codec import encode
+from accord.jsonrpc.nesting import decode_json
 from accord.jsonrpc.parameters import Parameter
 from accord.schema.schema import DEFINITIONS, Schema
 from accord.schema.types import accepts
@@ -37,7 +38,7 @@ class TextArguments:
         if name not in self._as_json or not isinstance(text, str):
             return text
         try:
-            return msgspec.json.decode(text)
+            return decode_json(text)
         except msgspec.DecodeError:
             return text  # and let it be refused as the string that it is
 

@@ -161,7 +161,7 @@ def _json(body: bytes) -> Any:
     _text(body)  # msgspec does not look at what it skips
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
+    except msgspec.DecodeError:
         raise MalformedError("what was sent is not JSON") from None
 
 

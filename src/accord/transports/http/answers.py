@@ -87,7 +87,9 @@ def _is_answer(body: bytes) -> bool:
         if not body.isascii():
             body.decode()
         answer = _decode_answer(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except RecursionError:
+        return True  # the codec refuses it by the limit of the connection
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     items = answer if isinstance(answer, list) else [answer]
     return bool(items) and all(

@@ -13,6 +13,7 @@ import msgspec
 
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import DataPart
+from accord.jsonrpc.nesting import decode_json
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.schemas import input_problem
 
@@ -36,8 +37,8 @@ def _readings(message: Message) -> Iterator[Any]:
     text = message.text
     if text.lstrip()[:1] in ("{", "["):
         try:
-            yield msgspec.json.decode(text)
-        except (msgspec.DecodeError, RecursionError):
+            yield decode_json(text)
+        except msgspec.DecodeError:
             pass
     others = {name: each for name, each in message.metadata.items() if name != SKILL}
     if others:

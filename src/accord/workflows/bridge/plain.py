@@ -23,6 +23,7 @@ from accord.a2a.protocol.errors import MalformedAnswerError
 from accord.a2a.protocol.outcome import ResultError, TaskResult
 from accord.a2a.protocol.state_words import state_of
 from accord.a2a.protocol.states import TERMINAL, TaskState
+from accord.jsonrpc.nesting import decode_json
 from accord.workflows.bridge.addresses import web_address
 
 _JSON: Final = {"accept": "application/json", "content-type": "application/json"}
@@ -105,8 +106,8 @@ def read_answer(body: bytes, task_id: str) -> TaskResult:
     says the same; work in progress is no answer, as there is nothing to follow.
     """
     try:
-        answer = msgspec.json.decode(body.removeprefix(BOM), type=_Answer)
-    except (ValueError, msgspec.DecodeError, RecursionError) as error:
+        answer = decode_json(body.removeprefix(BOM), _Answer)
+    except (ValueError, msgspec.DecodeError) as error:
         why = f"the agent's answer is not valid: {error}"
         raise MalformedAnswerError(why, body=body[:MAX_KEPT]) from None
     if answer.task_id != task_id:

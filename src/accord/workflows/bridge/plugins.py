@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from accord.a2a.protocol.errors import MalformedAnswerError, UnknownOutcomeError
+from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.operations.errors import InvalidError
 from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
@@ -76,8 +77,14 @@ async def _attempt(
         what = f"the plugin {task.target!r} raised {type(error).__name__}; the log says more"
         raise UnknownOutcomeError("plugin_failed", what) from error
     try:
-        return Succeeded(output=msgspec.to_builtins(result, str_keys=True))
-    except (TypeError, RecursionError) as error:
-        raise MalformedAnswerError(
-            f"what the plugin {task.target!r} gave is no JSON: {error}"
-        ) from error
+        output = msgspec.to_builtins(result, str_keys=True)
+        check_nesting(msgspec.json.encode(output))
+    except RecursionError as error:  # nested deeper than the stack
+        raise _no_json(task, NestingError()) from error
+    except (msgspec.DecodeError, TypeError, OverflowError, ValueError) as error:
+        raise _no_json(task, error) from error
+    return Succeeded(output=output)
+
+
+def _no_json(task: ClaimedTask, error: Exception) -> MalformedAnswerError:
+    return MalformedAnswerError(f"what the plugin {task.target!r} gave is no JSON: {error}")

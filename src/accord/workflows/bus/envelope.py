@@ -12,6 +12,7 @@ from uuid import UUID
 
 from msgspec import UNSET, DecodeError, Meta, Raw, Struct, UnsetType, ValidationError, json
 
+from accord.jsonrpc.nesting import MAX_DEPTH, NestingError, check_nesting
 from accord.workflows.bus.bus import Announcement
 from accord.workflows.bus.errors import EnvelopeError
 from accord.workflows.core.events import Arrival, TaskAsked, TaskFailed, TaskSucceeded
@@ -21,6 +22,9 @@ from accord.workflows.storage.tasks import Kind, NewTask, aim, task_id
 
 SCHEMA: Final = 1
 """The version of all messages."""
+
+_LEVELS: Final = 2
+"""Levels of a message around a value of a run: itself, and the error that has details."""
 
 T = TypeVar("T", bound="_Envelope | _Asked")
 
@@ -185,6 +189,7 @@ def read_asked(data: bytes) -> Asked:
 def read_trail(data: str | bytes) -> Trail:
     """Where a message comes from; nothing for what cannot be read."""
     try:
+        check_nesting(data, MAX_DEPTH + _LEVELS)
         return _TRAIL.decode(data)
     except DecodeError:
         return Trail()
@@ -288,10 +293,13 @@ def _arrival(answer: TaskAnswered) -> Arrival:
 
 def _read(decoder: json.Decoder[T], data: bytes) -> T:
     try:
+        check_nesting(data, MAX_DEPTH + _LEVELS)
         read = decoder.decode(data)
         _check(read.schema)
-    except (ValidationError, DecodeError, UnicodeDecodeError, RecursionError) as error:
-        with suppress(ValidationError, DecodeError, UnicodeDecodeError, RecursionError):
+    except NestingError as error:
+        raise EnvelopeError("unreadable", f"not a message: {error}") from None
+    except (ValidationError, DecodeError, UnicodeDecodeError) as error:
+        with suppress(ValidationError, DecodeError, UnicodeDecodeError):
             _check(_HEAD.decode(data).schema)
         raise EnvelopeError("unreadable", f"not a message: {error}") from None
     return read

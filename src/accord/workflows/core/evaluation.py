@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError
 
+from accord.jsonrpc.nesting import NestingError, decode_json
 from accord.workflows.core.budget import Budget
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.functions import BINARY, FUNCTIONS, negate
@@ -109,8 +110,10 @@ def _container(node: Node, at: _Evaluation) -> Any:
     if node not in at.parsed:
         at.budget.spend_text(len(value))
         try:
-            at.parsed[node] = json.decode(value)
-        except (DecodeError, RecursionError) as error:
+            at.parsed[node] = decode_json(value)
+        except NestingError as error:
+            raise EvaluationError(f"{node.text} is {error}") from error
+        except DecodeError as error:
             raise EvaluationError(
                 f"{node.text} is a text and no JSON, so that nothing in it can be referred to"
             ) from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, Literal, TypeAlias
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError
 
+from accord.jsonrpc.nesting import NestingError, decode_json
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import DefinitionError, Problem
 from accord.workflows.core.limits import MAX_DEFINITION_BYTES, MAX_PROBLEMS, MAX_VALUE_DEPTH
@@ -14,6 +15,8 @@ from accord.workflows.core.rules import Known, find_problems
 from accord.workflows.core.shape import Shape
 
 Format: TypeAlias = Literal["json", "yaml"]
+
+TOO_DEEP: Final = f"it is nested deeper than {MAX_VALUE_DEPTH}"
 
 _NOTHING_KNOWN: Final = Known()
 
@@ -45,7 +48,7 @@ def examine(
     """What can be read of a definition, and everything that is wrong with it, in the order in which
     it is written; the definition can be used only where nothing is."""
     if _is_too_deep(value):
-        return None, (Problem("definition", f"it is nested deeper than {MAX_VALUE_DEPTH}"),)
+        return None, (Problem("definition", TOO_DEEP),)
     shape = Shape(known.steps)
     definition = shape.definition(value)
     problems = list(shape.problems)
@@ -60,8 +63,11 @@ def examine(
 
 def _json(data: bytes) -> Any:
     try:
-        return json.decode(data)
-    except (DecodeError, RecursionError) as error:
+        # A scalar at the next level is refused by `examine`, which knows values and no brackets.
+        return decode_json(data, max_depth=MAX_VALUE_DEPTH + 1)
+    except NestingError as error:
+        raise _refused(TOO_DEEP) from error
+    except DecodeError as error:
         raise _refused(f"this is no JSON: {str(error)[:200]}") from error
 
 

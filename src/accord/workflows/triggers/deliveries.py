@@ -9,8 +9,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, Final
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, Struct
 
+from accord.jsonrpc.nesting import decode_json
 from accord.operations.audit.record import Trail
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
 from accord.operations.runner import LANE
@@ -187,6 +188,6 @@ def _keys(delivery: Delivery) -> tuple[str, str]:
 
 def _value(body: bytes) -> Any:
     try:
-        return json.decode(body)
-    except (DecodeError, RecursionError) as error:
+        return decode_json(body)
+    except DecodeError as error:
         raise MalformedError(f"the body is no JSON: {str(error)[:200]}") from error

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.nesting import decode_json
 from accord.mcp.client.auth.errors import AuthorizationError
 from accord.mcp.client.auth.trust import base_of, origin_of
 from accord.transports.http.requester import Requester
@@ -40,9 +41,10 @@ class Reply(Struct, frozen=True):
     def read(self, kind: type[T]) -> T | None:
         """The body as a JSON object of that kind; None where it is none."""
         try:
-            return msgspec.json.decode(self.body, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found: T = decode_json(self.body, kind)
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return None
+        return found
 
 
 class Web:

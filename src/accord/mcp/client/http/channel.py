@@ -21,7 +21,15 @@ from accord.jsonrpc.messages import Id, Notification
 from accord.jsonrpc.sse import SseDecoder
 from accord.mcp.client.conversation import SessionGoneError
 from accord.mcp.client.http.endpoint import Endpoint
-from accord.mcp.client.http.replies import EVENTS, JSON, check_coding, is_stream, refusal, reply_to
+from accord.mcp.client.http.replies import (
+    EVENTS,
+    JSON,
+    NO_ANSWER,
+    check_coding,
+    is_stream,
+    refusal,
+    reply_to,
+)
 from accord.mcp.protocol.headers import SESSION, VERSION, request_headers
 from accord.mcp.protocol.params import CancelledParams
 from accord.mcp.protocol.versions import Era, era
@@ -224,7 +232,7 @@ class HttpChannel:
         body = await response.read(self._endpoint.max_bytes)
         self._receiver.message_received(reply_to(call.id, response, body))
         if not call.done:
-            raise TransportError("the server's reply is not the answer to the request")
+            raise TransportError(NO_ANSWER)
 
     def _fail(self, call: Call, error: RpcError) -> None:
         if not call.done:

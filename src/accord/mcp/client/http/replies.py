@@ -15,6 +15,7 @@ from accord.transports.http.responses import Response as WholeResponse
 
 EVENTS: Final = "text/event-stream"
 JSON: Final = "application/json"
+NO_ANSWER: Final = "the server's reply is not the answer to the request"
 
 
 class _Reply(Struct):
@@ -51,7 +52,9 @@ def reply_to(id: Id, response: Response, body: bytes) -> bytes:
         return body  # whose limits and faults are the receiver's matter
     try:
         reply = _decode_reply(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except RecursionError:  # nested deeper than the stack: what is not so deep the codec refuses
+        raise TransportError(NO_ANSWER) from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
         raise refusal(response, body) from None
     if reply.error is not UNSET and (reply.id is UNSET or reply.id is None):
         # 2026-07-28, Streamable HTTP: an error about the whole request may have no id.

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from accord.jsonrpc.errors import TransportError
+from accord.jsonrpc.nesting import check_nesting
 from accord.mcp.server.auth.verifier import UnavailableError
 from accord.transports.http.requester import Requester
 from accord.transports.options import Options
@@ -55,12 +56,14 @@ async def _ask(
             response = await requester.request(method, address, fields, body)
             if response.status != 200:
                 raise UnavailableError(f"{address} answered with status {response.status}")
-            return _decode(await response.read(MAX_BODY))
+            body = await response.read(MAX_BODY)
+            check_nesting(body)
+            return _decode(body)
     except TimeoutError:
         raise UnavailableError(f"{address} did not answer in time") from None
     except TransportError as error:
         raise UnavailableError(f"{address} cannot be asked: {error.message}") from error
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeError):
         raise UnavailableError(f"{address} did not answer with a JSON object") from None
     finally:
         requester.close()

@@ -15,6 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from accord.jsonrpc.nesting import check_nesting
+
 ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
     "ES256": ("EC", "P-256"),
     "ES384": ("EC", "P-384"),
@@ -82,8 +84,10 @@ def read_header(token: str) -> JoseHeader | None:
     if rest.count(".") != 1:
         return None
     try:
-        header = _decode_header(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
-    except (msgspec.DecodeError, ValueError, RecursionError):
+        text = urlsafe_b64decode(head + "=" * (-len(head) % 4))
+        check_nesting(text)
+        header = _decode_header(text)
+    except (msgspec.DecodeError, ValueError):
         return None
     # RFC 7515, section 4.1.11: what is critical and not understood makes a token invalid.
     return header if header.crit is UNSET and header.b64 is UNSET else None
@@ -117,8 +121,9 @@ def read_signed(token: str, key: PublicKey, algorithm: str) -> dict[str, Any] | 
     jwt = load_jwt()
     try:
         found = _jws().decode_complete(token, key.key, algorithms=[algorithm])
+        check_nesting(found["payload"])
         return _decode_payload(found["payload"])
-    except (jwt.PyJWTError, msgspec.DecodeError, ValueError, TypeError, RecursionError):
+    except (jwt.PyJWTError, msgspec.DecodeError, ValueError, TypeError):
         return None
 
 

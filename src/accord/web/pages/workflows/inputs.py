@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from accord.jsonrpc.nesting import NestingError, decode_json
 from accord.operations.errors import InvalidError
 from accord.web.forms import Words
 
@@ -113,7 +114,9 @@ def _value(field: Field, text: str) -> Any:
         return text
     if field.kind == "any":  # nobody said what it is: what reads as JSON is meant so
         try:
-            return msgspec.json.decode(text)
+            return decode_json(text)
+        except NestingError as error:
+            raise InvalidError(field.name, f"is {error}") from None
         except msgspec.DecodeError:
             return text
     return _json(text, field.name)
@@ -121,6 +124,6 @@ def _value(field: Field, text: str) -> Any:
 
 def _json(text: str, name: str) -> Any:
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        return decode_json(text)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise InvalidError(name, f"is not JSON: {error}") from None

@@ -8,7 +8,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec import UNSET
 
-from accord.operations.errors import ConflictError
+from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.operations.errors import ConflictError, InvalidError
 from accord.web.answers import Answer
 from accord.web.routing import Pages
 from accord.web.turn import Turn
@@ -76,6 +77,8 @@ async def _ask(turn: Turn, operation: str, said: str, **arguments: Any) -> Answe
 def _payload(text: str) -> Any:
     """What somebody typed: what reads as JSON is meant so."""
     try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+        return decode_json(text)
+    except NestingError as error:
+        raise InvalidError("payload", f"is {error}") from None
+    except msgspec.DecodeError:
         return text
