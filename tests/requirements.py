@@ -197,6 +197,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-41", "Credentials that are none get the same 401 on every adapter."),
         ("H-42", "Agent cards never repeat a host that anybody made up."),
         ("H-43", "Answers say what a caller has left: over REST, JSON-RPC, MCP and A2A."),
+        ("H-44", "A full disk is answered 503 with the reason, and the server is not ready."),
     ),
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),

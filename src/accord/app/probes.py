@@ -1,7 +1,8 @@
 """What machines ask the system: is it alive, is it ready, what does it count.
 
 /healthz   the process answers
-/readyz    it can do its work: the database answers, has heard of it, and it is not about to stop
+/readyz    it can do its work: the database answers and can be written, has heard of it, and it is
+           not about to stop
 /metrics   numbers, for Prometheus
 """
 
@@ -109,8 +110,12 @@ class Probes(WebApp[str]):
         try:
             async with asyncio.timeout(READY_SECONDS):
                 await self._store.fetch("SELECT 1")
+                fault = await self._store.writing_fault()
         except (StoreError, TimeoutError):
             _say(exchange, 503, status="unavailable", database="does not answer")
+            return
+        if fault:
+            _say(exchange, 503, status="unavailable", database=f"cannot be written: {fault}")
             return
         if self._engine is not None and not self._engine.is_alive:
             _say(exchange, 503, status="unavailable", workflows="may be executed by others now")

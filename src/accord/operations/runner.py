@@ -159,7 +159,7 @@ class Runner:
         except StoreUnavailableError as error:
             self.trail.later(self._record(operation, caller, "failed", "unavailable"))
             log.error("%s: the database is not available: %s", operation.name, error)
-            raise UnavailableError("the database is not available at the moment") from error
+            raise UnavailableError(error.told) from error
         except Exception as error:
             self.trail.later(self._record(operation, caller, "failed", "internal_error"))
             log.exception("%s failed", operation.name)

@@ -13,3 +13,15 @@ class ConstraintError(StoreError):
 
 class UnavailableError(StoreError):
     """The database cannot be reached, is locked by others for too long, or was closed."""
+
+    told: str = "the database is not available at the moment"
+    """What callers are told, who need not know where it is."""
+
+
+class UnwritableError(UnavailableError):
+    """The database can be read but not written, for a reason such as `its disk is full`."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.told = f"the database cannot be written at the moment: {reason}"

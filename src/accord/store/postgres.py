@@ -22,7 +22,7 @@ import asyncpg
 
 from accord.store import migrations
 from accord.store.counts import Load, StoreCounts
-from accord.store.errors import UnavailableError
+from accord.store.errors import UnavailableError, UnwritableError
 from accord.store.postgres_lane import Lane
 from accord.store.postgres_transaction import (
     FOREIGN,
@@ -32,6 +32,7 @@ from accord.store.postgres_transaction import (
 )
 from accord.store.store import Engine, ReadWork, Row, Work
 from accord.store.wake import check_channel
+from accord.store.writing import Writability, try_writing
 
 log = logging.getLogger("accord.store")
 
@@ -86,6 +87,7 @@ class PostgresStore:
         self._reconnecting: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._lanes: dict[str, Lane] = {}
+        self._writability = Writability()
 
     @property
     def load(self) -> Load:
@@ -141,13 +143,17 @@ class PostgresStore:
         return {row["number"]: row["name"] for row in rows}
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
-        if not lane:
-            return await self._transact(work)
-        pool = self._open
-        found = self._lanes.get(lane)
-        if found is None:
-            found = self._lanes[lane] = Lane(lane, pool, self.counts)
-        return await found.submit(work)
+        try:
+            if not lane:
+                return await self._transact(work)
+            pool = self._open
+            found = self._lanes.get(lane)
+            if found is None:
+                found = self._lanes[lane] = Lane(lane, pool, self.counts)
+            return await found.submit(work)
+        except UnwritableError as error:
+            self._writability.reason = error.reason
+            raise
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
         pool = self._open
@@ -196,7 +202,15 @@ class PostgresStore:
         return None
 
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
-        return await self.fetch(sql, *arguments)
+        try:
+            return await self.fetch(sql, *arguments)
+        except UnwritableError as error:
+            self._writability.reason = error.reason
+            raise
+
+    async def writing_fault(self) -> str:
+        # In a lane, or two processes would make the same table.
+        return await self._writability.check(lambda: self.transact(try_writing, lane="probe"))
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)

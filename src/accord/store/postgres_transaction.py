@@ -14,9 +14,15 @@ from typing import Any, Final
 
 import asyncpg
 
-from accord.store.errors import ConstraintError, StoreError, UnavailableError
+from accord.store.errors import (
+    ConstraintError,
+    StoreError,
+    UnavailableError,
+    UnwritableError,
+)
 from accord.store.store import Engine, Row
 from accord.store.wake import check_channel
+from accord.store.writing import DISK_FAILS, FULL, READ_ONLY
 
 FOREIGN: Final = (
     asyncpg.PostgresError,
@@ -126,6 +132,12 @@ def translation(error: Exception) -> StoreError:
             return ConflictError(str(error))
         case asyncpg.IntegrityConstraintViolationError():
             return ConstraintError(str(error))
+        case asyncpg.DiskFullError():
+            return UnwritableError(str(error), FULL)
+        case asyncpg.ReadOnlySQLTransactionError():
+            return UnwritableError(str(error), READ_ONLY)
+        case asyncpg.PostgresIOError():
+            return UnwritableError(str(error), DISK_FAILS)
         case ValueError():  # an argument that is not of the type of its parameter
             return StoreError(str(error))
         case (
@@ -136,7 +148,7 @@ def translation(error: Exception) -> StoreError:
             | asyncpg.OperatorInterventionError()
             | asyncpg.InvalidAuthorizationSpecificationError()
             | asyncpg.InvalidCatalogNameError()
-            | asyncpg.TooManyConnectionsError()
+            | asyncpg.InsufficientResourcesError()
             | asyncpg.IdleInTransactionSessionTimeoutError()
         ):
             return UnavailableError(f"the database cannot be used: {error}")

@@ -9,6 +9,7 @@ may use the same file: SQLite lets one of them write at a time.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import queue
 import sqlite3
@@ -24,7 +25,7 @@ from typing import Any, Final, TypeVar
 
 from accord.store import migrations
 from accord.store.counts import Load, StoreCounts
-from accord.store.errors import StoreError, UnavailableError
+from accord.store.errors import StoreError, UnavailableError, UnwritableError
 from accord.store.sqlite_connection import (
     SqliteTransaction,
     connect,
@@ -35,9 +36,14 @@ from accord.store.sqlite_connection import (
 from accord.store.sqlite_reader import Reader
 from accord.store.store import Engine, ReadWork, Row, Transaction, Work
 from accord.store.wake import WakeFolder, check_channel
+from accord.store.writing import FULL, Writability, try_writing
+
+log = logging.getLogger("accord.store")
 
 T = TypeVar("T")
 
+MIN_FREE: Final = 1024 * 1024
+"""With less room on its disk a database counts as full, in bytes."""
 MAX_BATCH: Final = 256
 """How many transactions are committed together."""
 MAX_WAITING: Final = 10_000
@@ -70,6 +76,8 @@ class SqliteStore:
                 partial(connect, path, durable=durable), self._wake.notify, self.counts
             )
         self._reader = Reader(path)
+        self._folder = path.parent
+        self._writability = Writability()
         self._stops: dict[Callable[[], None], None] = {}
         self._closed = False
 
@@ -109,7 +117,11 @@ class SqliteStore:
         return {row["number"]: row["name"] for row in rows}
 
     async def transact(self, work: Work[T], *, lane: str = "") -> T:
-        return await self._writer.submit(work)  # one lane for all
+        try:
+            return await self._writer.submit(work)  # one lane for all
+        except UnwritableError as error:
+            self._writability.reason = error.reason
+            raise
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
         if self._closed:
@@ -131,6 +143,11 @@ class SqliteStore:
 
     async def write(self, sql: str, /, *arguments: Any) -> list[Row]:
         return await self.transact(lambda transaction: transaction.fetch(sql, *arguments))
+
+    async def writing_fault(self) -> str:
+        if _free_bytes(self._folder) < MIN_FREE:
+            return FULL
+        return await self._writability.check(lambda: self.transact(try_writing))
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)
@@ -262,11 +279,15 @@ class _Writer:
             for job in batch:
                 job.error = error
             if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
             return
         self._counts.commits += 1
         for channel in channels:
-            self._notify(channel)
+            try:
+                self._notify(channel)
+            except OSError as error:  # what is written is written: listeners look again by and by
+                log.error("nobody could be woken for %s: %s", channel, error)
 
     def _run_job(self, job: _Job, channels: dict[str, None]) -> None:
         """Run one transaction. What it raises is kept for whoever waits for it."""
@@ -277,10 +298,20 @@ class _Writer:
             self._connection.execute("RELEASE job")
         except Exception as error:
             job.error = error
+            if not self._connection.in_transaction:
+                # On a full disk SQLite takes the whole transaction back, and with it the
+                # changes of the jobs before this one.
+                raise error if isinstance(error, StoreError) else StoreError(str(error)) from error
             self._connection.execute("ROLLBACK TO job")
             self._connection.execute("RELEASE job")
         else:
             channels.update(transaction.channels)
+
+
+def _free_bytes(folder: Path) -> int:
+    """Return how much may still be written to the disk of a folder."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
 
 
 def _closed() -> StoreError:

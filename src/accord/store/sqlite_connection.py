@@ -8,9 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from accord.store.errors import ConstraintError, StoreError, UnavailableError
+from accord.store.errors import (
+    ConstraintError,
+    StoreError,
+    UnavailableError,
+    UnwritableError,
+)
 from accord.store.store import Engine, Row
 from accord.store.wake import check_channel
+from accord.store.writing import DISK_FAILS, FULL, READ_ONLY
 
 T = TypeVar("T")
 
@@ -24,6 +30,11 @@ MAX_WAL: Final = 64 * 1024 * 1024
 """What is left of the log beside the file once all of it is in the file, in bytes."""
 
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_LOCKED)
+_UNWRITABLE: Final = {
+    sqlite3.SQLITE_FULL: FULL,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_IOERR: DISK_FAILS,
+}
 _NAMES: Final = tuple(str(place) for place in range(1, 5000))
 
 
@@ -127,6 +138,9 @@ def translation(error: sqlite3.Error) -> StoreError:
         return ConstraintError(str(error))
     if is_busy(error):
         return UnavailableError(str(error))
+    reason = _UNWRITABLE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    if reason is not None:
+        return UnwritableError(str(error), reason)
     if str(error) == "no such module: fts5":
         return StoreError(
             f"SQLite {sqlite3.sqlite_version} of this Python has no full text search (FTS5): use "

@@ -124,6 +124,10 @@ class Store(Protocol):
         """The rows that one writing statement gives (RETURNING), which is all or nothing and
         waits for nobody's lane; where others write to the same rows it sees what they left."""
 
+    async def writing_fault(self) -> str:
+        """Return why nothing can be written, such as `its disk is full`; empty where it can, as far
+        as anybody found out. Raises StoreError."""
+
     async def notify(self, channel: str, /) -> None:
         """Wake those who listen to `channel`, here and in other processes."""
 

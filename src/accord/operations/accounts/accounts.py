@@ -120,7 +120,7 @@ class Accounts:
         try:
             return await self._known(credentials, came)
         except StoreUnavailableError as error:
-            raise UnavailableError("the database is not available at the moment") from error
+            raise UnavailableError(error.told) from error
 
     @property
     def may_know_now(self) -> bool:
@@ -231,7 +231,7 @@ class Accounts:
             signed_in = await self._begin(row, password, came, previous)
             await self._sign_ins.succeeded(name, address)
         except StoreUnavailableError as error:
-            raise UnavailableError("the database is not available at the moment") from error
+            raise UnavailableError(error.told) from error
         self._signed_in += 1
         return signed_in
 

@@ -119,10 +119,8 @@ class OperationTool(ServedTool):
         is_argument = isinstance(error, InvalidError)
         if is_argument and profile == "extended" and era is Era.HANDSHAKE:
             raise failure("invalid_tool_arguments", error.message, era=era, profile=profile)
-        if is_for_models(error):
+        if is_for_models(error) or error.kind.code == "unavailable":
             return self._results.of_error(error, caller.correlation_id)
-        if error.kind.code == "unavailable":
-            return self._results.of_failure(caller.correlation_id, "unavailable")
         raise mcp_error(
             error,
             caller.correlation_id,

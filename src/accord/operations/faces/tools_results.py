@@ -84,8 +84,9 @@ class Results:
 
         return _error(self._sized({"error": about}, text))
 
-    def of_failure(self, correlation_id: str, code: str = "internal_error") -> CallToolResult:
+    def of_failure(self, correlation_id: str) -> CallToolResult:
         """A result for what failed for no fault of the caller."""
+        code = "internal_error"
         message = f"{KINDS[code].title}. The log has more under {correlation_id}."
         about = {"code": code, "message": message, "correlation_id": correlation_id}
         return _error(_result(message, {"error": about}))

@@ -134,8 +134,8 @@ class Webhooks(LivingApp[Head]):
             return await self._answer(head, body, peer, correlation_id)
         except ServiceError as error:
             return _problem(error, head, correlation_id)
-        except StoreUnavailableError:
-            gone = UnavailableError("the database is not available at the moment")
+        except StoreUnavailableError as error:
+            gone = UnavailableError(error.told)
             return _problem(gone, head, correlation_id)
         except Exception as error:
             log.exception("a delivery failed", extra={"correlation_id": correlation_id})

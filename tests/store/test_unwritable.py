@@ -1,0 +1,86 @@
+"""A database that cannot be written says why, loses nothing, and is found well again by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from accord.store import Store, Transaction, open_store
+from accord.store.errors import UnavailableError, UnwritableError
+from accord.store.sqlite import MIN_FREE
+from tests.store.unwritable import TROUBLES, Trouble, unwritable
+
+LARGE = "x" * 100_000
+every_trouble = pytest.mark.parametrize("trouble", TROUBLES)
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[Store]:
+    async with open_store(url) as opened:
+        await opened.execute("CREATE TABLE notes (id text PRIMARY KEY, content text NOT NULL)")
+        yield opened
+
+
+async def write(store: Store, id: str, content: str = LARGE, *, lane: str = "") -> None:
+    async def work(db: Transaction) -> None:
+        await db.execute("INSERT INTO notes VALUES ($1, $2)", id, content)
+
+    await store.transact(work, lane=lane)
+
+
+async def ids(store: Store) -> list[str]:
+    return [row["id"] for row in await store.fetch("SELECT id FROM notes ORDER BY id")]
+
+
+@pytest.mark.req("H-44")
+@every_trouble
+@pytest.mark.parametrize("lane", ["", "writes"])
+async def test_a_write_that_cannot_be_made_says_why(
+    store: Store, trouble: Trouble, lane: str
+) -> None:
+    await write(store, "before", lane=lane)
+    assert await store.writing_fault() == ""
+    async with unwritable(store, trouble, "notes"):
+        with pytest.raises(UnwritableError) as raised:
+            await write(store, "lost", lane=lane)
+        assert isinstance(raised.value, UnavailableError)
+        assert raised.value.told == f"the database cannot be written at the moment: {trouble}"
+        for _ in range(3):
+            assert await store.writing_fault() == trouble
+        assert await ids(store) == ["before"]
+    assert await store.writing_fault() == ""
+    await write(store, "lost", lane=lane)
+    assert await ids(store) == ["before", "lost"]
+
+
+@pytest.mark.req("H-44")
+@every_trouble
+async def test_of_writes_that_are_committed_together_each_is_told_the_truth(
+    store: Store, trouble: Trouble
+) -> None:
+    async with unwritable(store, trouble, "notes"):
+        names = [f"{number:02}" for number in range(20)]
+        writes = (write(store, name, lane="writes") for name in names)
+        results = await asyncio.gather(*writes, return_exceptions=True)
+        assert {type(result) for result in results} <= {type(None), UnwritableError}
+        done = [name for name, result in zip(names, results, strict=True) if result is None]
+        assert await ids(store) == done
+    await write(store, "after", lane="writes")
+    assert await ids(store) == [*done, "after"]
+
+
+@pytest.mark.req("H-44")
+async def test_a_disk_without_room_is_seen_before_anybody_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(f"sqlite://{tmp_path}/store.db") as store:
+        assert await store.writing_fault() == ""
+        found = os.statvfs(tmp_path)
+        values = list(found)
+        values[4] = MIN_FREE // found.f_frsize - 1  # f_bavail
+        monkeypatch.setattr(os, "statvfs", lambda path: os.statvfs_result(values))
+        assert await store.writing_fault() == "its disk is full"
