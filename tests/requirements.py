@@ -227,6 +227,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.web.app", "tests"): (
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
         ("H-51", "On a slow network, a page shows one item and never names another."),
+        ("H-52", "What was saved, moved or deleted on a page is undone where it is announced."),
     ),
     ("accord.a2a.client.client", "tests"): (
         ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),

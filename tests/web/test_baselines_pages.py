@@ -79,7 +79,7 @@ async def test_a_change_is_read_and_undone_by_keyboard(visitor: Visitor) -> None
     assert await page.locator(".redline del").all_inner_texts() == ["Booking a crossing"]
     assert await page.locator(".redline ins").all_inner_texts() == [f"Booking {XSS}"]
     await page.keyboard.press("u")
-    await expect(page.get_by_text("Taken back; this can be undone, too")).to_be_visible()
+    await expect(page.get_by_text("Change reverted.")).to_be_visible()
     await expect(page.get_by_role("link", name="an earlier change")).to_be_visible()
     assert (await house.do("get_epic", id="EP-001")).title == "Booking a crossing"
     await visitor.open("/changes?actor=nobody")

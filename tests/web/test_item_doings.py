@@ -101,3 +101,28 @@ async def test_what_stands_in_the_way_of_deleting_is_told(visitor: Visitor, hous
     await page.get_by_role("button", name="and all of this").click()
     await page.wait_for_url("**/requirements")
     await expect(page.get_by_text(f"{made.reference_id} was deleted.")).to_be_visible()
+
+
+@pytest.mark.req("H-52")
+async def test_what_was_saved_or_deleted_is_undone_from_the_toast(
+    visitor: Visitor, house: House
+) -> None:
+    page = visitor.page
+    made = await house.do("create_requirement", user_story_id="US-001", title="To be undone")
+    await visitor.open(f"/items/{made.reference_id}")
+    await page.keyboard.press("e")
+    await page.get_by_label("Title").fill("Changed by mistake")
+    await page.get_by_label("Text", exact=True).press("Control+Enter")
+    toast = page.locator("#toasts")
+    await expect(toast).to_contain_text("Saved as version 2.")
+    await toast.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("To be undone")
+    notice = page.locator("main > .notice")
+    await expect(notice).to_contain_text("Change reverted.")
+
+    await visitor.open(f"/items/{made.reference_id}/delete")
+    await page.get_by_role("button", name="Delete").click()
+    await expect(notice).to_contain_text(f"{made.reference_id} was deleted.")
+    await notice.get_by_role("button", name="Undo").click()
+    await expect(notice).to_contain_text("Change reverted.")
+    assert (await house.do("get_requirement", id=made.reference_id)).title == "To be undone"

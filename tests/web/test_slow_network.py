@@ -132,7 +132,6 @@ async def test_a_later_part_of_one_item_does_not_replace_another(visitor: Visito
 async def test_a_lost_connection_changes_nothing(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("/items/REQ-002")
-    visitor.expects_errors = True
     await page.context.set_offline(True)
     await page.locator("#row-REQ-001 a.to").click()
     await expect(page.get_by_text("The server does not answer.")).to_be_visible()

@@ -72,6 +72,6 @@ async def test_an_assistant_proposes_and_a_person_accepts(browser: Browser, hous
         await page.get_by_role("link", name="See the change").click()
         await expect(page.locator("main")).to_contain_text("Proposed by petra")
         await page.keyboard.press("u")
-        await expect(page.get_by_text("Taken back; this can be undone, too")).to_be_visible()
+        await expect(page.get_by_text("Change reverted.")).to_be_visible()
         restored = await house.do("get_requirement", id="REQ-007")
         assert restored.description == before.description

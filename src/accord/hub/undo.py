@@ -8,7 +8,7 @@ must fit what is there, as anything that is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from accord.hub import deletion, lifecycle, links
@@ -33,6 +33,12 @@ REMEMBERED: Final = """
 SELECT COUNT(*) AS total FROM relationships
 WHERE (source_id = $1 AND source_version >= $2) OR (target_id = $1 AND target_version >= $2)
 """
+
+
+def can_be_undone(kinds: Iterable[str]) -> bool:
+    """Return whether a change that touched things of these kinds can be taken back at all."""
+    touched = set(kinds) - ASIDE - {"change"}
+    return bool(touched) and touched <= rows.TABLES.keys()
 
 
 async def undo(work: Work, change_id: str) -> ChangeRow:

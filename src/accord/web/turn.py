@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import UNSET, Struct
 
+from accord.hub.undo import can_be_undone
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.operations.faces.entrance import Visit
@@ -19,6 +20,7 @@ from accord.web.frame import RAIL, Waiting
 from accord.web.services import Services
 
 NOTICE: Final = "accord_notice"
+NOTICE_UNDO: Final = "accord_notice_undo"
 THEME: Final = "accord_theme"
 HOST: Final = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
 OURS: Final = "accord_"
@@ -44,6 +46,8 @@ class Turn(Struct, kw_only=True):
     form: Words
     csrf: str = ""
     cookies: Mapping[str, str]
+    undoable: str = ""
+    """The change that this request made last, if it can be undone."""
 
     @property
     def who(self) -> Caller:
@@ -77,7 +81,10 @@ class Turn(Struct, kw_only=True):
         runner = self.services.runner
         found = runner.registry[operation]
         given = {name: value for name, value in arguments.items() if value is not UNSET}
-        return await runner.run(found, lambda: convert(found, given, from_text=True), self.who)
+        outcome = await runner.run(found, lambda: convert(found, given, from_text=True), self.who)
+        if outcome.change_id and can_be_undone(effect.kind for effect in outcome.effects):
+            self.undoable = outcome.change_id
+        return outcome
 
     # Answers
 
@@ -90,6 +97,7 @@ class Turn(Struct, kw_only=True):
             "rail": RAIL,
             "waiting": waiting,
             "notice": self.cookies.get(NOTICE, "")[:MAX_NOTICE],
+            "notice_undo": self.cookies.get(NOTICE_UNDO, ""),
             "theme": self.cookies.get(THEME, ""),
         }
         return self._html(template, context, status)
@@ -101,8 +109,10 @@ class Turn(Struct, kw_only=True):
         return self._html(template, context, status, headers)
 
     def go(self, path: str, notice: str = "") -> Redirect | Html:
-        """Send the browser on to another page, which says `notice`."""
+        """Send the browser to another page, with a `notice` that offers to undo the change."""
         headers = self.cookie(NOTICE, notice[:MAX_NOTICE], seconds=60) if notice else b""
+        if notice and self.undoable:
+            headers += self.cookie(NOTICE_UNDO, self.undoable, seconds=60)
         if not is_ours(path):
             path = "/"
         if self.is_partial:  # a script would follow by itself, and put a page into a piece
@@ -129,6 +139,7 @@ class Turn(Struct, kw_only=True):
         }
         if self.cookies.get(NOTICE) and "notice" in context:
             headers += self.cookie(NOTICE, "", seconds=0)
+            headers += self.cookie(NOTICE_UNDO, "", seconds=0)
         return Html(self.services.templates.fill(template, context), status, headers)
 
 

@@ -54,7 +54,8 @@ async def undo(turn: Turn) -> Answer:
         outcome = await turn.outcome("undo", change_id=turn.values["id"])
     except ServiceError as error:
         return await _one(turn, error)
-    return turn.go(f"/changes/{outcome.change_id}", "Taken back; this can be undone, too")
+    back = turn.form["back"] or f"/changes/{outcome.change_id}"
+    return turn.go(back, "Change reverted.")
 
 
 async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:

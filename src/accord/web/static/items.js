@@ -67,7 +67,10 @@ document.addEventListener("keydown", (event) => {
   if (detail?.contains(event.target) && button instanceof HTMLElement) form?.requestSubmit(button);
 });
 
-document.addEventListener("accord:said", (event) => say(/** @type {CustomEvent} */ (event).detail.text, "ok"));
+document.addEventListener("accord:said", (event) => {
+  const { text, undo } = /** @type {CustomEvent} */ (event).detail;
+  say(text, "ok", undo);
+});
 
 // Who uses keys goes on where they were.
 document.addEventListener("htmx:beforeRequest", (event) => {

@@ -21,14 +21,38 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 });
 
 /**
- * Say something in a corner for some seconds.
+ * Show a toast for some seconds, for longer where it offers to undo something.
  * @param {string} text
  * @param {string} tone
+ * @param {string} [undo] the change to undo
  */
-export function say(text, tone = "") {
+export function say(text, tone = "", undo = "") {
   const box = document.createElement("div");
   box.className = `box ${tone}`;
   box.textContent = text;
+  if (undo) box.append(" ", undoForm(undo));
   document.getElementById("toasts")?.replaceChildren(box);
-  setTimeout(() => box.remove(), 6000);
+  setTimeout(() => box.remove(), undo ? 12000 : 6000);
+}
+
+/** @param {string} change */
+function undoForm(change) {
+  const form = document.createElement("form");
+  form.method = "post";
+  form.action = `/changes/${encodeURIComponent(change)}/undo`;
+  form.className = "inline";
+  const button = document.createElement("button");
+  button.className = "button link";
+  button.textContent = "Undo";
+  form.append(hidden("csrf", token), hidden("back", location.pathname), button);
+  return form;
+}
+
+/** @param {string} name @param {string} value */
+function hidden(name, value) {
+  const field = document.createElement("input");
+  field.type = "hidden";
+  field.name = name;
+  field.value = value;
+  return field;
 }

@@ -98,12 +98,12 @@ async def done(turn: Turn, id: str, said: str) -> Answer:
         return turn.go(f"/items/{id}", said)
     context = await detail_context(turn, id) | await row_context(turn, id)
     back = f"hx-replace-url: {context['item'].path}\r\n".encode("ascii")
-    return await show(turn, "_reading", headers=back + saying(said), **context)
+    return await show(turn, "_reading", headers=back + saying(said, undo=turn.undoable), **context)
 
 
-def saying(text: str) -> bytes:
-    """Has a script say something in a corner, where it moves nothing that somebody reads."""
-    told = json.dumps({"accord:said": {"text": text}})  # in ASCII, as headers are
+def saying(text: str, *, undo: str = "") -> bytes:
+    """Return the header that shows a toast; `undo` is the change that it offers to undo."""
+    told = json.dumps({"accord:said": {"text": text, "undo": undo}})  # in ASCII, as headers are
     return f"hx-trigger: {told}\r\n".encode("ascii")
 
 
