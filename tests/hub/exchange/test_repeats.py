@@ -91,3 +91,14 @@ async def test_a_status_that_went_on_here_stays(world: World) -> None:
     assert (epic.title, epic.status) == ("Two", "In Progress")
     report = await take(world, content.replace("Draft", "Nonsense"), "csv", partial=True)
     assert report.failed == 1
+
+
+@pytest.mark.req("H-24")
+@pytest.mark.parametrize("format", FORMATS)
+async def test_spaces_around_a_title_are_no_change(world: World, format: str) -> None:
+    await world.call("create_epic", title=" One ")
+    content = (await world.call("export_items", format=format)).content
+    report = await take(world, content, format)
+    assert [(row.action, row.notes) for row in report.rows if row.kind == "epic"] == [
+        ("unchanged", []),
+    ]

@@ -174,6 +174,26 @@ async def test_what_an_earlier_release_imported_is_found_by_its_old_id(world: Wo
     assert await texts(world) == ["Newer.", BREW]
 
 
+@pytest.mark.req("H-22", "H-23")
+async def test_a_link_of_an_earlier_release_gets_its_direction(world: World) -> None:
+    """It was `relates_to` then; a second link beside it would say less."""
+    objects = [spec_object(id, id) for id in ("REQ-1", "REQ-2")]
+    options = {"repository": "cars", "types": relation_type("Parent")}
+    await take(world, reqif(*objects, **options))
+    former = (
+        '{"format": "accord-hub", "version": 1, "relationships": [{"source": "REQ-001", '
+        f'"type": "relates_to", "target": "REQ-002", "id": "{former_id("r")}"}}]}}'
+    )
+    await take(world, former, "json")
+    related = reqif(*objects, **options, relations=relation("REQ-1", "Parent", "REQ-2", "r"))
+    report = await take(world, related)
+    assert (report.rows[-1].action, report.rows[-1].reference_id) == (
+        *("updated", "REQ-001 derives_from REQ-002"),
+    )
+    assert counts(await take(world, related)) == (0, 0, 5, 0)
+    assert (await world.call("list_relationships")).total == 1
+
+
 @pytest.mark.req("H-22")
 async def test_what_an_earlier_release_imported_is_not_changed_unasked(world: World) -> None:
     await imported_by_an_earlier_release(world)

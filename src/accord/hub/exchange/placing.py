@@ -317,11 +317,7 @@ class Placing:
         now = await describe(self._work.db, known)
         differing = replace(
             item,
-            **{
-                name: UNSET
-                for name in (*FIELDS, "parent")
-                if getattr(item, name) == getattr(now, name)
-            },
+            **{name: UNSET for name in (*FIELDS, "parent") if _is_same(item, now, name)},
         )
         values = await self._arguments(differing)
         values = {name: value for name, value in values.items() if value is not UNSET}
@@ -358,8 +354,8 @@ class Placing:
             row.notes.append(f"creator stays {now.creator}")
         if item.created_at and item.created_at != now.created_at:
             row.notes.append("created_at stays as it is")
-        if not item.id and self._origin is None and item.title not in (UNSET, now.title):
-            row.notes.append(f"found by its reference id; its title was {now.title!r}")
+        if not item.id and self._origin is None and not _is_same(item, now, "title"):
+            row.notes.append(f"found by its reference id; its title was {str(now.title)[:80]!r}")
 
     def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: Row) -> None:
         """Leave the status as it is where that of the row, which a new item could have, does not
@@ -469,10 +465,13 @@ class Placing:
         known = await relationships.between(self._work.db, source, target, of_type)
         if known is not None:
             return known, "unchanged"
+        former = await self._without_direction(link, source, target)
         self._work.caller.require("write", "create_relationship")
         id = link.id if await self._is_free(link.id, relationships.find) else UNSET
         work = await self._as(link.creator, link.created_at, id, row)
         try:
+            if former is not None:
+                return await links.retype(work, former, of_type.name), "updated"
             return await links.create(work, source, target, of_type.name), "created"
         except ConflictError as error:
             if self._origin is None or "path" not in error.data:
@@ -482,6 +481,17 @@ class Placing:
         )
         self._not_kept[f"direction of {type}"] += 1
         return await self._linked(link, source, target, link_types.UNDIRECTED, row)
+
+    async def _without_direction(self, link: Link, source: str, target: str) -> LinkRow | None:
+        """Return the link that an earlier release made of the same relation, without direction."""
+        if self._origin is None or not link.id:
+            return None
+        try:
+            known = await relationships.find(self._work.db, link.id)
+        except NotFoundError:
+            return None
+        is_former = (known.source_id, known.type) == (source, link_types.UNDIRECTED)
+        return known if is_former and known.target_id == target else None
 
     async def _put_comment(self, comment: Comment, row: Row) -> Action:
         if comment.id and not await self._is_free(comment.id, comments.find):
@@ -632,6 +642,14 @@ def _title(record: Record | Fault | Origin | NotKept) -> str:
         case Comment():
             return summary(record.text)
     return record.name
+
+
+def _is_same(item: Item, now: Item, field: str) -> bool:
+    """Whether a row says nothing new in a field. Documents do not keep spaces around a title."""
+    said, known = getattr(item, field), getattr(now, field)
+    if field == "title" and isinstance(said, str) and isinstance(known, str):
+        return said.strip() == known.strip()
+    return said is UNSET or said == known
 
 
 def _key(name: str) -> str:

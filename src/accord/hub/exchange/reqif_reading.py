@@ -210,7 +210,7 @@ class _Foreign:
         loose = f"loose {specification.id}"
         yield Numbered(
             next(self._rows),
-            Item(kind="epic", foreign_id=epic, title=title[:MAX_TITLE]),
+            Item(kind="epic", foreign_id=epic, title=title[:MAX_TITLE].rstrip()),
             not_kept=(
                 *(_attribute(self._file.name_of(each)) for each in specification.lost),
                 *(("title after 500 characters",) if len(title) > MAX_TITLE else ()),
@@ -218,7 +218,9 @@ class _Foreign:
             former_id=former_id(epic),
         )
         if outside or any(not place.below for place in specification.places):
-            story = Item(kind="user_story", foreign_id=loose, parent=epic, title=title[:MAX_TITLE])
+            story = Item(
+                kind="user_story", foreign_id=loose, parent=epic, title=title[:MAX_TITLE].rstrip()
+            )
             yield Numbered(next(self._rows), story, former_id=former_id(loose))
         for place in specification.places:
             story_id = loose
@@ -273,7 +275,7 @@ class _Foreign:
                 id=own or UNSET,
                 foreign_id=id,
                 parent=parent,
-                title=title[:MAX_TITLE],
+                title=title[:MAX_TITLE].rstrip(),
                 description=text,
             ),
             not_kept=(*not_kept, *lost),
