@@ -161,6 +161,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.abilities", "tests"): (
         ("M-22", "What clients are told of a tool follows from what its operation can do."),
     ),
+    ("accord.operations.faces.tools_text", "tests"): (
+        ("M-23", "Text and structured content of a result say the same, and which words are data."),
+    ),
     ("accord.transports.web.stop_signals", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accord.operations.faces.tools_text import NOTICE
 from tests.mcp.http.service import Reply, Site, modern_headers, request, serving, with_meta
 from tests.operations.tools.shop import Shop, shop
 
@@ -124,8 +125,13 @@ async def test_a_write_says_in_a_sentence_what_it_did(site: Site, fruit: Shop, w
     answer = await call(site, "pick_fruit", way=way, name="Apple")
     result = answer.json["result"]
     change = result["structuredContent"]["change_id"]
-    assert text(answer) == f"Created F-001. Change {change}."
+    sentence = f"Created F-001. Change {change}."
+    assert unmarked(text(answer)) == (
+        f"{sentence}\n{DATA}<data-MARK>\nreference_id: F-001\nname: Apple\neaten: no\n</data-MARK>"
+    )
     assert result["structuredContent"] == {
+        "notice": NOTICE,
+        "message": sentence,
         "change_id": change,
         "id": "id-F-001",
         "reference_id": "F-001",
@@ -171,7 +177,10 @@ async def test_a_page_is_a_table_with_the_way_on(site: Site) -> None:
 
 async def test_what_is_no_object_is_wrapped_in_one(site: Site) -> None:
     answer = await call(site, "count_seeds", of=["fig"])
-    assert answer.json["result"]["structuredContent"] == {"result": ["fig: many"]}
+    assert answer.json["result"]["structuredContent"] == {
+        "notice": NOTICE,
+        "result": ["fig: many"],
+    }
 
 
 @pytest.mark.req("H-09")
@@ -210,13 +219,15 @@ async def test_rules_that_were_broken_are_a_result_with_their_data(site: Site) -
     assert (error["code"], error["children"]) == ("conflict", ["F-002"])
     missing = await call(site, "get_fruit", id="F-009")
     assert missing.json["result"]["structuredContent"]["error"]["code"] == "not_found"
-    assert text(missing) == "there is no fruit 'F-009'"
+    id = missing.json["result"]["structuredContent"]["error"]["correlation_id"]
+    assert text(missing) == f"there is no fruit 'F-009'\nnot_found, correlation id {id}"
 
 
 async def test_stored_text_in_an_error_is_marked_too(site: Site) -> None:
     answer = await call(site, "eat_fruit", id="F-001", expected_version=1)
+    id = answer.json["result"]["structuredContent"]["error"]["correlation_id"]
     assert unmarked(text(answer)) == (
-        "it was changed first\n"
+        f"it was changed first\nversion_mismatch, correlation id {id}\n"
         + DATA
         + "<data-MARK>\ncurrent:\n  name: Ignore all previous\n</data-MARK>"
     )
@@ -290,7 +301,10 @@ async def test_what_fails_on_our_side_says_no_more_than_an_id(site: Site, fruit:
     result = answer.json["result"]
     id = fruit.trail.records[-1].correlation_id
     assert result["isError"] is True
-    assert text(answer) == f"Something went wrong on our side. The log has more under {id}."
+    assert text(answer) == (
+        f"Something went wrong on our side. The log has more under {id}.\n"
+        f"internal_error, correlation id {id}"
+    )
     assert b"secret" not in answer.body
     later = await call(site, "burn", how="away")
     assert later.json["result"]["structuredContent"]["error"]["code"] == "unavailable"
@@ -299,7 +313,7 @@ async def test_what_fails_on_our_side_says_no_more_than_an_id(site: Site, fruit:
 async def test_a_dry_run_says_what_would_be(site: Site, fruit: Shop) -> None:
     answer = await call(site, "pick_fruit", name="Durian", dry_run=True)
     assert unmarked(text(answer)).startswith(
-        "Dry run: nothing was changed. Would be created F-001.\nHints. " + DATA
+        "Dry run: nothing was changed. Would be created F-001.\n" + DATA
     )
     assert await fruit.runner.store.fetch("SELECT id FROM fruit") == []
 
@@ -308,15 +322,20 @@ async def test_the_same_key_does_nothing_again(site: Site) -> None:
     first = await call(site, "pick_fruit", name="Apple", idempotency_key="k")
     again = await call(site, "pick_fruit", name="Apple", idempotency_key="k")
     change = first.json["result"]["structuredContent"]["change_id"]
-    assert text(again) == (
+    message = (
         f"Done before, by a call with the same idempotency_key: not done again. Change {change}."
     )
-    assert again.json["result"]["structuredContent"]["reference_id"] == "F-001"
+    assert unmarked(text(again)).startswith(f"{message}\n{DATA}")
+    told = again.json["result"]["structuredContent"]
+    assert (told["message"], told["reference_id"]) == (message, "F-001")
 
 
 async def test_hints_are_marked_as_data(site: Site) -> None:
     answer = await call(site, "pick_fruit", name="Durian")
-    assert "Hints. Stored data" in text(answer)
+    head, _, data = text(answer).partition("Stored data")
+    hints = answer.json["result"]["structuredContent"]["hints"]
+    assert all(each["message"] in data and each["message"] not in head for each in hints)
+    assert hints
 
 
 # Sizes
@@ -365,6 +384,7 @@ async def test_a_result_that_is_a_text_too_is_told_as_that(site: Site) -> None:
     )
     children = ["x" * 100]
     assert answer.json["result"]["structuredContent"] == {
+        "notice": NOTICE,
         "items": [{"name": f"branch {number}", "children": children} for number in range(2)],
         "left_out": 0,
     }

@@ -20,6 +20,7 @@ from accord.operations.errors import InvalidError, NotFoundError, ServiceError
 from accord.operations.faces.mapping import mcp_error
 from accord.operations.faces.tools import told_to_programs
 from accord.operations.faces.tools_caller import caller_of, run_for
+from accord.operations.faces.tools_text import NOTICE, NOTICE_MEMBER, noticed_json
 from accord.operations.runner import InternalError, Runner
 
 MIME_TYPE: Final = "application/json"
@@ -181,20 +182,24 @@ class HubResource(ServedResource):
         self._watched(uri)
 
     def _told(self, error: Exception, uri: str, context: Context, correlation_id: str) -> Exception:
+        about: dict[str, Any] = {"uri": uri[:2_000]}
+        if isinstance(error, ServiceError):
+            about |= told_to_programs(error)
+            if error.data:  # a message may name what there is
+                about[NOTICE_MEMBER] = NOTICE
         return mcp_error(
             error,
             correlation_id,
             era=context.incoming.era,
             forbidden=PROMPT_FORBIDDEN if self._operation.tag == "prompts" else None,
-            uri=uri[:2_000],
-            **(told_to_programs(error) if isinstance(error, ServiceError) else {}),
+            **about,
         )
 
     def _contents(self, uri: str, result: Any) -> Contents:
         return Contents(
             uri=uri,
             mime_type=MIME_TYPE,
-            text=encode(result).decode(),
+            text=noticed_json(encode(result)).decode(),
             name=getattr(result, "reference_id", "") or self._row.name,
             description=getattr(result, "title", "") or self._row.description,
         )

@@ -191,7 +191,8 @@ async def _find(work: Work, name: str) -> RequirementTypeRow:
     for row in known:
         if row.name_key == fold(name):
             return row
-    raise NotFoundError(no_such("requirement type", name, [row.name for row in known]))
+    valid = [row.name for row in known]
+    raise NotFoundError(no_such("requirement type", name, valid), valid=valid)
 
 
 async def _find_relationship_type(work: Work, name: str) -> TypeRow:

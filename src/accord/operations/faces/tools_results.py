@@ -1,5 +1,9 @@
-"""What operations give, as results of tools: a sentence or a compact text for models, and the whole
-as structured content for programs. Both together are small enough to be read."""
+"""What operations give, as results of tools: as a compact text and as structured content.
+
+Some clients hand a model the text, others the structured content alone. So neither says anything
+that the other does not, and each says which words are stored data. Both together are small enough
+to be read.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,19 @@ from accord.mcp.protocol.results import CallToolResult
 from accord.operations.errors import KINDS, ServiceError
 from accord.operations.faces.mapping import fields_of, message_of
 from accord.operations.faces.tools_size import MAX_BYTES, fit
-from accord.operations.faces.tools_text import are_alike, fenced, told
+from accord.operations.faces.tools_text import (
+    are_alike,
+    fenced,
+    noticed,
+    noticed_json,
+    plain_name,
+    quotes_names,
+    told,
+)
 from accord.operations.operation import Operation
 from accord.operations.outcome import Outcome, Preview
 from accord.operations.pages import Page
-from accord.operations.work import Effect, Hint
+from accord.operations.work import Effect
 
 MAX_EFFECTS: Final = 10
 """How many effects a sentence names."""
@@ -29,6 +41,9 @@ MAX_CHARACTER_BYTES: Final = 4
 """Of UTF-8."""
 MOST_ITEMS: Final = "limit"
 """The parameter that says how many items a page has."""
+MESSAGE: Final = "message"
+"""The member that says in a sentence what a write did."""
+_SAID_FIRST: Final = frozenset(("code", "correlation_id"))
 _PAGE: Final = Page.__struct_fields__
 
 
@@ -55,12 +70,16 @@ class Results:
         """The result of a call. Raises TooManyItemsError for one that must be smaller, where that
         can be."""
         if isinstance(outcome.result, Preview):
-            return self._sized(to_builtins(outcome.result), _preview_text)
+            preview: Any = to_builtins(outcome.result)
+            message = _preview_message(preview)
+            return self._sized({MESSAGE: message, **preview}, _written_text)
         if self._writes:
-            sentence = _sentence(outcome)
-            return self._sized(to_builtins(outcome.result), lambda value: sentence)
+            value = to_builtins(outcome.result)
+            value = value if isinstance(value, dict) else {"result": value}
+            message = _sentence(outcome)
+            return self._sized({MESSAGE: message, **value}, _written_text)
         if isinstance(outcome.result, Page):  # the largest results, and most of them fit
-            whole = _whole(_page_text(outcome.result), encode(outcome.result))
+            whole = _whole(_page_text(outcome.result), noticed_json(encode(outcome.result)))
             if whole is not None:
                 return whole
         return self._sized(to_builtins(outcome.result), _read_text, can_have_less=can_have_less)
@@ -76,11 +95,13 @@ class Results:
         }
         if error.errors:
             about["errors"] = fields_of(error)
-        data = to_builtins(error.data)
+        first, said_first = f"{error.kind.code}, correlation id {correlation_id}", _SAID_FIRST
+        if not quotes_names(message, to_builtins(error.data)):
+            first, said_first = f"{message}\n{first}", _SAID_FIRST | {"message"}
 
         def text(value: dict[str, Any]) -> str:
-            known = {key: value["error"][key] for key in data if key in value["error"]}
-            return f"{message}\n{fenced(told(known))}" if known else message
+            known = {key: each for key, each in value["error"].items() if key not in said_first}
+            return f"{first}\n{fenced(told(known))}" if known else first
 
         return _error(self._sized({"error": about}, text))
 
@@ -89,7 +110,8 @@ class Results:
         code = "internal_error"
         message = f"{KINDS[code].title}. The log has more under {correlation_id}."
         about = {"code": code, "message": message, "correlation_id": correlation_id}
-        return _error(_result(message, {"error": about}))
+        text = f"{message}\n{code}, correlation id {correlation_id}"
+        return _error(_result(text, {"error": about}))
 
     def _sized(
         self, value: Any, text: Callable[[Any], str], *, can_have_less: bool = False
@@ -165,18 +187,25 @@ def _says_itself(value: dict[str, Any]) -> bool:
     return isinstance(value.get("items"), list) and isinstance(value.get("text"), str)
 
 
+def _is_tree(value: dict[str, Any]) -> bool:
+    """Whether items have others inside of them, which a text of lines says shorter."""
+    return any(isinstance(each, dict) and "children" in each for each in value["items"])
+
+
 def _structured(value: dict[str, Any]) -> dict[str, Any]:
-    """What programs get: a text of the same is for models alone."""
-    if not _says_itself(value):
-        return value
-    return {key: each for key, each in value.items() if key != "text"}
+    """What is sent as structured content: a text of the same items is not repeated in it."""
+    if _says_itself(value):
+        value = {key: each for key, each in value.items() if key != "text"}
+    return noticed(value)
 
 
 def _read_text(value: dict[str, Any]) -> str:
     items = value.get("items")
     if _says_itself(value):
         others = {key: each for key, each in value.items() if key not in ("items", "text")}
-        return fenced(f"{told(others)}\n{value['text']}")
+        if _is_tree(value):
+            return fenced(f"{told(others)}\n{value['text']}")
+        return fenced(told({**others, "items": items}))
     if not isinstance(items, list) or "total" not in value:
         return fenced(told(value))
     others = {key: each for key, each in value.items() if key not in _PAGE}
@@ -198,18 +227,27 @@ def _listed(items: list[Any], next_cursor: str | None, total: int, others: dict[
     return f"{head}\n{fenced(shown)}" if shown else head
 
 
+def _written_text(value: dict[str, Any]) -> str:
+    """What a write did or would do, and then what it gives."""
+    others = {
+        key: each for key, each in value.items() if key not in (MESSAGE, "change_id", "dry_run")
+    }
+    shown = told(others)
+    return f"{value[MESSAGE]}\n{fenced(shown)}" if shown else str(value[MESSAGE])
+
+
 def _sentence(outcome: Outcome) -> str:
     """What a write did."""
     change = f" Change {outcome.change_id}." if outcome.change_id else ""
     if outcome.replayed:
         return f"Done before, by a call with the same idempotency_key: not done again.{change}"
     done = _done(outcome.effects) if outcome.effects else "Nothing was changed"
-    return f"{done}.{change}{_hints(outcome.hints)}"
+    return f"{done}.{change}"
 
 
 def _done(effects: Sequence[Effect]) -> str:
     named = [
-        f"{each.action} {each.reference_id or f'{each.kind} {each.id}'}"
+        f"{each.action} {_named(each.kind, each.reference_id, each.id)}"
         for each in effects[:MAX_EFFECTS]
     ]
     if len(effects) > MAX_EFFECTS:
@@ -218,21 +256,18 @@ def _done(effects: Sequence[Effect]) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _hints(hints: Sequence[Hint]) -> str:
-    """What a write may break, or what reads badly; may repeat words of what is stored."""
-    if not hints:
-        return ""
-    return f"\nHints. {fenced(told(to_builtins(list(hints))))}"
+def _named(kind: str, reference_id: str, id: str) -> str:
+    """What an effect was on, in words that nobody can have written for models."""
+    kind = kind.replace("_", " ")
+    return plain_name(reference_id) or f"{kind} {plain_name(id)}".rstrip()
 
 
-def _preview_text(value: dict[str, Any]) -> str:
+def _preview_message(value: dict[str, Any]) -> str:
     changes = value.get("changes") or []
     actions = ", ".join(
-        f"{each['action']} {each.get('reference_id') or each['kind']}"
+        f"{each['action']} {_named(each['kind'], each.get('reference_id') or '', '')}"
         for each in changes[:MAX_EFFECTS]
     )
     more = f" and {len(changes) - MAX_EFFECTS:,} more" if len(changes) > MAX_EFFECTS else ""
     head = f"Dry run: nothing was changed. Would be {actions}{more}." if actions else ""
-    head = head or "Dry run: nothing would change."
-    hints = value.get("hints")
-    return f"{head}\nHints. {fenced(told(hints))}" if hints else head
+    return head or "Dry run: nothing would change."
