@@ -263,6 +263,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
             "W-15",
             "A retry continues what did not complete; completed steps run again only if named.",
         ),
+        (
+            "W-16",
+            "What cannot be decided on stays, says why, delays no other run, and goes on later.",
+        ),
     ),
     ("accord.workflows.bus.kafka", "tests"): (
         ("W-10", "Logs, metrics, and traces across executor, broker, bridge and agent."),

@@ -508,7 +508,10 @@ CREATE TABLE run_inbox (
     arrival text NOT NULL, -- JSON: an event
     tries integer NOT NULL DEFAULT 0,
     due double precision NOT NULL DEFAULT 0
-);
+,
+    problem text);
+
+CREATE INDEX run_inbox_postponed ON run_inbox (run_id) WHERE tries > 0;
 
 CREATE TABLE runs (
     id text PRIMARY KEY,
@@ -531,7 +534,7 @@ CREATE TABLE runs (
     snapshot_at integer NOT NULL DEFAULT 0,
     next_timer double precision, -- nothing is due before
     created_at double precision NOT NULL,
-    finished_at double precision,
+    finished_at double precision, problem text,
     FOREIGN KEY (workflow, version) REFERENCES workflows (name, version)
 );
 

@@ -301,6 +301,26 @@ async def test_decisions_and_what_was_given_up_wait_in_lists(
     await expect(page.locator("#run-events")).to_contain_text("retried by admin")
 
 
+@pytest.mark.req("W-16")
+async def test_a_run_that_cannot_be_read_says_so(
+    visitor: Visitor, house: House, shop: Workshop, axe: str
+) -> None:
+    page = visitor.page
+    id = await shop.start("gate", None)
+    await shop.until(id, "waiting")
+    change = "UPDATE run_history SET events = $2 WHERE run_id = $1"
+    newer = '[{"type":"unheard_of","schema":99,"at":1}]'
+    await house.system.local.store.execute(change, id, newer)
+    for path in (f"/runs/{id}", f"/runs/{id}?step=ok"):
+        await visitor.open(path)
+        await expect(page.locator("#run-problem")).to_contain_text("This run does not go on.")
+        await expect(page.locator("#run-problem")).to_contain_text("a newer release of Accord")
+        await expect(page.locator("#run-events")).to_contain_text("unheard of")
+    assert await violations(page, axe) == []
+    await visitor.open("/runs")
+    await expect(page.get_by_role("link", name=id[-8:])).to_be_visible()
+
+
 async def test_everything_fits_a_narrow_dark_window(
     browser: Browser, house: House, shop: Workshop, axe: str
 ) -> None:

@@ -174,6 +174,7 @@ def a_run(*steps: Step) -> Run:
         children=[],
         signals=[],
         trace_id="",
+        problem=None,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from accord.cli import exits
-from accord.cli.output import paint, pretty, print_line, printable
+from accord.cli.output import paint, pretty, print_error_line, print_line, printable
 
 if TYPE_CHECKING:
     from accord.app.local import Local
@@ -46,7 +46,9 @@ async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) ->
     """Print what happens in a run until it has ended; the exit code. Raises NotFoundError."""
     from accord.workflows.operations.run_views import shown_event
 
-    await call(local, caller, "get_run", id=run_id)
+    found: Run = await call(local, caller, "get_run", id=run_id)
+    if found.problem is not None:
+        print_error_line(f"note: the run does not go on: {printable(found.problem.message)}")
     async with aclosing(local.watch.follow(run_id)) as following:
         async for events in following:
             for number, event in events:
@@ -79,7 +81,10 @@ def _line(event: RunEvent) -> str:
     words = _SAID.get(event.type, event.type)
     if event.type == "retry_requested" and "step" in event.detail:
         words = "is to be retried from {step}, says {by}"
-    said = printable(words.format_map(_Known(event.detail)))
+    try:
+        said = printable(words.format_map(_Known(event.detail)))
+    except (AttributeError, TypeError, KeyError):  # a newer release tells it differently
+        said = event.type
     return f"{paint(event.at[11:19], 'faint', sys.stdout)}  {said}"
 
 

@@ -99,7 +99,7 @@ class Backlog:
         members = await db.fetch(MEMBERS.format(now=NOW[self._store.engine]))
         letters = await db.fetch(LETTERS)
         arrived = await db.fetch(OLDEST_MESSAGE)
-        oldest = _read_arrival(arrived[0]["arrival"]).at if arrived else None
+        oldest = _arrived_at(arrived[0]["arrival"]) if arrived else None
         return [
             _Gauge("accord_runs", "Runs that have not ended, by state.", runs),
             _Gauge("accord_tasks", "Tasks that have not ended, by state.", tasks),
@@ -136,6 +136,13 @@ class Backlog:
                 _labelled("kind", get_args(MemberKind), members),
             ),
         ]  # fmt: skip
+
+
+def _arrived_at(arrival: str) -> float | None:
+    try:
+        return _read_arrival(arrival).at
+    except msgspec.DecodeError:  # it is given up in a moment
+        return None
 
 
 def _labelled(label: str, values: Sequence[str], rows: Sequence[Row]) -> list[tuple[Labels, float]]:

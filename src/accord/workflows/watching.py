@@ -16,7 +16,7 @@ from accord.store.errors import StoreError
 from accord.store.store import Reading, Store
 from accord.workflows.core.events import Event
 from accord.workflows.core.state import FINAL
-from accord.workflows.storage.history import WAKE, read_history
+from accord.workflows.storage.history import WAKE, UnreadEvent, read_recorded
 from accord.workflows.storage.lists import IN_TEXTS, as_parameter
 
 log = logging.getLogger("accord.workflows")
@@ -46,7 +46,7 @@ _STANDING: Final = {
     for engine in IN_TEXTS
 }
 
-Numbered: TypeAlias = tuple[int, Event]
+Numbered: TypeAlias = tuple[int, Event | UnreadEvent]
 
 
 class _Follower:
@@ -187,7 +187,7 @@ def _number(each: Numbered) -> int:
 async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[Numbered]]:
     """The number of the last event, and the events after number `after`."""
     [row] = await db.fetch(_APPLIED, run_id)
-    events = await read_history(db, run_id, after)
+    events = await read_recorded(db, run_id, after)
     return events[-1][0] if events else row["applied"], events
 
 

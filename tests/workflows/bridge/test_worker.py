@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -147,17 +148,39 @@ async def test_a_caller_with_a_bug_fails_its_task_only(yard: Yard) -> None:
     assert (await yard.told(good)).output == "x"
 
 
+TASK = """
+INSERT INTO tasks (id, run_id, task, kind, target, command, state, remote_task, created_at)
+VALUES ($1, 'r', $1, 'agent', 'a', $2, 'ready', 'r-1', 0) RETURNING id
+"""
+NEWER = '{"type": "call_agent", "schema": 99}'
+
+
 async def test_a_command_that_cannot_be_read_fails_its_task_only(yard: Yard) -> None:
-    insert = (
-        "INSERT INTO tasks (id, run_id, task, kind, target, command, state, created_at)"
-        " VALUES ($1, 'r', $1, 'agent', 'a', $2, 'ready', 0) RETURNING id"
-    )
-    await yard.store.write(insert, "newer", '{"type": "call_agent", "schema": 99}')
-    await yard.store.write(insert, "broken", "{")
+    await yard.store.write(TASK, "broken", "{")
     await yard.store.notify("tasks_ready")
-    newer, broken = await yard.told("newer"), await yard.told("broken")
-    assert newer.error.code == broken.error.code == "unreadable_command"
-    assert newer.error.message == "schema 99 is newer than 2, the newest that is known here"
+    assert (await yard.told("broken")).error.code == "unreadable_command"
+
+
+@pytest.mark.req("W-16")
+async def test_a_command_of_a_newer_release_waits_for_a_bridge_of_that(
+    yard: Yard, caplog: pytest.LogCaptureFixture
+) -> None:
+    await yard.store.write(TASK, "newer", NEWER)
+    query = "SELECT * FROM tasks WHERE id = 'newer' AND state = 'ready' AND fence = $1 AND due > 0"
+    for times in (1, 2):
+        await yard.store.notify("tasks_ready")
+        [row] = await until(lambda n=times: yard.store.fetch(query, n))  # type: ignore[misc]
+        assert row["due"] <= time.time() + 60.0
+        assert (row["attempt"], row["remote_task"]) == (1, "r-1")
+        await yard.store.execute("UPDATE tasks SET due = 0 WHERE id = 'newer'")
+    told = [each for each in caplog.records if each.levelno >= logging.ERROR]
+    assert [each.getMessage() for each in told] == [
+        "task newer waits for a bridge of a newer release: schema 99 is newer than 2, "
+        "the newest that is known here"
+    ]
+    await yard.cancel("newer")
+    assert (await yard.in_state("newer", "done"))["outcome"] == "cancelled"
+    assert await yard.arrivals("newer") == []
 
 
 # Cancelling

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from time import time
 from typing import Any
@@ -15,6 +16,7 @@ from accord.workflows.core.commands import Command
 from accord.workflows.core.events import (
     Arrival,
     CancelRequested,
+    RetryRequested,
     SignalReceived,
     TaskFailed,
     TaskSucceeded,
@@ -96,66 +98,171 @@ async def until_given_up(store: Store, clock: Clock, count: int) -> list[dict[st
 # Poison
 
 
+@pytest.mark.req("W-16")
 async def test_a_message_that_nobody_understands_becomes_a_dead_letter_and_others_move_on(
     store: Store,
 ) -> None:
     clock = Clock()
     [run, other] = await begin(store, "wait", count=2)
-    newer = '{"type":"signal_received","schema":99,"at":1,"name":"s","id":"1"}'
     decided = '{"type":"timer_fired","schema":1,"at":1,"key":"w","kind":"wake"}'
-    await poison(store, run, "nonsense", newer, decided)
+    await poison(store, run, "nonsense", decided)
     async with executing(store, now=clock) as executor:
         await until_status(store, other, "waiting")
         for each in (run, other):
             await send(store, each, SignalReceived(at=time(), name="s", id="1"))
         await until_finished(store, [run, other])
-        letters = await until_given_up(store, clock, 3)
+        letters = await until_given_up(store, clock, 2)
     letter = {"kind": "message", "topic": "run_inbox", "run_id": run, "attempts": MOST_TRIES}
     assert letters == sorted(
         [
             letter | {"code": "DecodeError", "body": "nonsense"},
-            letter | {"code": "NewerSchemaError", "body": newer},
-            letter | {"code": "ValueError", "body": decided},
+            letter | {"code": "UnreadableMessageError", "body": decided},
         ],
         key=lambda each: str(each["body"]),
     )
-    assert (executor.counts.dead_letters, executor.counts.undecided) == (3, 15)
+    assert (executor.counts.dead_letters, executor.counts.undecided) == (2, 10)
     assert await store.fetch("SELECT id FROM run_inbox") == []
 
 
-async def test_a_run_that_cannot_be_decided_on_gives_up_its_message_and_others_move_on(
-    store: Store,
+NEWER = '{"type":"signal_received","schema":99,"at":1,"name":"s","id":"1"}'
+NEWER_HISTORY = '[{"type":"unheard_of","schema":99,"at":1}]'
+KEEP_HISTORY = "UPDATE run_history SET events = $2 WHERE run_id = $1"
+POSTPONED = "SELECT tries, due, problem FROM run_inbox WHERE run_id = $1 ORDER BY id"
+
+
+async def until_tried(store: Store, clock: Clock, run: str, times: int) -> list[Any]:
+    """Messages of a run, once all were tried so often; nobody waits for the time between tries."""
+
+    async def found() -> list[Any]:
+        clock.ahead += 10.0
+        await store.notify(WAKE)
+        rows = await store.fetch(POSTPONED, run)
+        return list(rows) if rows and min(row["tries"] for row in rows) >= times else []
+
+    rows: list[Any] = await until(found)
+    return rows
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [
+        record.getMessage()
+        for record in caplog.records
+        if record.name == "accord.workflows" and record.levelno >= logging.ERROR
+    ]
+
+
+@pytest.mark.req("W-16")
+async def test_a_message_of_a_newer_release_waits_for_it_and_its_run_goes_on(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    [run] = await begin(store, "two")
+    await poison(store, run, NEWER)
+    async with executing(store, now=clock) as executor:
+        await until_tried(store, clock, run, 8)
+        await send(store, run, TaskSucceeded(at=time(), task="a", output=1))
+        await until_task(store, f"{run}/b")
+        [row] = await store.fetch(POSTPONED, run)
+    assert 0 < row["due"] - clock() <= 60
+    assert "schema 99" in row["problem"]
+    assert executor.counts.dead_letters == 0
+    assert len(errors(caplog)) == 1
+    problem = (await load(store, run)).problem
+    assert problem is not None
+    assert problem.code == "newer_schema"
+
+
+@pytest.mark.req("W-16")
+async def test_a_run_of_a_newer_release_waits_for_it_and_goes_on_in_order(
+    store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = Clock()
     async with executing(store):
         [run, other] = await begin(store, "wait", count=2)
         for each in (run, other):
             await until_status(store, each, "waiting")
-    newer = '[{"type":"unheard_of","schema":99,"at":1}]'
-    await store.execute("UPDATE run_history SET events = $2 WHERE run_id = $1", run, newer)
+    [row] = await store.fetch("SELECT events FROM run_history WHERE run_id = $1", run)
+    await store.execute(KEEP_HISTORY, run, NEWER_HISTORY)
     async with executing(store, now=clock):
         for each in (run, other):
             await send(store, each, SignalReceived(at=time(), name="s", id="1"))
         await until_finished(store, [other])
-        [letter] = await until_given_up(store, clock, 1)
-    assert (letter["run_id"], letter["code"]) == (run, "NewerSchemaError")
+        await until_tried(store, clock, run, 7)
+    loaded = await load(store, run)
+    assert (loaded.row.status, loaded.state.status) == ("waiting", "waiting")
+    assert loaded.problem is not None
+    assert loaded.unreadable is not None
+    assert (loaded.problem.code, loaded.unreadable.code) == ("newer_schema",) * 2
+    assert [each for each in errors(caplog) if run in each] == errors(caplog)
+    assert len(errors(caplog)) == 1
+    assert await store.fetch("SELECT id FROM dead_letters") == []
+    # What came first waits the longest; when the cause is gone all of it is taken in order.
+    async with executing(store, now=clock):
+        await send(store, run, CancelRequested(at=time()))
+        await until(lambda: _are_postponed(store, run, 2))
+    await store.execute(KEEP_HISTORY, run, row["events"])
+    await store.execute("UPDATE run_inbox SET due = $1 + 50 WHERE tries > 1", clock())
+    async with executing(store, now=clock):
+        await send(store, run, RetryRequested(at=time()))
+        await until_finished(store, [run])
+    loaded = await load(store, run)
+    assert (loaded.state.status, loaded.problem, loaded.unreadable) == ("completed", None, None)
+    assert await _is_empty(store)
 
 
-async def test_a_run_whose_time_cannot_be_decided_on_does_not_hold_up_others(store: Store) -> None:
+async def _are_postponed(store: Store, run: str, count: int) -> bool:
+    rows = await store.fetch(POSTPONED, run)
+    return len(rows) == count and all(row["tries"] for row in rows)
+
+
+@pytest.mark.req("W-16")
+async def test_a_run_whose_workflow_cannot_be_read_waits_until_it_can(store: Store) -> None:
+    clock = Clock()
+    [row] = await store.fetch("SELECT definition FROM workflows WHERE name = 'wait'")
+    change = "UPDATE workflows SET definition = $1 WHERE name = 'wait'"
+    await store.execute(change, '{"name":"wait","steps":[],"of_a_newer_release":1}')
+    [run] = await begin(store, "wait")
+    async with executing(store, now=clock):
+        await until_tried(store, clock, run, 6)
+        problem = (await load(store, run)).problem
+        assert problem is not None
+        assert problem.code == "unreadable"
+        await store.execute(change, row["definition"])
+        clock.ahead += 60.0
+        await store.notify(WAKE)
+        await until_status(store, run, "waiting")
+    assert (await load(store, run)).problem is None
+
+
+@pytest.mark.req("W-16")
+async def test_a_run_whose_time_cannot_be_decided_on_does_not_hold_up_others(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     clock = Clock()
     await save(store, {"name": "nap", "steps": [{"name": "w", "type": "wait", "for": 50}]})
     async with executing(store, now=clock):
         [run, other] = await begin(store, "nap", count=2)
         for each in (run, other):
             await until_status(store, each, "waiting")
-    newer = '[{"type":"unheard_of","schema":99,"at":1}]'
-    await store.execute("UPDATE run_history SET events = $2 WHERE run_id = $1", run, newer)
+    [row] = await store.fetch("SELECT events FROM run_history WHERE run_id = $1", run)
+    await store.execute(KEEP_HISTORY, run, NEWER_HISTORY)
     clock.ahead += 60.0
+    query = "SELECT id FROM runs WHERE id = $1 AND next_timer > $2"
     async with executing(store, now=clock) as executor:
         await until_finished(store, [other])
-        query = "SELECT id FROM runs WHERE id = $1 AND next_timer > $2"
+        for _ in range(2):
+            await until(lambda: store.fetch(query, run, clock()))
+            problem = (await load(store, run)).problem
+            assert problem is not None
+            assert problem.code == "newer_schema"
+            clock.ahead += 61.0
         await until(lambda: store.fetch(query, run, clock()))
-    assert executor.counts.undecided == 1
+        await store.execute(KEEP_HISTORY, run, row["events"])
+        clock.ahead += 61.0
+        await until_finished(store, [run])
+    assert executor.counts.undecided == 3
+    assert len(errors(caplog)) == 1
+    assert (await load(store, run)).problem is None
 
 
 async def test_a_message_that_commits_after_later_ones_were_read_is_not_missed(
@@ -195,9 +302,15 @@ async def test_a_run_that_cannot_be_written_does_not_take_others_along(store: St
     async with executing(store, now=clock) as executor:
         for run in good:
             await until_status(store, run, "waiting")
-        [letter] = await until_given_up(store, clock, 1)
-    assert (letter["run_id"], letter["code"]) == (bad, "ConstraintError")
-    assert (executor.counts.decided, executor.counts.undecided) == (4, MOST_TRIES)
+        await until_tried(store, clock, bad, 6)
+        problem = (await load(store, bad)).problem
+        assert problem is not None
+        assert problem.code == "not_stored"
+        await store.execute("DELETE FROM run_history WHERE run_id = $1", bad)
+        clock.ahead += 60.0
+        await store.notify(WAKE)
+        await until_status(store, bad, "waiting")
+    assert (executor.counts.decided, executor.counts.dead_letters) == (5, 0)
 
 
 # Rule 3: one outcome, one event

@@ -128,10 +128,17 @@ def unreadable(row: Row) -> ClaimedTask:
         task=row["task"],
         kind=row["kind"],
         target=row["target"],
-        command=CallAgent(task=row["task"], step=row["task"], agent=row["target"]),
+        command=CallAgent(
+            task=row["task"], step=row["task"].partition("@")[0], agent=row["target"]
+        ),
+        cancelled=bool(row["cancelled"]),
         fence=row["fence"],
         attempt=row["attempt"],
         attempt_group=row["attempt_group"],
+        remote_task=row["remote_task"],
+        remote_context=row["remote_context"],
+        continues=row["continuation"] is not None,
+        continued=row["continued"],
         traceparent=row["traceparent"],
         correlation_id=row["correlation_id"],
     )

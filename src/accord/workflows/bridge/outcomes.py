@@ -115,6 +115,10 @@ class Outcomes:
         if held in self._holding and not held.ending:
             self._finish(held, _change(held, "ready"))
 
+    def put_off(self, held: Held, seconds: float) -> None:
+        """Give a task back, for anybody to take later."""
+        self._finish(held, _change(held, "ready", due=self._now() + seconds))
+
     async def remember(self, held: Held, remote_task: str, remote_context: str) -> bool:
         """Store what the other side calls a task; whether it could be, as nobody else has it.
         Raises DefiniteError for a name that the database will not take."""

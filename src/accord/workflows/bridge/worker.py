@@ -54,6 +54,8 @@ CANCEL_SECONDS: Final = 0.1
 """How often the table is asked at most what was cancelled."""
 DRAIN_SECONDS: Final = 10.0
 MOST_TASKS: Final = 4_096
+UNREADABLE_SECONDS: Final = 60.0
+"""How long a task waits that only a newer release can read, before anybody takes it again."""
 MOST_AT_ONCE: Final = 32
 """Tasks taken by one statement: all of them may be for one slow target, and keep others out."""
 
@@ -120,6 +122,8 @@ class Worker:
         """For an executor or a bus in the same process."""
         self._placing: set[asyncio.Task[None]] = set()
         self._unplaced: list[Held] = []
+        self._refused: set[str] = set()
+        """Tasks that were logged as those of a newer release."""
         self._more = False
         """There may be tasks that were left for want of room."""
         self._doubted = False
@@ -239,10 +243,24 @@ class Worker:
             except (NewerSchemaError, msgspec.DecodeError) as error:
                 held = Held(unreadable(row))
                 self._holding.add(held)
-                self._outcomes.fail(held, DefiniteError("unreadable_command", str(error)))
+                self._refuse(held, error)
                 continue
             self._holding.add(held)
             await self._place(held)
+
+    def _refuse(self, held: Held, error: Exception) -> None:
+        """A command that cannot be read here: one of a newer release waits for a bridge of that."""
+        if held.task.cancelled:
+            self._outcomes.cancel(held)
+        elif isinstance(error, NewerSchemaError):
+            if held.task.id not in self._refused:
+                if len(self._refused) >= MOST_TASKS:
+                    self._refused.clear()
+                self._refused.add(held.task.id)
+                log.error("task %s waits for a bridge of a newer release: %s", held.task.id, error)
+            self._outcomes.put_off(held, UNREADABLE_SECONDS)
+        else:
+            self._outcomes.fail(held, DefiniteError("unreadable_command", str(error)))
 
     def _is_open(self) -> bool:
         is_running = self._running is not None and not self._closing

@@ -11,15 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Final, get_args
 
+import msgspec
+
 from accord.store.errors import UnavailableError
 from accord.store.store import Store, Transaction
 from accord.workflows.bus.bus import Bus
 from accord.workflows.bus.hands import Hands
+from accord.workflows.core.errors import CoreError, NewerSchemaError
 from accord.workflows.core.events import Arrival, RunStarted, decode_event, type_of
 from accord.workflows.counts import Counts
 from accord.workflows.executor.agenda import Agenda
 from accord.workflows.executor.children import Children
-from accord.workflows.executor.errors import FencedError
+from accord.workflows.executor.errors import FencedError, UnreadableMessageError
 from accord.workflows.executor.held import Held, HeldRuns, added
 from accord.workflows.executor.mailbox import (
     Received,
@@ -143,7 +146,7 @@ class Decider:
     ) -> None:
         taken = await take_states(self._store, self._definitions, self._held, todo)
         troubles = taken.troubles
-        turns = await self._play(todo, taken.held, now, troubles)
+        turns = await self._play(taken.messages, taken.held, now, troubles)
         parts = await self._compose(turns, now, troubles)
         try:
             for part in await self._write_all(parts, taken.strays, fences, troubles):
@@ -162,7 +165,7 @@ class Decider:
 
     async def _play(
         self,
-        todo: Mapping[str, list[Received]],
+        todo: Mapping[str, Sequence[Received]],
         held: Mapping[str, Held],
         now: float,
         troubles: list[Trouble],
@@ -179,7 +182,7 @@ class Decider:
                 for _ in play(turn, arrivals, now):
                     await asyncio.sleep(0)
             except Exception as error:
-                troubles.append(Trouble(run_id, messages, error))
+                troubles.append(_trouble(each.row, messages, error))
                 continue
             turns.append(turn)
             oldest = min((oldest, *(arrival.at for arrival in arrivals)))
@@ -204,7 +207,7 @@ class Decider:
             except UnavailableError:
                 raise
             except Exception as error:
-                troubles.append(Trouble(turn.held.row.id, turn.messages, error))
+                troubles.append(_trouble(turn.held.row, turn.messages, error))
         return parts
 
     # Writing
@@ -253,7 +256,7 @@ class Decider:
                 case FencedError() | UnavailableError():
                     raise result
                 case Exception():
-                    troubles.append(Trouble(part.row.id, part.turn.messages, result))
+                    troubles.append(_trouble(part.turn.held.row, part.turn.messages, result))
                 case _:
                     raise result
         return written
@@ -359,8 +362,19 @@ def _log_trouble(trouble: Trouble) -> None:
             *(", ".join(given_up), trouble.run_id, trouble.error),
             exc_info=trouble.error,
         )
+    elif trouble.is_new:
+        log.error(
+            "run %s waits, as nothing can be decided on it: %s",
+            *(trouble.run_id, trouble.error),
+            exc_info=None if isinstance(trouble.error, CoreError) else trouble.error,
+        )
     else:
-        log.warning("run %s is tried again later: %s", trouble.run_id, trouble.error)
+        log.debug("run %s waits still: %s", trouble.run_id, trouble.error)
+
+
+def _trouble(row: RunRow, messages: Sequence[Received], error: Exception) -> Trouble:
+    """What went wrong with these messages; with the run itself where there are none."""
+    return Trouble(row.id, messages, error, row=None if messages else row)
 
 
 def _read(
@@ -375,12 +389,22 @@ def _read(
                 understood.append(message)
                 arrivals.append(message.message.arrival)
                 continue
-            arrival = decode_event(message.arrival.encode())
-            if not isinstance(arrival, _ARRIVALS):
-                raise ValueError(f"{type(arrival).__name__} is decided, and does not arrive")
-        except Exception as error:
+            arrival = _arrival(message)
+        except (NewerSchemaError, UnreadableMessageError) as error:
             troubles.append(Trouble(message.run_id, [message], error))
         else:
             understood.append(message)
             arrivals.append(arrival)
     return understood, arrivals
+
+
+def _arrival(message: Received) -> Arrival:
+    """What a message says. Raises NewerSchemaError, and UnreadableMessageError."""
+    try:
+        event = decode_event(message.arrival.encode())
+    except msgspec.DecodeError as error:
+        raise UnreadableMessageError(str(error)) from error
+    if not isinstance(event, _ARRIVALS):
+        raise UnreadableMessageError(f"{type(event).__name__} is decided, and does not arrive")
+    arrival: Arrival = event
+    return arrival

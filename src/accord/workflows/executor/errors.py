@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 
 
+class UnreadableMessageError(Exception):
+    """A message is nothing that a run gets, whatever release reads it."""
+
+
 class FencedError(Exception):
     """Others have taken over some of the shards of a decision: nothing of it was written."""
 

@@ -1,6 +1,9 @@
 """What an executor has to decide on: messages that arrived for the runs of its shards, and runs in
-which something is due. Messages that cannot be decided on are tried again later, and given up
-after some tries, so that they never hold up others."""
+which something is due.
+
+What cannot be decided on stays where it is and is tried again, with a growing delay, so that it
+never holds up other runs; the reason is kept beside it. Only a message that no release can read is
+given up after some tries, as a dead letter."""
 
 from __future__ import annotations
 
@@ -10,16 +13,20 @@ from typing import Final
 from msgspec import Struct
 
 from accord.operations.identifiers import new_id
-from accord.store.store import Engine, Reading, Transaction
+from accord.store.store import Engine, Reading, Row, Transaction
+from accord.workflows.executor.errors import UnreadableMessageError
 from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
+from accord.workflows.storage.loading import RunRow
+from accord.workflows.storage.problems import encode_problem, problem_of
 
 MOST_MESSAGES: Final = 500
 """How many are read at once."""
 MOST_BYTES: Final = 4 * 1024 * 1024
 """How many bytes of them; one may be larger."""
 MOST_TRIES: Final = 5
+"""Of a message that cannot be read."""
 LONGEST_DELAY: Final = 60.0
 """How long a message waits at most before it is tried again."""
 
@@ -55,8 +62,15 @@ _DELETE: Final = {
     engine: f"DELETE FROM run_inbox WHERE id {many.format('$1')}"
     for engine, many in IN_NUMBERS.items()
 }
-_POSTPONE: Final = "UPDATE run_inbox SET tries = tries + 1, due = $2 WHERE id = $1"
-_POSTPONE_TIMER: Final = "UPDATE runs SET next_timer = $2 WHERE id = $1"
+_POSTPONED: Final = f"""
+SELECT id, message_id, run_id, arrival, tries FROM run_inbox WHERE run_id = $1 AND tries > 0
+ORDER BY id LIMIT {MOST_MESSAGES}
+"""
+_POSTPONE: Final = """
+UPDATE run_inbox SET tries = tries + 1, due = $2, problem = $3 WHERE id = $1
+"""
+_HOLD: Final = "UPDATE runs SET problem = $2 WHERE id = $1"
+_POSTPONE_TIMER: Final = "UPDATE runs SET problem = $2, next_timer = $3 WHERE id = $1"
 
 
 class Received(Struct, frozen=True):
@@ -79,9 +93,26 @@ class Trouble(Struct, frozen=True):
     run_id: str
     messages: Sequence[Received]
     error: Exception
+    row: RunRow | None = None
+    """Of the run, where the trouble is with that: nothing at all can be decided on it."""
+
+    @property
+    def problem(self) -> str:
+        """What is kept of it."""
+        return encode_problem(problem_of(self.error))
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has been told yet."""
+        if self.row is not None:
+            return self.row.problem != self.problem
+        return any(not each.tries for each in self.messages)
 
     @property
     def given_up(self) -> list[Received]:
+        """Messages that nobody will ever understand."""
+        if not isinstance(self.error, UnreadableMessageError):
+            return []
         return [each for each in self.messages if each.tries + 1 >= MOST_TRIES]
 
 
@@ -91,10 +122,17 @@ async def read_messages(
     """What arrived for the runs of these shards, the first first; of messages with greater ids than
     `after` only. What commits late may have a smaller one than what was seen already."""
     rows = await db.fetch(_READ[engine], as_parameter(shards), after, now)
-    return [
-        Received(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
-        for row in rows
-    ]
+    return [_received(row) for row in rows]
+
+
+def _received(row: Row) -> Received:
+    return Received(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
+
+
+async def read_postponed(db: Reading, run_id: str) -> list[Received]:
+    """The messages for a run that could not be decided on before, the first first."""
+    rows = await db.fetch(_POSTPONED, run_id)
+    return [_received(row) for row in rows]
 
 
 async def read_due(
@@ -115,20 +153,24 @@ async def delete_messages(db: Transaction, engine: Engine, messages: Iterable[Re
 async def postpone(
     db: Transaction, engine: Engine, troubles: Sequence[Trouble], now: float
 ) -> None:
-    """Try again later what could not be decided on, or give it up."""
+    """Try again later what could not be decided on, or give up what nobody can read."""
     for trouble in troubles:
-        given_up = trouble.given_up
+        given_up, problem = trouble.given_up, trouble.problem
         for each in given_up:
             await keep_letter(db, _dead_letter(trouble, each, now))
         await delete_messages(db, engine, given_up)
         later = [each for each in trouble.messages if each.id and each not in given_up]
-        await db.execute_many(_POSTPONE, [(each.id, now + _delay(each.tries)) for each in later])
+        if later:
+            rows = [(each.id, now + _delay(each.tries), problem) for each in later]
+            await db.execute_many(_POSTPONE, rows)
         if not trouble.messages:
-            await db.execute(_POSTPONE_TIMER, trouble.run_id, now + LONGEST_DELAY)
+            await db.execute(_POSTPONE_TIMER, trouble.run_id, problem, now + LONGEST_DELAY)
+        elif trouble.row is not None:
+            await db.execute(_HOLD, trouble.run_id, problem)
 
 
 def _delay(tries: int) -> float:
-    return min(2.0**tries, LONGEST_DELAY)
+    return min(2.0 ** min(tries, 10), LONGEST_DELAY)
 
 
 def _dead_letter(trouble: Trouble, message: Received, now: float) -> DeadLetter:
@@ -137,7 +179,7 @@ def _dead_letter(trouble: Trouble, message: Received, now: float) -> DeadLetter:
         kind="message",
         topic="run_inbox",
         run_id=message.run_id,
-        code=type(trouble.error).__name__,
+        code=type(trouble.error.__cause__ or trouble.error).__name__,
         message=str(trouble.error),
         body=message.arrival,
         attempts=message.tries + 1,

@@ -5,6 +5,7 @@ between, the next who decides reads it again."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Final
 
 from msgspec import Struct
@@ -12,9 +13,9 @@ from msgspec import Struct
 from accord.store.errors import UnavailableError
 from accord.store.store import Store
 from accord.workflows.executor.held import Held, HeldRuns, hold
-from accord.workflows.executor.mailbox import Received, Trouble
+from accord.workflows.executor.mailbox import Received, Trouble, read_postponed
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.loading import read_later, read_rows
+from accord.workflows.storage.loading import RunRow, read_later, read_rows
 
 _LOAD: Final = 50
 """How many states are read at once."""
@@ -23,9 +24,11 @@ _LOAD_BYTES: Final = 16 * 1024 * 1024
 
 
 class Taken(Struct, frozen=True):
-    """Runs to decide on, those that cannot be read, and messages for runs that are not there."""
+    """Runs to decide on, with the messages for them; those that cannot be read, and messages for
+    runs that are not there."""
 
     held: dict[str, Held]
+    messages: dict[str, Sequence[Received]]
     troubles: list[Trouble]
     strays: list[Received]
 
@@ -37,7 +40,7 @@ async def take_states(
     todo: Mapping[str, Sequence[Received]],
 ) -> Taken:
     """The states of runs, as many as there is room for. Raises UnavailableError."""
-    taken = Taken({}, [], [])
+    taken = Taken({}, {}, [], [])
     missing: list[str] = []
     for run_id in todo:
         found = memory.take(run_id)
@@ -45,6 +48,7 @@ async def take_states(
             missing.append(run_id)
         else:
             taken.held[run_id] = found
+            taken.messages[run_id] = todo[run_id]
     room = _LOAD_BYTES
     for start in range(0, len(missing), _LOAD):
         if room > 0:
@@ -71,10 +75,24 @@ async def _load(
         except UnavailableError:
             raise
         except Exception as error:
-            taken.troubles.append(Trouble(row.id, todo[row.id], error))
+            taken.troubles.append(Trouble(row.id, todo[row.id], error, row=row))
         else:
             taken.held[row.id] = held
+            taken.messages[row.id] = await _all_messages(store, row, todo[row.id])
             cost += held.cost
     strays = todo.keys() - {row.id for row in rows}
     taken.strays.extend(message for run_id in strays for message in todo[run_id])
     return cost
+
+
+async def _all_messages(
+    store: Store, row: RunRow, messages: Sequence[Received]
+) -> Sequence[Received]:
+    """The messages to decide on. Where nothing could be decided on a run for a while, those that
+    came meanwhile wait for different times: they are taken in the order in which they came."""
+    if row.problem is None:
+        return messages
+    known = {each.id for each in messages}
+    before = [each for each in await read_postponed(store, row.id) if each.id not in known]
+    # What the bus offers has no row, and came last.
+    return sorted((*before, *messages), key=lambda each: each.id or inf)

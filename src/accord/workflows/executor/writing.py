@@ -45,9 +45,12 @@ from accord.workflows.storage.tasks import (
 T = TypeVar("T")
 _Row = tuple[Any, ...]
 
-_UPDATE: Final = "UPDATE runs SET status = $2, next_timer = $3, finished_at = $4 WHERE id = $1"
+_UPDATE: Final = """
+UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL WHERE id = $1
+"""
 _SNAPSHOT: Final = """
-UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, snapshot = $5, snapshot_at = $6
+UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL, snapshot = $5,
+    snapshot_at = $6
 WHERE id = $1
 """
 _OPEN: Final = """
@@ -93,6 +96,7 @@ def compose(
         next_timer=turn.next_timer(now),
         finished_at=state.finished_at,
         snapshot_at=state.applied if turn.wants_snapshot else held.row.snapshot_at,
+        problem=None,
     )
     part = Part(turn, row, [], [], [], [], [], [], [], [], [], [], [])
     if turn.events:
@@ -103,7 +107,9 @@ def compose(
     if turn.wants_snapshot:
         text = encode_state(state).decode()
         part.snapshots.append((run_id, *changed, text, row.snapshot_at))
-    elif changed != (held.row.status, held.row.next_timer, held.row.finished_at):
+    elif changed != (held.row.status, held.row.next_timer, held.row.finished_at) or (
+        held.row.problem is not None
+    ):
         part.updates.append((run_id, *changed))
     _compose_commands(part, iter(children), groups, now)
     if turn.outcome is not None:

@@ -26,6 +26,7 @@ from accord.workflows.operations.run_views import (
     Run,
     loaded,
     pending_approvals,
+    require_readable,
 )
 from accord.workflows.operations.runs import RunId
 from accord.workflows.storage.loading import Loaded
@@ -80,6 +81,7 @@ async def approve_run(
     """Approve what a run waits for, or with `approved: false` refuse it. No token approves a run
     that its owner started."""
     found = await loaded(work, run)
+    require_readable(found)
     wanted = _wanted(found, step)
     if not may_decide(work.caller, wanted.by):
         raise ForbiddenError(

@@ -22,7 +22,7 @@ from accord.workflows.core.events import (
 from accord.workflows.core.requests import Request, check_request
 from accord.workflows.core.sizes import size_problem
 from accord.workflows.operations.moments import now_of
-from accord.workflows.operations.run_views import Run, loaded, shown_run
+from accord.workflows.operations.run_views import Run, loaded, require_readable, shown_run
 from accord.workflows.operations.runs import RunId
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import Loaded
@@ -153,6 +153,9 @@ async def ask(work: Work, run: Loaded, request: Request, message: str = "") -> R
 
 def check(run: Loaded, request: Request) -> None:
     """Raises ConflictError where a run cannot do what is asked of it."""
+    if run.unreadable is not None and isinstance(request, CancelRequested):
+        return  # it is cancelled as soon as it can be read
+    require_readable(run)
     pending = run.state.phase == "pending"
     if pending and isinstance(request, CancelRequested | PauseRequested | SignalReceived):
         return  # it is told after it began

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -14,8 +15,9 @@ from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown
 from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.store.store import Row
-from accord.workflows.bridge.claimed import COLUMNS, claimed_of
+from accord.workflows.bridge.claimed import COLUMNS, claimed_of, unreadable
 from accord.workflows.bridge.message_ids import message_id_of
+from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import StepStarted
 from accord.workflows.operations.commands import StepKey
 from accord.workflows.operations.moments import now_of, text_of
@@ -23,6 +25,7 @@ from accord.workflows.operations.run_views import (
     ChildRun,
     Step,
     loaded,
+    require_readable,
     require_run,
     run_children,
     shown_steps,
@@ -111,6 +114,7 @@ async def list_run_calls(
 async def get_run_step(work: Work, *, id: RunId, step: StepKey) -> RunStep:
     """Get one step of a run, with its input and what it called."""
     run = await loaded(work, id)
+    require_readable(run)
     found = next((each for each in shown_steps(run.program, run.state) if each.key == step), None)
     if found is None:
         raise NotFoundError(f"the run has no step {step!r}")
@@ -140,7 +144,10 @@ async def _started(work: Work, id: str, step: str) -> StepStarted | None:
 
 
 def _call(row: Row, now: float) -> RunCall:
-    task = claimed_of(row)
+    try:
+        task = claimed_of(row)
+    except (NewerSchemaError, msgspec.DecodeError):
+        task = unreadable(row)
     waits = row["state"] == "ready" and row["due"] > now
     return RunCall(
         id=task.id,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.operations.errors import NotFoundError
+from accord.operations.errors import ConflictError, NotFoundError
 from accord.operations.work import Changed, Database, Work
 from accord.store.store import Row
 from accord.workflows.core.definition import StepType, WaitStep
@@ -20,6 +20,7 @@ from accord.workflows.core.views import StepView, view_steps
 from accord.workflows.operations.moments import text_of
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownRunError
+from accord.workflows.storage.history import UnreadEvent
 from accord.workflows.storage.loading import Loaded, load_run
 
 MAX_STEPS_SHOWN: Final = 1_000
@@ -74,6 +75,16 @@ class PendingApproval(Struct, kw_only=True):
     deadline: str | None
 
 
+class RunProblem(Struct, kw_only=True):
+    """Why a run does not go on. It does by itself when that has changed."""
+
+    code: str
+    """newer_schema, unknown_workflow, unreadable, not_stored, internal_error, …"""
+    message: str
+    next_try: str | None
+    """When it is tried again, at the latest."""
+
+
 class ChildRun(Struct, kw_only=True):
     """A run that a step started."""
 
@@ -111,6 +122,8 @@ class Run(RunSummary, kw_only=True):
     """Names of signals that it waits for."""
     trace_id: str
     """Of the trace that its calls belong to (W3C Trace Context)."""
+    problem: RunProblem | None
+    """Why nothing can be decided on it at the moment, or its steps cannot be shown."""
 
 
 class RunEvent(Struct, kw_only=True):
@@ -128,6 +141,14 @@ async def loaded(work: Work, id: str) -> Loaded:
         return await load_run(work.db, work.service(Definitions), id)
     except UnknownRunError as error:
         raise NotFoundError(str(error)) from None
+
+
+def require_readable(run: Loaded) -> None:
+    """Raises ConflictError for a run whose steps are not known here."""
+    if run.unreadable is not None:
+        raise ConflictError(
+            f"the run cannot be read: {run.unreadable.message}", state=run.row.status
+        )
 
 
 async def require_run(work: Work, id: str) -> None:
@@ -159,7 +180,17 @@ async def shown_run(db: Database, run: Loaded) -> Run:
         children=await run_children(db, run),
         signals=sorted(state.waiters) if state.phase == "running" else [],
         trace_id=row.traceparent[3:35],
+        problem=_problem(run),
     )
+
+
+def _problem(run: Loaded) -> RunProblem | None:
+    problem, row = run.problem, run.row
+    if problem is None:
+        return None
+    is_tried = row.problem is not None or row.stuck is not None
+    next_try = (row.next_timer if row.due is None else row.due) if is_tried else None
+    return RunProblem(code=problem.code, message=problem.message, next_try=text_of(next_try))
 
 
 def shown_steps(program: Program, state: State) -> Iterator[Step]:
@@ -195,14 +226,17 @@ def shown_error(error: Failure | None) -> RunError | None:
     )
 
 
-def shown_event(sequence: int, event: Event) -> RunEvent:
-    members = msgspec.to_builtins(event)
+def shown_event(sequence: int, event: Event | UnreadEvent) -> RunEvent:
+    if isinstance(event, UnreadEvent):
+        members = {**event.detail, "type": event.type}
+    else:
+        members = msgspec.to_builtins(event)
     return RunEvent(
         sequence=sequence,
         type=members["type"],
         at=text_of(event.at),
         detail={
-            name: text_of(value) if name in _TIMES else value
+            name: text_of(value) if name in _TIMES and isinstance(value, float) else value
             for name, value in members.items()
             if name not in _HIDDEN and value is not None
         },
@@ -226,7 +260,7 @@ def _step(view: StepView) -> Step:
 
 async def run_children(db: Database, run: Loaded) -> list[ChildRun]:
     """The runs that a run started."""
-    if not run.state.applied:  # nothing has happened yet
+    if not run.state.applied and run.unreadable is None:  # nothing has happened yet
         return []
     return [_child(each) for each in await db.fetch(CHILDREN, run.row.id)]
 

@@ -32,7 +32,7 @@ from accord.workflows.operations.run_views import (
 from accord.workflows.operations.workflows import WorkflowName, find_workflow
 from accord.workflows.starter import starter_of, trace_of
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.history import read_history
+from accord.workflows.storage.history import read_recorded
 from accord.workflows.storage.loading import Loaded, begun_run
 from accord.workflows.storage.runs import NewRun, Origin, chain_after, create_run
 from accord.workflows.watching import LAST_PLACE, RunWatch
@@ -199,7 +199,7 @@ async def get_run_history(
     """What happened in a run, in order, from the event after number `after` on; with `last` only
     the end of it."""
     await require_run(work, id)
-    events = await read_history(work.db, id, after)
+    events = await read_recorded(work.db, id, after)
     shown = events[-limit:] if last else events[:limit]
     return RunHistory(
         items=[shown_event(*each) for each in shown],

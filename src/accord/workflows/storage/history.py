@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct, json
 
 from accord.store.store import Reading, Transaction
 from accord.workflows.core.errors import NewerSchemaError
-from accord.workflows.core.events import Event
+from accord.workflows.core.events import Event, decode_event
 from accord.workflows.core.state import SCHEMA
 from accord.workflows.storage.rows import Insertion
 
@@ -29,6 +29,10 @@ ORDER BY sequence
 """
 
 
+_LATEST: Final = 253_402_300_799.0
+"""The end of the year 9999."""
+
+
 class _Head(Struct):
     schema: int = SCHEMA
 
@@ -36,6 +40,14 @@ class _Head(Struct):
 _ENCODER: Final = json.Encoder()
 _EVENTS: json.Decoder[list[Event]] = json.Decoder(list[Event])
 _HEADS: json.Decoder[list[_Head]] = json.Decoder(list[_Head])
+
+
+class UnreadEvent(Struct, frozen=True):
+    """An event that this release does not know, or that is damaged."""
+
+    type: str
+    at: float
+    detail: dict[str, Any]
 
 
 class Entry(Struct, frozen=True):
@@ -66,6 +78,40 @@ async def read_history(db: Reading, run_id: str, after: int = 0) -> list[tuple[i
         for number, event in enumerate(decode_events(row["events"]), row["sequence"])
     ]
     return [(number, event) for number, event in numbered if number > after]
+
+
+async def read_recorded(
+    db: Reading, run_id: str, after: int = 0
+) -> list[tuple[int, Event | UnreadEvent]]:
+    """The same for people: what cannot be read here is told as it is kept."""
+    rows = await db.fetch(_READ, run_id, after)
+    numbered = [
+        (number, event)
+        for row in rows
+        for number, event in enumerate(_recorded(row["events"]), row["sequence"])
+    ]
+    return [(number, event) for number, event in numbered if number > after]
+
+
+def _recorded(text: str) -> Sequence[Event | UnreadEvent]:
+    try:
+        return decode_events(text)
+    except (NewerSchemaError, msgspec.DecodeError):
+        pass
+    try:
+        kept = json.decode(text, type=list[dict[str, Any]])
+    except msgspec.DecodeError:
+        return [UnreadEvent("unreadable", 0.0, {})]
+    return [_one_recorded(each) for each in kept]
+
+
+def _one_recorded(kept: dict[str, Any]) -> Event | UnreadEvent:
+    try:
+        return decode_event(json.encode(kept))
+    except (NewerSchemaError, msgspec.DecodeError):
+        at, kind = kept.get("at"), kept.get("type")
+        time = float(at) if isinstance(at, int | float) and 0 <= at <= _LATEST else 0.0
+        return UnreadEvent(kind if isinstance(kind, str) else "unreadable", time, kept)
 
 
 def encode_events(events: Sequence[Event]) -> str:

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
+from accord.store.errors import StoreError
 from accord.store.store import Engine, Reading, Row
+from accord.workflows.core.definition import Definition
 from accord.workflows.core.machine import fold
-from accord.workflows.core.program import Program
-from accord.workflows.core.state import State, decode_state
+from accord.workflows.core.program import Block, Program
+from accord.workflows.core.state import FINAL, State, decode_state
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownRunError
 from accord.workflows.storage.history import decode_events, read_history
 from accord.workflows.storage.lists import IN_TEXTS, as_parameter
+from accord.workflows.storage.problems import Problem, decode_problem, problem_of
 from accord.workflows.storage.runs import NewRun, Starter
 from accord.workflows.storage.shards import shard_of
+
+log = logging.getLogger("accord.workflows")
 
 _COLUMNS: Final = """
 SELECT id, workflow, version, shard, status, user_id, username, token_id, scopes, origin,
     parent_run, parent_task, correlation_id, traceparent, snapshot, snapshot_at, next_timer,
-    created_at, finished_at
-FROM runs
+    problem, created_at, finished_at
 """
-_ONE: Final = f"{_COLUMNS} WHERE id = $1"
+_POSTPONED: Final = """
+SELECT {column} FROM run_inbox WHERE run_id = runs.id AND tries > 0 ORDER BY id LIMIT 1
+"""
+_ONE: Final = f"""
+{_COLUMNS}, ({_POSTPONED.format(column="problem")}) AS stuck,
+    ({_POSTPONED.format(column="due")}) AS due
+FROM runs WHERE id = $1
+"""
 _MANY: Final = {
-    engine: f"{_COLUMNS} WHERE id {IN_TEXTS[engine].format('$1')}" for engine in IN_TEXTS
+    engine: f"{_COLUMNS}, NULL AS stuck, NULL AS due FROM runs WHERE id {many.format('$1')}"
+    for engine, many in IN_TEXTS.items()
 }
 _LATER: Final = {
     engine: f"""
@@ -59,6 +72,12 @@ class RunRow(Struct, frozen=True, kw_only=True):
     next_timer: float | None
     created_at: float
     finished_at: float | None
+    problem: str | None = None
+    """Why it could not be decided on, as JSON; None as soon as it is."""
+    stuck: str | None = None
+    """The same, of the first message for it that waits; read for those who look at it only."""
+    due: float | None = None
+    """When that message is tried again."""
 
 
 class Loaded(Struct, frozen=True):
@@ -67,17 +86,44 @@ class Loaded(Struct, frozen=True):
     row: RunRow
     program: Program
     state: State
+    unreadable: Problem | None = None
+    """Why its steps are not known here. The state then is what its row says of it."""
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it does not go on, as far as is known."""
+        kept = self.row.problem or self.row.stuck
+        return self.unreadable if kept is None else decode_problem(kept)
 
 
 async def load_run(db: Reading, definitions: Definitions, run_id: str) -> Loaded:
-    """A run. Raises UnknownRunError, and NewerSchemaError for one that a newer version wrote."""
+    """A run; one that cannot be read here as its row shows it. Raises UnknownRunError."""
     rows = await db.fetch(_ONE, run_id)
     if not rows:
         raise UnknownRunError(run_id)
     row = run_row(rows[0])
-    program = await definitions.get(db, row.workflow, row.version)
-    later = await read_history(db, run_id, row.snapshot_at)
-    return Loaded(row, program, fold(program, (event for _, event in later), _snapshot(row)))
+    try:
+        program = await definitions.get(db, row.workflow, row.version)
+        later = await read_history(db, run_id, row.snapshot_at)
+        return Loaded(row, program, fold(program, (event for _, event in later), _snapshot(row)))
+    except StoreError:
+        raise
+    except Exception as error:
+        log.debug("run %s cannot be read", run_id, exc_info=True)
+        return _unread(row, problem_of(error))
+
+
+def _unread(row: RunRow, problem: Problem) -> Loaded:
+    empty = Program(Definition(name=row.workflow, steps=()), Block((), {}), None, None, {})
+    is_over = row.status in FINAL
+    state = State(
+        phase=row.status if is_over or row.status == "pending" else "running",  # type: ignore[arg-type]
+        started_at=row.created_at,
+        finished_at=row.finished_at,
+        paused=row.status == "paused",
+        idle=int(row.status == "waiting"),
+    )
+    return Loaded(row, empty, state, problem)
 
 
 def begun_run(run: NewRun, program: Program) -> Loaded:

@@ -30,10 +30,13 @@ def told(event: RunEvent, begin: str) -> Happening:
     """An event as people say it."""
     detail = event.detail
     step = str(detail.get("key") or detail.get("task") or "").partition("@")[0]
-    say, tone = _SAID.get(event.type, (lambda _: event.type.replace("_", " "), "idle"))
-    return Happening(
-        event.sequence, event.at, clock(event.at, begin), step, say(detail)[:MAX_TEXT], tone
-    )
+    plain = event.type.replace("_", " ")
+    say, tone = _SAID.get(event.type, (lambda _: plain, "idle"))
+    try:
+        text = say(detail)
+    except (AttributeError, TypeError, ValueError):  # a newer release tells it differently
+        text = plain
+    return Happening(event.sequence, event.at, clock(event.at, begin), step, text[:MAX_TEXT], tone)
 
 
 def clock(at: str, begin: str) -> str:

@@ -7,6 +7,8 @@ from time import time
 from typing import Any, Final
 from urllib.parse import quote
 
+import msgspec
+
 from accord.operations.errors import NotFoundError
 from accord.web.answers import Answer
 from accord.web.drawing.svg import draw
@@ -17,7 +19,8 @@ from accord.web.pages.workflows.timeline import MAX_BARS, SCALE, bars
 from accord.web.pages.workflows.values import MUCH, in_line, shown
 from accord.web.routing import Pages
 from accord.web.turn import Turn
-from accord.workflows.core.definition import WaitStep
+from accord.workflows.core.definition import Definition, WaitStep
+from accord.workflows.core.errors import CoreError
 from accord.workflows.core.places import find_places
 from accord.workflows.core.state import FINAL
 from accord.workflows.operations.approvals import may_decide
@@ -91,11 +94,13 @@ async def run_context(turn: Turn) -> dict[str, Any]:
     events = await turn.do("get_run_history", id=id, last=True, limit=EVENTS)
     now = time()
     standing = Standing(run, calls, now)
-    chosen = turn.query["step"] or standing.usual()
+    is_known = run.steps or run.problem is None
+    chosen = turn.query["step"] if is_known else WHOLE
+    chosen = chosen or standing.usual()
     step = None
     if chosen != WHOLE:
         step = await turn.do("get_run_step", id=id, step=chosen)
-    definition = read(workflow.definition)
+    definition = _definition(workflow.definition, run)
     link = link_to(id)
     return {
         "section": SECTION,
@@ -121,6 +126,14 @@ async def run_context(turn: Turn) -> dict[str, Any]:
         "in_line": in_line,
         **_rights(turn, run),
     }
+
+
+def _definition(definition: dict[str, Any], run: Run) -> Definition:
+    """What is drawn: nothing where a newer release wrote it."""
+    try:
+        return read(definition)
+    except (msgspec.DecodeError, CoreError):
+        return Definition(name=run.workflow, steps=())
 
 
 def _rights(turn: Turn, run: Run) -> dict[str, Any]:
