@@ -231,6 +231,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
         ("H-51", "On a slow network, a page shows one item and never names another."),
         ("H-52", "What was saved, moved or deleted on a page is undone where it is announced."),
+        ("H-53", "Pages fit a phone, print without controls, and draw graphs that show direction."),
     ),
     ("accord.a2a.client.client", "tests"): (
         ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),

@@ -11,7 +11,7 @@ import pytest
 from accord.web.drawing.graph import Edge, Graph, Node
 from accord.web.drawing.layout import HEIGHT, LABEL_SIZE, WIDTH, Placed, Point, place
 from accord.web.drawing.svg import draw
-from accord.web.drawing.texts import shortened, text_width
+from accord.web.drawing.texts import shortened, text_width, wrapped
 from tests.effort import calls
 
 pytestmark = pytest.mark.req("H-21")
@@ -143,12 +143,21 @@ def test_what_begins_late_stands_right_before_what_it_leads_to() -> None:
     assert boxes["late"].x == boxes["c"].x
 
 
-def test_a_line_that_leads_back_goes_below_and_has_a_tip() -> None:
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+@pytest.mark.req("H-53")
+def test_every_line_has_a_tip_where_it_ends(graph: Graph) -> None:
+    found = place(graph)
+    picture = draw(graph, "x")
+    for _, points in found.ways:
+        assert f"L{points[-1].x:.0f} {points[-1].y:.1f}L" in picture
+    assert picture.count('class="tip') == len(found.ways)
+
+
+def test_a_line_that_leads_back_goes_below() -> None:
     graph = GRAPHS["a circle"]
     found = place(graph)
     points = found.ways[2][1]
     assert max(each.y for each in points) > found.boxes["c"].y + HEIGHT / 2
-    assert draw(graph, "x").count('class="tip') == 1
 
 
 @pytest.mark.parametrize(("nodes", "edges"), [(500, 499), (500, 750)])
@@ -178,6 +187,17 @@ def test_what_is_drawn_is_escaped_and_says_its_state_in_words() -> None:
         "href": f"/x?{hostile}",
         "aria-label": f"{hostile}, agent, failed",
     }
+
+
+def test_titles_take_two_lines_before_they_are_cut() -> None:
+    assert wrapped("List sailings of a day", 148, 14.5) == ["List sailings of a", "day"]
+    assert wrapped("Short", 148, 14.5) == ["Short"]
+    first, second = wrapped("Offer the nearest sailing where a day has none left", 148, 14.5)
+    assert (first, second[-1]) == ("Offer the nearest", "…")
+    assert all(text_width(each, 14.5) <= 148 for each in (first, second))
+    unbroken = wrapped("x" * 50, 148, 14.5)
+    assert len(unbroken) == 2
+    assert unbroken[0] + unbroken[1][:-1] == "x" * len(unbroken[0] + unbroken[1][:-1])
 
 
 def test_long_words_are_cut_to_fit_their_box() -> None:

@@ -63,3 +63,41 @@ async def test_a_form_of_another_site_is_refused(house: House) -> None:
         foreign = await client.post("/sign-out", headers={"Origin": "https://evil.example"})
         forged = await client.post("/sign-out", data={"csrf": "guess"})
     assert (foreign.status_code, forged.status_code) == (403, 403)
+
+
+@pytest.mark.req("H-53")
+async def test_the_bar_of_a_phone_is_one_row(browser: Browser, house: House) -> None:
+    async with visiting(browser, house, viewport={"width": 390, "height": 800}) as visitor:
+        for path, here in (
+            ("/items/REQ-001", "REQ-001"),
+            ("/requirements", "Requirements"),
+            ("/audit", "Audit log"),
+        ):
+            await visitor.open(path)
+            bar = await visitor.page.locator(".bar").bounding_box()
+            assert bar is not None
+            assert bar["height"] <= 64, path
+            await expect(visitor.page.locator(".bar .where strong")).to_have_text(here)
+            await expect(visitor.page.locator("#palette-input")).to_be_visible()
+
+
+@pytest.mark.req("H-53")
+async def test_what_is_printed_is_the_item_alone(browser: Browser, house: House) -> None:
+    async with visiting(browser, house) as visitor:
+        page = visitor.page
+        await visitor.open("/items/REQ-001")
+        await page.emulate_media(media="print")
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        for hidden in (
+            "#tree",
+            ".bar",
+            ".rail",
+            ".foot",
+            "#detail button",
+            "#detail .button",
+            "#detail form",
+        ):
+            assert await page.locator(f"{hidden}:visible").count() == 0, hidden
+        await visitor.open("/requirements")
+        await expect(page.locator("#row-EP-001")).to_be_visible()
+        await page.emulate_media(media="screen")

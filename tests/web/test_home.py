@@ -149,7 +149,13 @@ async def test_first_steps_go_away_as_they_are_done(
         await expect(page.get_by_text("0 of 3 done")).to_be_visible()
         await expect(page.get_by_role("heading", name="Nothing changed yet")).to_be_visible()
         await expect(page.get_by_role("link", name="Create an epic")).to_be_visible()
+        await expect(page.get_by_text("is ready: give it to Claude")).to_be_visible()
+        await expect(page.get_by_role("link", name="Create a token")).to_have_count(0)
         assert await violations(page, axe) == []
+        [token] = (await empty_house.do("list_tokens")).items
+        await empty_house.do("revoke_token", id=token.id)
+        await visitor.open("/")
+        await expect(page.get_by_role("link", name="Create a token")).to_be_visible()
         await empty_house.do("create_epic", title="First")
         await visitor.open("/")
         await expect(page.get_by_text("1 of 3 done")).to_be_visible()

@@ -52,7 +52,7 @@ async def test_rows_that_are_ticked_are_changed_together(visitor: Visitor) -> No
     await page.get_by_label("New status").select_option("Active")
     await page.get_by_label("New assignee").select_option("jonas")
     await page.get_by_role("button", name="Change", exact=True).click()
-    await expect(page.get_by_role("status").first).to_have_text(
+    await expect(page.get_by_role("status").first).to_contain_text(
         "2 items changed: status Active, assigned to jonas"
     )
     await expect(page.locator(f"#row-{check} .chip")).to_have_text("Active")
@@ -102,7 +102,9 @@ async def test_several_are_moved_under_another_parent_together(visitor: Visitor)
         await page.get_by_role("checkbox", name=f"Select {each}").check()
     await page.get_by_label("Move under").fill(second)
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("status").first).to_have_text(f"2 items changed: under {second}")
+    await expect(page.get_by_role("status").first).to_contain_text(
+        f"2 items changed: under {second}"
+    )
     assert await names(house, second) == ["Ask", "Answer"]
 
 
@@ -160,7 +162,7 @@ async def test_a_form_moves_without_scripts(browser: Browser, house: House, axe:
         await expect(page.get_by_role("alert")).to_contain_text("say where to")
         await page.get_by_label("Before").fill(ask)
         await page.get_by_role("button", name=f"Move {answer}").click()
-        await expect(page.get_by_role("status").first).to_have_text(
+        await expect(page.get_by_role("status").first).to_contain_text(
             f"{answer} is number 1 of 3 under {first} now"
         )
         visitor.faults.clear()

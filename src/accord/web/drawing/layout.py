@@ -24,8 +24,8 @@ from accord.web.drawing.layers import Layered, in_layers
 from accord.web.drawing.ordering import FEW_SWEEPS, MANY, put_in_order
 from accord.web.drawing.texts import text_width
 
-WIDTH: Final = 180.0
-HEIGHT: Final = 52.0
+WIDTH: Final = 200.0
+HEIGHT: Final = 68.0
 GAP_X: Final = 52.0
 MAX_GAP_X: Final = 180.0
 GAP_Y: Final = 30.0

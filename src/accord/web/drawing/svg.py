@@ -19,9 +19,10 @@ from accord.web.drawing.layout import (
     Point,
     place,
 )
-from accord.web.drawing.texts import shortened, text_width
+from accord.web.drawing.texts import shortened, text_width, wrapped
 
-TITLE_SIZE: Final = 13.0
+TITLE_SIZE: Final = 14.5
+"""Larger than the letters are: they are bold, and wider than others in some fonts."""
 NOTE_SIZE: Final = 12.0
 INNER: Final = WIDTH - 26.0
 """What is written in a box has so much room, but for the title, which has the dot before it."""
@@ -46,12 +47,11 @@ def draw(graph: Graph, label: str) -> Markup:
 def _lines(placed: Placed) -> Iterator[str]:
     for (edge, points), label in zip(placed.ways, placed.labels, strict=True):
         yield f'<path class="edge {edge.tone} {edge.line}" d="{_curve(points)}"/>'
-        if points[-1].x < points[0].x:
-            end = points[-1]
-            yield (
-                f'<path class="tip {edge.tone}" d="M{end.x - 6:.0f} {end.y - 4:.0f}'
-                f'L{end.x:.0f} {end.y:.0f}L{end.x - 6:.0f} {end.y + 4:.0f}"/>'
-            )
+        end = points[-1]
+        yield (
+            f'<path class="tip {edge.tone}" d="M{end.x - 7:.0f} {end.y - 4:.1f}'
+            f'L{end.x:.0f} {end.y:.1f}L{end.x - 7:.0f} {end.y + 4:.1f}Z"/>'
+        )
         if label is not None:
             short = shortened(edge.label, MAX_GAP_X - 20, LABEL_SIZE)
             whole = f"<title>{escape(edge.label)}</title>" if short != edge.label else ""
@@ -99,15 +99,20 @@ def _box(node: Node, x: float, y: float) -> str:
     marked = " marked" if node.is_marked else ""
     note = shortened(node.note, MAX_NOTE, NOTE_SIZE)
     room = INNER - (text_width(note, NOTE_SIZE) + 8 if note else 0)
+    lines = wrapped(node.title, INNER - DOT, TITLE_SIZE)
+    top = 24 if len(lines) > 1 else 30
+    title = "".join(
+        f'<text class="title" x="28" y="{top + 16 * at}">{escape(line)}</text>'
+        for at, line in enumerate(lines)
+    )
     return (
         f'<g class="node {node.tone}{marked}" data-node="{escape(node.id)}" '
         f'transform="translate({x:.0f} {y:.0f})"><title>{escape(_whole(node))}</title>'
         f'<rect width="{WIDTH:.0f}" height="{HEIGHT:.0f}" rx="8"/>'
-        f'<circle cx="16" cy="19" r="4"/>'
-        f'<text class="title" x="28" y="23">'
-        f"{escape(shortened(node.title, INNER - DOT, TITLE_SIZE))}</text>"
-        f'<text class="subtitle" x="14" y="41">'
+        f'<circle cx="16" cy="{20 if len(lines) > 1 else 26}" r="4"/>'
+        f"{title}"
+        f'<text class="subtitle" x="14" y="57">'
         f"{escape(shortened(node.subtitle, room, NOTE_SIZE))}</text>"
-        f'<text class="note" x="{WIDTH - 12:.0f}" y="41" text-anchor="end">{escape(note)}</text>'
+        f'<text class="note" x="{WIDTH - 12:.0f}" y="57" text-anchor="end">{escape(note)}</text>'
         f"</g>"
     )

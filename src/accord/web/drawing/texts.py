@@ -27,6 +27,17 @@ def shortened(text: str, most: float, size: float) -> str:
     return text
 
 
+def wrapped(text: str, most: float, size: float) -> list[str]:
+    """Break a text into at most two lines of this width, at a word where one fits."""
+    if text_width(text, size) <= most:
+        return [text]
+    first = shortened(text, most, size).removesuffix("…")
+    if not text[len(first) :].startswith(" "):
+        whole, space, _ = first.rpartition(" ")
+        first = whole if space else first
+    return [first, shortened(text[len(first) :].lstrip(), most, size)]
+
+
 def _of(letter: str) -> float:
     if letter in _NARROW:
         return 0.4

@@ -6,12 +6,15 @@ A part that somebody may not ask for is left out; the others are there all the s
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import Struct
 
+from accord.operations.accounts.entities import Token
 from accord.operations.errors import ServiceError
+from accord.operations.identifiers import utc_now
 from accord.web.answers import Answer, Redirect
 from accord.web.news import days
 from accord.web.routing import Pages
@@ -146,13 +149,7 @@ async def _steps(turn: Turn) -> list[FirstStep]:
             "Create an epic",
             bool(epics and epics.total),
         ),
-        FirstStep(
-            "Connect an assistant",
-            "A token lets Claude, an editor or any MCP client read and propose changes.",
-            "/tokens/new",
-            "Create a token",
-            any(each.last_used_at for each in tokens.items) if tokens else False,
-        ),
+        _connecting(tokens.items if tokens else []),
         FirstStep(
             "Have agents do the checking",
             "A workflow calls agents step by step, and waits for people where it should.",
@@ -164,6 +161,22 @@ async def _steps(turn: Turn) -> list[FirstStep]:
     if not turn.who.is_administrator:
         del steps[-1]
     return [] if all(step.is_done for step in steps) else steps
+
+
+def _connecting(tokens: Sequence[Token]) -> FirstStep:
+    """The step that connects an assistant; a token that waits to be used needs no other one."""
+    now = utc_now()
+    unused = [
+        each.name
+        for each in tokens
+        if not each.revoked_at and not each.last_used_at and each.expires_at > now
+    ]
+    title, is_done = "Connect an assistant", any(each.last_used_at for each in tokens)
+    if unused and not is_done:
+        text = f"The token {unused[0]} is ready: give it to Claude, an editor or any MCP client."
+        return FirstStep(title, text, "/tokens", "See tokens", is_done)
+    text = "A token lets Claude, an editor or any MCP client read and propose changes."
+    return FirstStep(title, text, "/tokens/new", "Create a token", is_done)
 
 
 async def _asked(turn: Turn, operation: str, **arguments: Any) -> Any:
