@@ -33,6 +33,7 @@ from accord import (
     State,
     ThreadPool,
 )
+from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.ids import LAST_ID, Counter
 from accord.transports.memory import MemoryChannel, memory_pair
 from tests.patience import PATIENCE
@@ -790,6 +791,44 @@ async def test_a_call_waits_while_the_other_end_does_not_take_more() -> None:
         peer.writable_changed(True)
         assert b'"method":"add"' in await recorder.next_message()
         waiting.cancel()
+
+
+@pytest.mark.req("F-13")
+async def test_the_time_that_a_call_waited_to_be_sent_is_part_of_its_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    now = float(int(loop.time()) + 1)
+    monkeypatch.setattr(loop, "time", lambda: now)  # nothing happens here but at these times
+    async with raw() as (recorder, _, peer):
+        peer.writable_changed(False)
+        waiting = asyncio.create_task(peer.call("add", timeout=10))
+        await asyncio.sleep(0)
+        now += 7
+        peer.writable_changed(True)
+        await recorder.next_message()
+        now += 100
+        with pytest.raises(CallTimeoutError, match=r"no answer to add within 3 s"):
+            await waiting
+
+
+@pytest.mark.req("F-20")
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("a.example:7000", "the connection to a.example:7000 is "),
+        ("", "the connection to the peer is "),
+    ],
+)
+async def test_a_closed_peer_says_which_connection_is_closed(address: str, said: str) -> None:
+    class Placed(MemoryChannel):
+        info = ChannelInfo(scheme="memory", address=address)
+
+    peer = Peer(Placed(Limits()))
+    await peer.close()
+    with pytest.raises(ConnectionClosedError) as refused:
+        await peer.call("m")
+    assert refused.value.message == f"{said}closed"
 
 
 async def test_a_handler_cancelled_from_within_is_an_error_for_its_caller() -> None:

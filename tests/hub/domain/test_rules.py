@@ -207,6 +207,19 @@ def test_of_many_names_some_are_told() -> None:
     assert answer.count("?") == 80
 
 
+def test_all_names_are_told_where_there_are_no_more_than_fit() -> None:
+    valid = [f"name {number}" for number in range(MOST)]
+    assert no_such("label", "?", valid) == (f"there is no label '?'; there are: {', '.join(valid)}")
+    assert no_such("label", "?", [*valid, "one"]).endswith(f"name {MOST - 1} and 1 more")
+
+
+def test_the_three_nearest_names_come_first_and_once() -> None:
+    valid = ["far", "blocks", "blocked", "block", "blocker"]
+    assert no_such("type", "block", valid) == (
+        "there is no type 'block'; there are: block, blocks, blocker, far, blocked"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "reference"),
     [
