@@ -11,6 +11,8 @@ from tempfile import mkdtemp
 
 import pytest
 
+from tests.installing import note_installation
+
 AGENTS = Path(__file__).parent.parent / "examples" / "agents"
 LANGUAGES = ("python", "node", "go")
 
@@ -23,6 +25,7 @@ def example(language: str) -> list[str]:
         case "node":
             return [_found("node"), str(AGENTS / "node" / "agent.mjs"), "0"]
         case _:
+            note_installation("the agent in Go")
             return [_built(), "0"]
 
 

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.installing import note_installation
+
 CACHE = Path(__file__).parent.parent / ".cache"
 
 
 def node_packages(folder: Path) -> Path:
     """The `node_modules` with what the package-lock.json in `folder` pins; else the test skips."""
+    note_installation(f"the Node packages of {folder.name}")
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("needs node and npm")
     lock = (folder / "package-lock.json").read_bytes()

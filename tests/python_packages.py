@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.installing import note_installation
+
 CACHE = Path(__file__).parent.parent / ".cache"
 
 
 def python_packages(folder: Path) -> str:
     """A Python with what the requirements.lock in `folder` pins; else the test skips."""
+    note_installation(f"the Python packages of {folder.name}")
     lock = (folder / "requirements.lock").read_bytes() + platform.python_version().encode()
     made = CACHE / f"python-{folder.name}" / hashlib.sha256(lock).hexdigest()[:16]
     if not made.exists():

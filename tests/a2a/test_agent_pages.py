@@ -82,15 +82,19 @@ def test_messages_of_03_are_what_the_schema_says(block: Block) -> None:
     validate(value, name)
 
 
-def test_messages_of_10_are_what_the_protocol_buffers_say() -> None:
+@pytest.fixture
+def validator() -> list[str]:
+    return [python_packages(HERE), str(PEERS / "validate.py")]
+
+
+def test_messages_of_10_are_what_the_protocol_buffers_say(validator: list[str]) -> None:
     lines = []
     for block in MESSAGES:
         wire, name, value = told(block)
         if wire is Wire.V10:
             lines.append(json.dumps([name, value.get("params") or value.get("result") or value]))
-    command = [python_packages(HERE), str(PEERS / "validate.py")]
     done = subprocess.run(
-        command, input="\n".join(lines), capture_output=True, text=True, check=True
+        validator, input="\n".join(lines), capture_output=True, text=True, check=True
     )
     assert [json.loads(line) for line in done.stdout.splitlines()] == [""] * len(lines)
     assert len(lines) == 3

@@ -27,6 +27,7 @@ from accord.jsonrpc.limits import MIB, Limits
 from accord.transports.options import Options
 from accord.transports.websocket.client import open_websocket
 from accord.transports.websocket.server import listen_websocket
+from tests.installing import note_installation
 from tests.patience import PATIENCE
 from tests.transports.recorder import Echo
 
@@ -73,6 +74,7 @@ def run(*command: str | Path, **environment: str) -> None:
 @cache
 def wstest() -> str | Path:
     """The suite's program, or why there is none. Several test runs may ask at once."""
+    note_installation(SUITE)
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +20,13 @@ SKIPPED = (
 )
 
 
+@pytest.fixture
+def program() -> Path:
+    return node_packages(HERE / "coverage") / ".bin" / "open-rpc-test-coverage"
+
+
 @pytest.mark.req("O-08")
-def test_generated_calls_are_answered_as_the_document_says() -> None:
-    program = node_packages(HERE / "coverage") / ".bin" / "open-rpc-test-coverage"
+def test_generated_calls_are_answered_as_the_document_says(program: Path) -> None:
     with serving([sys.executable, "-m", "tests.openrpc.served"]) as url:
         done = subprocess.run(
             [

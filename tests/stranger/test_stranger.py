@@ -7,16 +7,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.mcp.interop.commands import python
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 170.0
 
 
+@pytest.fixture
+def client() -> str:
+    """The interpreter that has the official client."""
+    return python("mcp")
+
+
 def test_a_wheel_in_an_empty_folder_becomes_a_connected_assistant_and_a_finished_workflow(
-    tmp_path: Path,
+    client: str, tmp_path: Path
 ) -> None:
-    client = python("mcp")
     run("-m", "build", "--no-isolation", "--wheel", "--outdir", str(tmp_path), str(ROOT))
     [wheel] = tmp_path.glob("accord-*.whl")
     said = run(str(ROOT / "tools" / "stranger.py"), str(wheel), "--client", client)

@@ -5,11 +5,17 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.node_packages import node_packages
 
 
-def test_modules_pass_the_strict_checks_of_typescript() -> None:
-    packages = node_packages(Path(__file__).parent.parent / "explorer")
+@pytest.fixture
+def packages() -> Path:
+    return node_packages(Path(__file__).parent.parent / "explorer")
+
+
+def test_modules_pass_the_strict_checks_of_typescript(packages: Path) -> None:
     done = subprocess.run(
         ["node", packages / "typescript" / "bin" / "tsc", "-p", Path(__file__).parent],
         capture_output=True,

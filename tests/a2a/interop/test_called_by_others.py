@@ -41,12 +41,19 @@ def ours() -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def client(language: str) -> list[str]:
+    return client_of(language)
+
+
 @pytest.mark.req("W-12")
 @pytest.mark.parametrize("wire", list(Wire))
 @pytest.mark.parametrize("language", ["python", "javascript"])
-def test_clients_of_others_use_our_agent(ours: str, language: str, wire: Wire) -> None:
+def test_clients_of_others_use_our_agent(
+    ours: str, client: list[str], language: str, wire: Wire
+) -> None:
     done = subprocess.run(
-        [*client_of(language), ours, wire.value],
+        [*client, ours, wire.value],
         capture_output=True,
         text=True,
         timeout=120,

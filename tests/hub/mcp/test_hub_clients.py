@@ -40,10 +40,30 @@ async def call(served: Served, tool: str, **arguments: Any) -> Any:
     return found["structuredContent"]
 
 
+@pytest.fixture
+def packages(peer: str) -> Path | None:
+    """The packages of Node that a client needs."""
+    return node_packages(INTEROP) if peer.startswith("typescript") else None
+
+
+@pytest.fixture
+def client(peer: str) -> list[str]:
+    """What runs a client."""
+    if peer == "mcp":
+        return [python(peer), str(PEERS / "official.py")]
+    node = str(suite.node(node_packages(CONFORMANCE)))
+    return [node, str(PEERS / "typescript.js"), peer.split()[1]]
+
+
 @pytest.mark.req("H-03", "H-06", "H-07", "H-08", "H-09", "H-10")
 @pytest.mark.parametrize(("peer", "mode", "version"), CLIENTS)
 async def test_clients_of_others_work_with_the_hub(
-    tmp_path: Path, peer: str, mode: str, version: str
+    tmp_path: Path,
+    client: list[str],
+    packages: Path | None,
+    peer: str,
+    mode: str,
+    version: str,
 ) -> None:
     data = tmp_path / "data"
     async with serving(data) as served:
@@ -57,9 +77,9 @@ async def test_clients_of_others_work_with_the_hub(
         tools = len((await post(served, token, "tools/list"))["tools"])
         report = await asyncio.to_thread(
             output,
-            *command(peer),
+            *client,
             *(mode, f"{served.url}/api/v1/mcp", token),
-            packages=node_packages(INTEROP) if peer.startswith("typescript") else None,
+            packages=packages,
         )
         missing = report.pop("missing")
         assert missing == -32602 if version == MODERN else missing in (-32002, -32602)
@@ -80,11 +100,3 @@ async def test_clients_of_others_work_with_the_hub(
             "completed": ["EP-001"],
         }
         assert token not in served.log
-
-
-def command(peer: str) -> list[str]:
-    """What runs a client."""
-    if peer == "mcp":
-        return [python(peer), str(PEERS / "official.py")]
-    node = str(suite.node(node_packages(CONFORMANCE)))
-    return [node, str(PEERS / "typescript.js"), peer.split()[1]]

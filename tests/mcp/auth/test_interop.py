@@ -20,6 +20,12 @@ from tests.mcp.interop.commands import PATIENCE, python
 PEER = Path(__file__).parent / "peers" / "official.py"
 
 
+@pytest.fixture(autouse=True)
+def sdk() -> str:
+    """The interpreter that has the official SDK, which is installed before a test's time runs."""
+    return python("mcp")
+
+
 async def report(*arguments: str) -> Any:
     process = await asyncio.create_subprocess_exec(
         python("mcp"),

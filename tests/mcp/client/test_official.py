@@ -39,6 +39,13 @@ KINDS = [
 _PACKAGES = {"official": "mcp", "fast": "fastmcp"}
 
 
+@pytest.fixture(autouse=True, scope="module")
+def installed() -> None:
+    """Both packages are there before a test's time runs."""
+    for package in _PACKAGES.values():
+        python(package)
+
+
 @contextmanager
 def running(peer: str, transport: str) -> Iterator[Any]:
     """What a client is given to reach the server."""

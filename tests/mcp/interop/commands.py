@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from benchmarks.environments import python_of
+from tests.installing import note_installation
 from tests.interop.programs import environment
 from tests.patience import PATIENCE as PATIENCE
 
@@ -21,6 +22,7 @@ OURS: Final = (sys.executable, str(Path(__file__).parent / "server.py"))
 
 def python(peer: str) -> str:
     """The interpreter of an environment that `peer` is installed in; else the test skips."""
+    note_installation(peer)
     try:
         return python_of(peer)
     except SystemExit as error:

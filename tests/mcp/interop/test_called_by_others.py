@@ -42,22 +42,29 @@ SEEN: dict[str, Any] = {
 """What every client reports, but for the version, and the code for a missing resource."""
 
 
-@pytest.mark.req("M-01", "M-05", "M-06", "M-09")
-@pytest.mark.parametrize(("peer", "transport", "mode", "version"), CLIENTS)
-def test_clients_of_others_find_everything(
-    ours: str, packages: Path, node: str, peer: str, transport: str, mode: str, version: str
-) -> None:
-    targets = {"stdio": json.dumps([*OURS, "stdio"]), "http": ours, "sse": f"{ours}/sse"}
-    report = output(*command(peer, node), transport, mode, targets[transport], packages=packages)
-    # 2025-11-25, resources: -32002; 2026-07-28: -32602, to which TypeScript 2 turns the old one.
-    missing = report.pop("missing")
-    assert missing == -32602 if version == MODERN else missing in (-32002, -32602)
-    assert report == {"version": version, **SEEN}
-
-
-def command(peer: str, node: str) -> list[str]:
+@pytest.fixture
+def client(peer: str, node: str) -> list[str]:
     """What runs a client."""
     if peer.startswith("typescript"):
         return [node, str(PEERS / "typescript.js"), peer.split()[1]]
     scripts = {"mcp": "official.py", "fastmcp": "fast.py"}
     return [python(peer), str(PEERS / scripts[peer])]
+
+
+@pytest.mark.req("M-01", "M-05", "M-06", "M-09")
+@pytest.mark.parametrize(("peer", "transport", "mode", "version"), CLIENTS)
+def test_clients_of_others_find_everything(
+    ours: str,
+    packages: Path,
+    client: list[str],
+    peer: str,
+    transport: str,
+    mode: str,
+    version: str,
+) -> None:
+    targets = {"stdio": json.dumps([*OURS, "stdio"]), "http": ours, "sse": f"{ours}/sse"}
+    report = output(*client, transport, mode, targets[transport], packages=packages)
+    # 2025-11-25, resources: -32002; 2026-07-28: -32602, to which TypeScript 2 turns the old one.
+    missing = report.pop("missing")
+    assert missing == -32602 if version == MODERN else missing in (-32002, -32602)
+    assert report == {"version": version, **SEEN}

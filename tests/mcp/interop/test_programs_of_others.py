@@ -74,9 +74,16 @@ def test_inspector_shows_its_token(
         Inspector(node, packages, tmp_path, *reached)(*ADD)
 
 
-def test_the_command_line_of_fastmcp_shows_its_token(guarded: str, tmp_path: Path) -> None:
-    program = os.fspath(Path(python("fastmcp")).parent / "fastmcp")
-    call = [program, "call", guarded, "add", "a=1", "b=2", "--json"]
+@pytest.fixture
+def fastmcp() -> str:
+    """The command line of FastMCP."""
+    return os.fspath(Path(python("fastmcp")).parent / "fastmcp")
+
+
+def test_the_command_line_of_fastmcp_shows_its_token(
+    guarded: str, fastmcp: str, tmp_path: Path
+) -> None:
+    call = [fastmcp, "call", guarded, "add", "a=1", "b=2", "--json"]
     assert output(*call, "--auth", TOKEN, home=tmp_path)["structured_content"] == {"total": 3}
 
 
@@ -110,7 +117,8 @@ async def test_mcp_remote_carries_both_eras(
 
 
 @pytest.mark.req("M-09")
-def test_the_command_line_of_fastmcp_calls_our_server(ours: str, tmp_path: Path) -> None:
-    program = os.fspath(Path(python("fastmcp")).parent / "fastmcp")
-    result = output(program, "call", ours, "add", "a=1", "b=2", "--json", home=tmp_path)
+def test_the_command_line_of_fastmcp_calls_our_server(
+    ours: str, fastmcp: str, tmp_path: Path
+) -> None:
+    result = output(fastmcp, "call", ours, "add", "a=1", "b=2", "--json", home=tmp_path)
     assert result["structured_content"] == {"total": 3}

@@ -1,0 +1,23 @@
+"""Packages and programs of others are installed in fixtures, which have no time limit: on a slow
+network it takes minutes, and a test would fail that has nothing wrong with it."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+_prepared: Final[set[str]] = set()
+"""What fixtures of this process have asked for."""
+
+
+def note_installation(what: str) -> None:
+    """Note that something may be installed now. Raise AssertionError in the body of a test, unless
+    a fixture has asked for the same before."""
+    running = os.environ.get("PYTEST_CURRENT_TEST", "")
+    if not running.endswith("(call)"):
+        _prepared.add(what)
+        return
+    assert what in _prepared, (
+        f"{running.removesuffix(' (call)')} may install {what} while its time runs: ask for it in "
+        "a fixture"
+    )
