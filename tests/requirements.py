@@ -117,6 +117,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord.openrpc.clients", "tests"): (
         ("O-14", "Typed clients for Python and TypeScript are generated from a document."),
+        ("O-17", "Credentials that a route declares go along from the caller's request."),
+        ("O-18", "The document says route, place, format, credentials and files of routes."),
+        ("O-19", "Errors about a route's values speak of what the caller sent."),
         ("O-16", "The recipe for cancelling calls holds for notifications and ids that repeat."),
         ("O-15", "Generated clients pass strict checks whatever an API calls its things."),
     ),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Browser, expect
 
-from tests.explorer.visit import Visit, lines
+from accord import serve
+from accord.openrpc import expose
+from tests.explorer.visit import Visit, lines, pages_for, visiting
+from tests.exposure.test_security import guarded
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("O-13")]
 
@@ -127,3 +130,29 @@ async def test_a_result_leads_to_the_next_call(visit: Visit) -> None:
 async def test_a_notification_has_no_result(visit: Visit) -> None:
     await visit.open("desk.note")
     assert (await sections(visit))["Result"] == ["None: this method is a notification."]
+
+
+@pytest.mark.req("O-18")
+async def test_a_route_is_shown_with_the_places_of_its_params(browser: Browser) -> None:
+    api = expose(guarded())
+    async with (
+        serve(api.router, "http://127.0.0.1:0/rpc", pages=pages_for(api.document())) as server,
+        visiting(browser, server.url) as visit,
+    ):
+        await visit.open("items.id.put")
+        route = visit.page.locator("#method article .route")
+        assert await route.inner_text() == "PUT /items/{id}"
+        rows = visit.page.locator("#method section").first.locator(".row")
+        assert [await lines(row) for row in await rows.all()][:3] == [
+            ["id", "integer", "required", "in path"],
+            ["size", "integer", "in query", "at least 1", "default 1"],
+            ["size_body", "integer", "in body as size", "default 1"],
+        ]
+        await visit.go("keys.get")
+        assert await route.inner_text() == (
+            "GET /keys needs APIKeyHeader (header X-Key), or APIKeyQuery (query api key), or "
+            "APIKeyCookie (cookie sid)"
+        )
+        await visit.go("upload")
+        file = rows.filter(has_text="A file: its bytes in base64").first
+        assert "in body" in await lines(file)

@@ -88,20 +88,32 @@ async def test_one_line_gives_methods_and_their_document() -> None:
         "tags": [{"name": "users"}],
         "paramStructure": "by-name",
         "params": [
-            {"name": "id", "required": True, "schema": {"title": "Id", "type": "integer"}},
+            {
+                "name": "id",
+                "required": True,
+                "schema": {"title": "Id", "type": "integer"},
+                "x-in": "path",
+            },
             {
                 "name": "full",
                 "description": "All of it.",
                 "schema": {"title": "Full", "type": "boolean", "default": False},
                 "deprecated": True,
+                "x-in": "query",
             },
-            {"name": "x_key", "schema": {"title": "X-Key", "type": "string", "default": ""}},
+            {
+                "name": "x_key",
+                "schema": {"title": "X-Key", "type": "string", "default": ""},
+                "x-in": "header",
+                "x-name": "x-key",
+            },
         ],
         "result": {"name": "result", "schema": {"$ref": "#/components/schemas/User"}},
         "errors": [
             {"$ref": "#/components/errors/nobody"},
             {"$ref": "#/components/errors/validation_error"},
         ],
+        "x-route": "GET /users/{id}",
     }
     assert document["components"]["errors"] == {
         "nobody": {"code": -32001, "message": "Nobody", "data": {"status": 404}},

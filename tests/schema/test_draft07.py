@@ -82,7 +82,9 @@ CASES: list[tuple[Any, Any]] = [
         {"const": {"$defs": 1}, "enum": [{"prefixItems": 1}]},
     ),
     ({"format": "date-time"}, {"format": "date-time"}),
-    ({"format": "int64", "type": "integer"}, INTEGER),
+    ({"format": "int64", "type": "integer"}, {**INTEGER, "x-format": "int64"}),
+    ({"format": "uuid", "type": "string"}, {"type": "string", "format": "uuid"}),
+    ({"format": "duration", "type": "string"}, {"type": "string", "format": "duration"}),
     (
         {"discriminator": {"propertyName": "x"}, "nullable": True, "ge": 1, "x-unit": "mm"},
         {"x-unit": "mm"},

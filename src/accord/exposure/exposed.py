@@ -12,6 +12,7 @@ from accord.exposure.in_process import InProcess
 from accord.exposure.route import Route
 from accord.jsonrpc.context import Context
 from accord.transports.asgi.exchange import SCOPE
+from accord.transports.http.heads import QUERY
 
 
 class Exposed:
@@ -39,7 +40,11 @@ class Exposed:
 def _scope(context: Context) -> Mapping[str, Any]:
     """The scope of the request that the call came with, or as much of it as is known."""
     scope: Mapping[str, Any] | None = context.state.get(SCOPE)
-    return {"client": _client(context.channel.address)} if scope is None else scope
+    if scope is not None:
+        return scope
+    client = _client(context.channel.address)
+    query = context.state.get(QUERY, b"")
+    return {"client": client, "query_string": query} if query else {"client": client}
 
 
 @lru_cache(maxsize=1024)

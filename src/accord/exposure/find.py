@@ -101,6 +101,7 @@ def _route(operation: Operation, served: Served | None, *, nested: bool) -> Rout
         summary=operation.summary,
         description=operation.description,
         deprecated=operation.deprecated,
+        security=operation.security,
     )
 
 

@@ -20,6 +20,7 @@ from accord.exposure.lifespan import Lifespan
 from accord.exposure.request import FRAMING, TOKEN, Pair, Request, RequestPlan
 from accord.exposure.response import read_response
 from accord.exposure.route import Route
+from accord.exposure.security import NO_SECURITY, Credentials
 from accord.exposure.spelling import header_value
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.limits import KIB, MIB
@@ -61,9 +62,10 @@ class InProcess:
     """A web application whose routes are called as functions.
 
     `forward` names the headers of the caller that go along with a call, beside its trace
-    context. `base_url` is where the application believes to be; left out, that is where the
-    request came from that led to the call, else http://localhost. `root_path` is what the
-    application's paths have before them.
+    context and the credentials that the route declares: headers, cookies and query keys of its
+    security schemes. An empty `forward` keeps those back, too. `base_url` is where the
+    application believes to be; left out, that is where the request came from that led to the
+    call, else http://localhost. `root_path` is what the application's paths have before them.
 
     Calls need nothing else where the application is served, and thereby started, by somebody.
     If it is not, `async with` starts it and lets it end.
@@ -80,9 +82,9 @@ class InProcess:
     ) -> None:
         self._app = app
         self._limits = InProcessLimits() if limits is None else limits
-        self._forward = {
-            name: name.encode("ascii") for name in (*_checked(forward), *TRACE_CONTEXT)
-        }
+        names = _checked(forward)
+        self._forward = {name: name.encode("ascii") for name in (*names, *TRACE_CONTEXT)}
+        self._forwards_declared = bool(names)
         self._fixed_place = base_url is not None
         self._place = _Place.at(_DEFAULT_URL if base_url is None else base_url)
         self._root_path = root_path.rstrip("/")
@@ -109,12 +111,14 @@ class InProcess:
 
         Once this call is cancelled, so is the application's work on it.
         """
-        request = self.prepare(route).build(arguments)
+        plan = self.prepare(route)
+        request = plan.build(arguments)
+        credentials = plan.credentials if self._forwards_declared else _NO_CREDENTIALS
         self._check_room()
         limits = self._limits
         exchange = Exchange(route, request.body, max_bytes=limits.max_response_bytes)
         loop = asyncio.get_running_loop()
-        inner = self._scope(route, request, headers, scope)
+        inner = self._scope(route, request, credentials, headers, scope)
         task = self._own(_start_task(exchange.run(self._app, inner), loop))
         timer = None
         if limits.seconds is not None:
@@ -132,7 +136,9 @@ class InProcess:
             if timer is not None:
                 timer.cancel()
         try:
-            return read_response(route, response, max_error_bytes=limits.max_error_bytes)
+            return read_response(
+                route, response, max_error_bytes=limits.max_error_bytes, arguments=arguments
+            )
         except RpcError as error:
             if exchange.correlation_id:
                 error.data["correlationId"] = exchange.correlation_id
@@ -201,6 +207,7 @@ class InProcess:
         self,
         route: Route,
         request: Request,
+        credentials: Credentials,
         headers: Mapping[str, str],
         outer: Mapping[str, Any],
     ) -> Scope:
@@ -216,22 +223,34 @@ class InProcess:
             "scheme": place.scheme,
             "path": self._root_path + request.path,
             "raw_path": self._raw_root_path + request.raw_path,
-            "query_string": request.query,
+            "query_string": _with_keys(request.query, credentials, outer),
             "root_path": self._root_path,
-            "headers": self._headers(request, headers, place),
+            "headers": self._headers(request, credentials, headers, place),
             "client": outer.get("client"),
             "server": place.server,
             "state": dict(state),
             "extensions": {},
         }
 
-    def _headers(self, request: Request, headers: Mapping[str, str], place: _Place) -> list[Pair]:
+    def _headers(
+        self,
+        request: Request,
+        credentials: Credentials,
+        headers: Mapping[str, str],
+        place: _Place,
+    ) -> list[Pair]:
         """Arguments before the caller's own headers before ours."""
         taken = {name for name, _ in request.headers}
         found: list[Pair] = []
         cookies = request.cookies
         for name, value in headers.items():
-            raw = self._forward.get(name.lower())
+            lowered = name.lower()
+            raw = self._forward.get(lowered)
+            if raw is None and lowered in credentials.headers and lowered not in _OURS:
+                raw = lowered.encode("ascii")
+            if raw is None and lowered == "cookie":
+                value = credentials.cookies(value)
+                raw = b"cookie" if value else None
             if raw is None or raw in taken:
                 continue
             if raw == b"cookie" and cookies:
@@ -244,6 +263,15 @@ class InProcess:
         taken.update(name for name, _ in found)
         ours = [pair for pair in place.headers if pair[0] not in taken]
         return ours + found + request.headers
+
+
+_NO_CREDENTIALS: Final = Credentials(NO_SECURITY)
+
+
+def _with_keys(query: bytes, credentials: Credentials, outer: Mapping[str, Any]) -> bytes:
+    """Return a query with the keys that the caller's own has."""
+    keys = credentials.query(outer.get("query_string", b""), query)
+    return b"&".join(filter(None, (query, keys)))
 
 
 class _Place(Struct, frozen=True):

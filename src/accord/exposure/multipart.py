@@ -10,12 +10,29 @@ import hashlib
 import re
 from typing import Any, Final
 
-from accord.exposure.route import RouteParameter
+from msgspec.structs import replace
+
+from accord.exposure.route import Route, RouteParameter
 from accord.exposure.spelling import UnspellableError, from_base64, plain, text, utf8
 from accord.schema.schema import Json, Schema
 
 _MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.+-]+)*", re.ASCII)
 _QUOTED: Final = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A", ord("\0"): "%00"}
+_BASE64: Final[Json] = {"type": "string", "contentEncoding": "base64"}
+_FILE_OBJECT: Final[Json] = {
+    "type": "object",
+    "properties": {
+        "data": _BASE64,
+        "filename": {"type": "string", "minLength": 1},
+        "mediaType": {"type": "string"},
+    },
+    "required": ["data"],
+    "additionalProperties": False,
+}
+_HOW: Final = (
+    "A file: its bytes in base64, or an object with data (base64), and filename and mediaType if "
+    "they matter."
+)
 _FILE: Final = frozenset({"data", "filename", "mediaType"})
 
 
@@ -41,6 +58,52 @@ def join_parts(parts: list[bytes]) -> tuple[str, bytes]:
 def is_file(schema: Schema) -> bool:
     """Whether values of that schema are files: as OpenAPI 3.0 says it, and as 3.1 does."""
     return _says_file(schema.value)
+
+
+def described(route: Route, parameter: RouteParameter) -> RouteParameter:
+    """Return a parameter as callers give it: where a route wants files, it says how."""
+    schema = parameter.schema
+    if parameter.location != "body":
+        return parameter
+    if route.body == "binary":
+        return replace(
+            parameter,
+            schema=replace(schema, value=_BASE64),
+            description=parameter.description or "The content, in base64.",
+        )
+    if route.body != "multipart":
+        return parameter
+    if not parameter.wire_name and isinstance(schema.value, dict):  # the whole form
+        members = schema.value.get("properties")
+        if not isinstance(members, dict):
+            return parameter
+        shown = {name: _with_files(each) for name, each in members.items()}
+        return replace(
+            parameter, schema=replace(schema, value={**schema.value, "properties": shown})
+        )
+    if not is_file(schema):
+        return parameter
+    return replace(
+        parameter,
+        schema=replace(schema, value=_with_files(schema.value)),
+        description=parameter.description or _HOW,
+    )
+
+
+def _with_files(value: Json) -> Json:
+    """Return a schema with what callers give instead of a file."""
+    if not isinstance(value, dict) or not _says_file(value):
+        return value
+    if value.get("format") == "binary" or "contentMediaType" in value:
+        about = {word: value[word] for word in ("title", "description") if word in value}
+        return {"anyOf": [_BASE64, _FILE_OBJECT], **about}
+    shown = dict(value)
+    if "items" in shown:
+        shown["items"] = _with_files(shown["items"])
+    for word in ("anyOf", "oneOf"):
+        if isinstance(shown.get(word), list):
+            shown[word] = [_with_files(each) for each in shown[word]]
+    return shown
 
 
 def _says_file(value: Json) -> bool:

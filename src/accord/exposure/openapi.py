@@ -51,6 +51,11 @@ class Document:
         components = expect_object(value.get("components", {}), "components")
         schemas = expect_object(components.get("schemas", {}), "components.schemas")
         self._schemas: Mapping[str, Any] = schemas
+        self.security_schemes = expect_object(
+            components.get("securitySchemes", {}), "components.securitySchemes"
+        )
+        self.security: Any = value.get("security", [])
+        """What operations ask for that do not say it themselves."""
         self._definitions: dict[str, Json] = {}
         """Schemas of the document that were asked for, converted."""
         self._reach: dict[str, frozenset[str]] = {}

@@ -23,6 +23,7 @@ from accord.exposure.openapi import (
     wrong,
 )
 from accord.exposure.route import Location, RouteParameter, RouteResponse
+from accord.exposure.security import NO_SECURITY, Security, read_security
 from accord.schema.schema import ANYTHING, Schema
 
 NOT_ARGUMENTS = frozenset(
@@ -64,6 +65,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     responses: tuple[RouteResponse, ...] = ()
     operation_id: str = ""
     mark: Mark = NO_MARK
+    security: Security = NO_SECURITY
     tags: tuple[str, ...] = ()
     summary: str = ""
     description: str = ""
@@ -86,6 +88,7 @@ def read_operation(document: Document, entry: Entry) -> Operation:
         responses=_responses(document, said.get("responses", {}), f"{place}.responses"),
         operation_id=expect_text(said.get("operationId", ""), f"{place}.operationId"),
         mark=_mark(said, place),
+        security=read_security(document, said, place),
         tags=tuple(expect_text(tag, f"{place}.tags") for tag in tags),
         summary=expect_text(said.get("summary", ""), f"{place}.summary"),
         description=expect_text(said.get("description", ""), f"{place}.description"),

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from accord.exposure.body import Body, choose_body
 from accord.exposure.route import Route, RouteParameter
+from accord.exposure.security import Credentials
 from accord.exposure.spelling import (
     UnspellableError,
     cookie_value,
@@ -81,6 +82,7 @@ class RequestPlan:
         self._body = choose_body(route)
         self._arguments = _Arguments(route.parameters, partial(_step, route, self._body))
         self._with_length = route.method in _WITH_LENGTH
+        self.credentials = Credentials(route.security)
 
     def build(self, arguments: Mapping[str, Any]) -> Request:
         """The request for `arguments`. Raises `InvalidParamsError`."""

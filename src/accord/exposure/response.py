@@ -8,9 +8,10 @@ is every status from 400 on, with `status` and `body` in its data.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from email.message import Message
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +33,8 @@ _LONGEST_HEADER: Final = 2_048
 _DETAILS: Final = ("detail", "message", "title", "error")
 """Where bodies say in a sentence what is wrong: FastAPI, RFC 9457 and what is common."""
 
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
 _check_json = msgspec.json.Decoder(Raw).decode
 
 
@@ -43,11 +46,18 @@ class Response(Struct, frozen=True, kw_only=True):
     body: bytes = b""
 
 
-def read_response(route: Route, response: Response, *, max_error_bytes: int) -> Any:
+def read_response(
+    route: Route,
+    response: Response,
+    *,
+    max_error_bytes: int,
+    arguments: Mapping[str, Any] = _NOTHING,
+) -> Any:
     """The result of a call: a `msgspec.Raw` where the response is JSON.
 
     Raises `RpcError` for a redirect, for an error, and for what cannot be told to the caller.
-    No more than `max_error_bytes` of a body go into an error.
+    No more than `max_error_bytes` of a body go into an error. `arguments` are those of the call,
+    for errors to speak of what the caller sent.
     """
     if not 200 <= response.status < 600:
         raise own_error(
@@ -56,7 +66,7 @@ def read_response(route: Route, response: Response, *, max_error_bytes: int) -> 
     head = _Head(response.headers)
     _check_encoding(route, response, head)
     if response.status >= 300 and response.status != 304:
-        raise _error(route, response, head, max_error_bytes)
+        raise _error(route, response, head, max_error_bytes, arguments)
     if not response.body or response.status in _NO_CONTENT:
         return None
     if head.is_json:
@@ -162,11 +172,15 @@ def _check_encoding(route: Route, response: Response, head: _Head) -> None:
         )
 
 
-def _error(route: Route, response: Response, head: _Head, most: int) -> RpcError:
+def _error(
+    route: Route, response: Response, head: _Head, most: int, arguments: Mapping[str, Any]
+) -> RpcError:
     status = response.status
     body = _shown_body(response, head, most)
     members = {"status": status, **body, **_hints(status, head)}
-    problems = read_problems(route, body.get("body")) if status in _WRONG_VALUES else []
+    problems = []
+    if status in _WRONG_VALUES:
+        problems = read_problems(route, body.get("body"), arguments)
     if problems:
         error = invalid_params(problems)
         error.data |= members

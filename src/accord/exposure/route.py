@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct
 
+from accord.exposure.security import NO_SECURITY, Security
 from accord.schema.schema import ANYTHING, Schema
 
 Location: TypeAlias = Literal["path", "query", "header", "cookie", "body"]
@@ -79,6 +80,8 @@ class Route(Struct, frozen=True, kw_only=True):
     summary: str = ""
     description: str = ""
     deprecated: bool = False
+    security: Security = NO_SECURITY
+    """What it asks callers to show."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

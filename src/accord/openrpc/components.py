@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from accord.exposure.security import SecurityScheme
 from accord.jsonrpc.about import ErrorAbout, ExternalDocs, Tag
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.codec import encode
@@ -26,6 +27,7 @@ class Components:
         self._bundle = Bundle(refs="#/components/schemas/", dialect="draft-07")
         self._errors = _Shared("errors")
         self._tags = _Shared("tags")
+        self._security_schemes = _Shared("securitySchemes")
         self._described = {tag.name: tag for tag in reversed(list(tags)) if _says_more(tag)}
 
     def schema(self, schema: Schema) -> Json:
@@ -41,6 +43,15 @@ class Components:
         known = entry is not None and entry.message == error.message
         key = entry.name if entry and known else _key(error.message) or f"error_{error.code}"
         return self._errors.put(key, value)
+
+    def security_scheme(self, scheme: SecurityScheme) -> str:
+        """The name of the scheme in the document: applications may have several of one name."""
+        return self._security_schemes.name(scheme.name, plain(scheme.said))
+
+    @property
+    def security_schemes(self) -> dict[str, Any]:
+        """Those that methods ask for. OpenRPC has no place for them."""
+        return dict(sorted(self._security_schemes.values.items()))
 
     def tag(self, tag: str | Tag) -> Json:
         """The tag, or a reference where there is more to it than its name."""
@@ -69,11 +80,14 @@ class _Shared:
         self._keys: dict[bytes, str] = {}
 
     def put(self, key: str, value: Json) -> Json:
+        return {"$ref": f"#/components/{self._group}/{self.name(key, value)}"}
+
+    def name(self, key: str, value: Json) -> str:
         form = msgspec.json.encode(value)
         if form not in self._keys:
             self._keys[form] = free = _free(key, self.values)
             self.values[free] = value
-        return {"$ref": f"#/components/{self._group}/{self._keys[form]}"}
+        return self._keys[form]
 
 
 def plain(value: Any) -> Json:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from accord.exposure.security import NO_SECURITY, Security
 from accord.jsonrpc.about import ErrorAbout, Example, ExternalDocs, Link, Tag
 from accord.schema.schema import Schema
 
@@ -23,8 +24,20 @@ class Param(Struct, frozen=True, kw_only=True):
     required: bool = False
     description: str = ""
     deprecated: bool = False
+    place: str = ""
+    """Where in an HTTP request it goes: path, query, header, cookie or body."""
+    wire_name: str = ""
+    """What it is called there, where that is another name."""
     variadic: bool = False
     """Whether any number of values may be given: by further positions, or under other names."""
+
+
+class HttpRoute(Struct, frozen=True, kw_only=True):
+    """The route of a web application that a method calls."""
+
+    method: str
+    path: str
+    security: Security = NO_SECURITY
 
 
 class Description(Struct, frozen=True, kw_only=True):
@@ -43,3 +56,4 @@ class Description(Struct, frozen=True, kw_only=True):
     examples: tuple[Example, ...] = ()
     deprecated: bool = False
     external_docs: ExternalDocs | None = None
+    route: HttpRoute | None = None

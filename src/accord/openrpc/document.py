@@ -91,6 +91,8 @@ class Document:
         value["methods"] = [method_object(each, components) for each in described]
         if shared := components.to_json():
             value["components"] = shared
+        if components.security_schemes:
+            value["x-securitySchemes"] = components.security_schemes
         if self._docs is not None:
             value["externalDocs"] = external_docs(self._docs)
         return value

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from accord.exposure.security import Security
 from accord.jsonrpc.about import Example, Link
 from accord.jsonrpc.errors import RegistrationError
 from accord.openrpc.components import Components, external_docs, plain
@@ -37,6 +38,9 @@ def method_object(about: Description, components: Components) -> Json:
         "examples": [_example(about, example) for example in about.examples],
         "deprecated": about.deprecated,
     }
+    if about.route is not None:
+        value["x-route"] = f"{about.route.method} {about.route.path}"
+        value["x-security"] = _security(about.route.security, components)
     if about.external_docs is not None:
         value["externalDocs"] = external_docs(about.external_docs)
     return _without_empty(value, keep=("params",))
@@ -49,9 +53,20 @@ def _descriptor(param: Param, components: Components) -> Json:
         "required": param.required,
         "schema": components.schema(param.schema),
         "deprecated": param.deprecated,
+        "x-in": param.place,
+        "x-name": param.wire_name,
         "x-variadic": param.variadic,
     }
     return _without_empty(value, keep=("schema",))
+
+
+def _security(security: Security, components: Components) -> list[Json]:
+    """What a route asks for, as OpenAPI writes it: alternatives, by the names of schemes."""
+    names = {each.name: components.security_scheme(each) for each in security.schemes}
+    return [
+        {names[name]: scopes for name, scopes in alternative.items()}
+        for alternative in security.requirements
+    ]
 
 
 def _errors(about: Description, components: Components) -> list[Json]:

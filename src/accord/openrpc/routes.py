@@ -7,12 +7,13 @@ from http import HTTPStatus
 from typing import Final
 
 from accord.exposure.exposed import Exposed
+from accord.exposure.multipart import described
 from accord.exposure.route import Route, RouteParameter, RouteResponse
 from accord.exposure.statuses import error_name
 from accord.jsonrpc.about import ErrorAbout
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.method import Method
-from accord.openrpc.description import Description, Param
+from accord.openrpc.description import Description, HttpRoute, Param
 from accord.openrpc.functions import check_names, read_errors, take_apart, with_default
 from accord.schema.schema import ANYTHING, Schema
 
@@ -46,7 +47,7 @@ def describe_route(method: Method, route: Route) -> Description:
         summary=about.summary or route.summary,
         description=about.description or route.description,
         tags=about.tags or route.tags,
-        params=tuple(_param(method, each) for each in route.parameters),
+        params=tuple(_param(method, described(route, each)) for each in route.parameters),
         structure="by-name",
         result=ANYTHING if success is None else _result(success),
         result_description=about.result or _said(success),
@@ -55,6 +56,7 @@ def describe_route(method: Method, route: Route) -> Description:
         examples=about.examples,
         deprecated=about.deprecated or route.deprecated,
         external_docs=about.external_docs,
+        route=HttpRoute(method=route.method, path=route.path, security=route.security),
     )
 
 
@@ -106,4 +108,6 @@ def _param(method: Method, parameter: RouteParameter) -> Param:
             parameter.name, parameter.description or said.description
         ),
         deprecated=parameter.deprecated or parameter.name in method.about.deprecated_params,
+        place=parameter.location,
+        wire_name="" if parameter.wire_name == parameter.name else parameter.wire_name,
     )

@@ -2,8 +2,9 @@
 
 What draft-07 cannot say becomes looser, never stricter. Beyond the dialect it keeps to what
 OpenRPC's own tools need: every array has an `items` that is an object, `true` and `false`
-are written as objects but where they close something, and there are no words and formats
-that draft-07 does not know, because strict validators stop at them.
+are written as objects but where they close something, and there are no words that draft-07 does
+not know, and no formats that validators for it do not, because strict ones stop at them. Other
+formats are kept as `x-format`, for people.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _DRAFT07_FORMATS = """
 date-time date time email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri
 iri-reference uri-template json-pointer relative-json-pointer regex
 """
-_FORMATS = frozenset(_DRAFT07_FORMATS.split())
+_FORMATS = frozenset((*_DRAFT07_FORMATS.split(), "uuid", "duration"))
+"""Those of draft-07, and two of its successor that are everywhere."""
 _APPLICATORS = frozenset(
     {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas"}
 )
@@ -45,8 +47,8 @@ def to_draft07(value: Json) -> Json:
     _flatten_array(schema)
     if schema.get("minContains") == 0:
         schema.pop("contains", None)
-    if schema.get("format") not in _FORMATS:
-        schema.pop("format", None)
+    if "format" in schema and schema["format"] not in _FORMATS:
+        schema["x-format"] = schema.pop("format")
     return _set_reference_apart(
         {word: each for word, each in schema.items() if word in _WORDS or word.startswith("x-")}
     )

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.exposure.in_process import InProcess
+from accord.exposure.multipart import described
 from accord.exposure.route import Route, RouteParameter
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
@@ -162,7 +163,8 @@ async def call_route(
 def _input_schema(route: Route) -> dict[str, Any]:
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
     properties: dict[str, Any] = {}
-    for parameter in route.parameters:
+    for each in route.parameters:
+        parameter = described(route, each)
         value = bundle.add(parameter.schema)
         properties[parameter.name] = _described(value, parameter)
     schema: dict[str, Any] = {"type": "object", "properties": properties}

@@ -13,6 +13,7 @@ from accord.jsonrpc.messages import Failure, Id, Invalid, Success
 from accord.jsonrpc.running import Cancellable
 from accord.transports.http.connection import HttpConnection
 from accord.transports.http.dispatch import count_unasked
+from accord.transports.http.heads import QUERY
 from accord.transports.http.replies import CLOSE, CRASHED, Reply, answer_too_large
 from accord.transports.http.rules import Head
 from accord.transports.http.site import CallSite
@@ -53,7 +54,9 @@ class CallConnection(HttpConnection):
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         assert self._head is not None
-        return Context(method, id, channel=self._info, headers=self._head.fields)
+        head = self._head
+        state = {QUERY: head.query} if head.query else {}
+        return Context(method, id, channel=self._info, headers=head.fields, state=state)
 
     def answer(self, data: bytes | None) -> None:
         if self._running is None:  # the client is gone

@@ -54,6 +54,10 @@ class MalformedError(Exception):
         self.status = status
 
 
+QUERY: Final = "http.query"
+"""The member of a call's state that is the query of its request, where there is one."""
+
+
 class RequestHead(Struct, frozen=True, gc=False):
     """The head of a request."""
 

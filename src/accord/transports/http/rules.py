@@ -45,6 +45,8 @@ class Head(Struct, frozen=True, gc=False):
     """Most bytes of the body; None for as many as the server takes anywhere."""
     admits: bool = False
     """Whether the sender is to be admitted before a body is read that has not come yet."""
+    query: bytes = b""
+    """Of the request's URL."""
     anonymous: bool = False
     """Whether nobody knows who sends the body until it is read."""
 
@@ -153,6 +155,7 @@ def conclude(request: RequestHead, reply: Reply | None, cors: bytes = b"") -> He
         cors,
         cors + (CLOSE if close else persistence),
         reply,
+        query=request.query,
     )
 
 

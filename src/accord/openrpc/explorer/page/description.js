@@ -15,6 +15,7 @@ import { References } from "./references.js";
  * @property {boolean} required
  * @property {boolean} deprecated
  * @property {Json} schema
+ * @property {string} place - where in an HTTP request it goes, and under which name
  */
 /** @typedef {{code: number | null, message: string, data: Json | undefined}} ErrorEntry */
 /** @typedef {{name: string, summary: string, description: string, params: Json, result: Json | undefined}} Example */
@@ -34,6 +35,8 @@ import { References } from "./references.js";
  * @property {Example[]} examples
  * @property {Link[]} links
  * @property {Elsewhere | null} elsewhere
+ * @property {string} route - of a web application, such as PUT /items/{id}
+ * @property {string[]} credentials - what the route asks for, one phrase for each way
  */
 /**
  * @typedef {object} Description
@@ -63,7 +66,8 @@ export function readDescription(document) {
   const references = new References(document);
   const info = isObject(document.info) ? document.info : emptyObject();
   const tagTexts = new Map();
-  const methods = unique(each(references, document.methods).map((value) => readMethod(references, value, tagTexts)));
+  const schemes = isObject(document["x-securitySchemes"]) ? document["x-securitySchemes"] : emptyObject();
+  const methods = unique(each(references, document.methods).map((value) => readMethod(references, value, tagTexts, schemes)));
   return {
     title: text(info.title),
     version: text(info.version),
@@ -77,8 +81,8 @@ export function readDescription(document) {
   };
 }
 
-/** @param {References} references @param {JsonObject} value @param {Map<string, string>} tagTexts @returns {Method} */
-function readMethod(references, value, tagTexts) {
+/** @param {References} references @param {JsonObject} value @param {Map<string, string>} tagTexts @param {JsonObject} schemes @returns {Method} */
+function readMethod(references, value, tagTexts, schemes) {
   const params = each(references, value.params).map(readDescriptor);
   const tags = each(references, value.tags).map((tag) => {
     const name = text(tag.name);
@@ -106,7 +110,17 @@ function readMethod(references, value, tagTexts) {
       params: isObject(link.params) ? link.params : emptyObject(),
     })),
     elsewhere: readElsewhere(value.externalDocs),
+    route: text(value["x-route"]),
+    credentials: each(references, value["x-security"]).map((needed) =>
+      Object.keys(needed).map((name) => readScheme(name, schemes[name])).join(" and ")),
   };
+}
+
+/** @param {string} name @param {Json | undefined} scheme */
+function readScheme(name, scheme) {
+  if (!isObject(scheme)) return name;
+  if (scheme.type === "apiKey") return `${name} (${text(scheme.in)} ${text(scheme.name)})`;
+  return `${name} (${[text(scheme.type), text(scheme.scheme)].filter(Boolean).join(" ")})`;
 }
 
 /** @param {JsonObject} value @returns {Descriptor} */
@@ -118,7 +132,15 @@ function readDescriptor(value) {
     required: value.required === true,
     deprecated: value.deprecated === true,
     schema: value.schema ?? true,
+    place: readPlace(value),
   };
+}
+
+/** @param {JsonObject} value */
+function readPlace(value) {
+  const place = text(value["x-in"]);
+  if (place === "") return "";
+  return text(value["x-name"]) === "" ? `in ${place}` : `in ${place} as ${text(value["x-name"])}`;
 }
 
 /** @param {References} references @param {Json | undefined} list @returns {ErrorEntry[]} */

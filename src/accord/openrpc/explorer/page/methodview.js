@@ -23,6 +23,8 @@ export function methodView(app, method) {
     h("p", { class: "kind" }, ...method.tags.flatMap((tag) => [button(tag, () => app.searchFor(tag), { class: "link", title: `Search for ${tag}` }), " · "]), structure(method)),
     h("h1", {}, h("span", {}, ...breakable(method.name)), method.deprecated && chip("warn", "deprecated"),
       button("Fill in the call", () => app.focusCall(), { class: "button small narrow-only" })),
+    method.route !== "" && h("p", { class: "route" }, h("code", {}, method.route),
+      method.credentials.length > 0 && h("span", { class: "limit" }, ` needs ${method.credentials.map((one) => one || "nothing").join(", or ")}`)),
     method.summary !== "" && h("p", { class: "lead" }, ...markdownLine(method.summary)),
     method.description !== "" && markdown(method.description),
     method.elsewhere && h("p", {}, outside(method.elsewhere.url, method.elsewhere.description || "More about this method")),

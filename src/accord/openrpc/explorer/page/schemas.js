@@ -237,7 +237,9 @@ export function limits(schema) {
   const say = (/** @type {string} */ key, /** @type {(value: string) => string} */ phrase) => {
     if (numberOf(schema[key]) !== null) found.push(phrase(write(schema[key])));
   };
-  if (typeof schema.format === "string") found.push(schema.format);
+  const format = schema.format ?? schema["x-format"];
+  if (typeof format === "string") found.push(format);
+  if (schema.contentEncoding === "base64") found.push("base64");
   say("minimum", (value) => `at least ${value}`);
   say("exclusiveMinimum", (value) => `more than ${value}`);
   say("maximum", (value) => `at most ${value}`);

@@ -8,7 +8,7 @@ import { choices, itemSchema, label, limits, properties, shapeOf } from "./schem
 
 /** @typedef {import("./json.js").Json} Json */
 /** @typedef {import("./references.js").References} References */
-/** @typedef {{name: string, schema: Json, required?: boolean, deprecated?: boolean, description?: string}} Entry */
+/** @typedef {{name: string, schema: Json, required?: boolean, deprecated?: boolean, description?: string, place?: string}} Entry */
 
 const MAX_CHOICES = 40;
 const PLAIN = new Set(["string", "number", "boolean", "null", "any"]);
@@ -43,6 +43,7 @@ function row(references, entry, open) {
         h("span", { class: "type" }, label(references, entry.schema)),
         entry.required && h("span", { class: "required" }, "required"),
         deprecated && chip("warn", "deprecated"),
+        entry.place && h("span", { class: "limit" }, entry.place),
         ...facts(shape.schema)),
       typeof description === "string" && description !== "" && markdown(description),
       shape.kind === "choice" && choiceList(shape.schema)),
