@@ -196,6 +196,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
         ("H-50", "One rule decides what is verified, for every page, tool and report."),
+        ("H-60", "An assistant is named, by client and token, wherever its work is shown."),
         (
             "H-40",
             "Strangers cannot fill memory: none of their bodies is read, but for small forms.",

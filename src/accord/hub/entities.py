@@ -134,6 +134,19 @@ class Relationship(Changed, kw_only=True):
     confirmed_reason: str | UnsetType = UNSET
 
 
+class Provenance(Struct, kw_only=True):
+    """The program behind something that was made in a person's name."""
+
+    face: str | UnsetType = UNSET
+    """How it called: `mcp`, `rest`, `a2a`, …; `system` for a workflow."""
+    client: str | UnsetType = UNSET
+    """The program, as it calls itself."""
+    token: str | UnsetType = UNSET
+    """The name of the token that it used."""
+    proposed_by: str | UnsetType = UNSET
+    """Who proposed it, where it came from an accepted proposal; the program is the proposal's."""
+
+
 class Comment(Changed, kw_only=True):
     id: str
     target_id: str
@@ -145,6 +158,10 @@ class Comment(Changed, kw_only=True):
     quote_position: int | None
     resolved: bool
     resolved_by: str | None
+    resolved_with: Provenance | UnsetType = UNSET
+    """The program that resolved it, unless a person did."""
+    provenance: Provenance | UnsetType = UNSET
+    """The program that wrote it, unless a person did."""
     version: int
     created_at: str
     updated_at: str

@@ -90,6 +90,10 @@ class Told(Struct, frozen=True):
     """What acted for them: `assistant`, `API`, …; empty where it was a person in a browser."""
     client: str
     """What that calls itself."""
+    token: str
+    """The name of the token that it used."""
+    proposal: Any
+    """The change itself, where it carries out a proposal; else None."""
     parts: tuple[Part, ...]
     heading: str
     """What the one thing is about that it touched."""
@@ -118,6 +122,8 @@ def tell(news: Any) -> Told:
         actor=news.actor,
         program=_program(news),
         client=news.client or "" if news.client is not UNSET else "",
+        token=news.token or "" if news.token is not UNSET else "",
+        proposal=news if news.proposed_by is not UNSET else None,
         parts=tuple(_parts(news)),
         heading=one.heading if one is not None and _has_heading(one) else "",
         redlines=_redlines(one),

@@ -15,14 +15,14 @@ FACES: Final = {
     "a2a": "an agent",
     "cli": "the command line",
     "web": "",
-    "system": "",
+    "system": "a workflow",
 }
 
 
 def through(face: str | UnsetType, client: str | UnsetType) -> str:
     """The program, or the face where it did not tell its name; empty for the pages, which everybody
     uses."""
-    if isinstance(face, UnsetType) or face in ("web", "system"):
+    if isinstance(face, UnsetType) or face == "web":
         return ""
     return client if client and not isinstance(client, UnsetType) else FACES.get(face, face)
 

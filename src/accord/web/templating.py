@@ -14,6 +14,7 @@ from accord.web.assets import HTMX, Assets
 from accord.web.differences import told
 from accord.web.markdown import markdown
 from accord.web.programs import program_name
+from accord.web.provenance import is_assistant, through
 from accord.web.redline import redline, unified
 from accord.web.states import look_of
 
@@ -41,6 +42,7 @@ class Templates:
             "told": told,
         }
         environment.globals |= {"redline": redline, "unified": unified}
+        environment.globals |= {"through": through, "is_assistant": is_assistant}
         environment.globals["asset"] = assets.url
         environment.globals["has_htmx"] = HTMX in assets
 

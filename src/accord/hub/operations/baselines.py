@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub.domain.diffs import differences
 from accord.hub.domain.folding import fold
-from accord.hub.entities import Cursor, Difference, Id, Limit, Page
+from accord.hub.entities import Cursor, Difference, Id, Limit, Page, Provenance
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.presentation import summary
-from accord.hub.storage import baselines, items, pages, rows
+from accord.hub.storage import baselines, items, pages, provenance, rows
 from accord.hub.storage.baselines import (
     CURRENT,
     BaselineRow,
@@ -41,6 +41,8 @@ class Baseline(Changed, kw_only=True):
     name: str
     description: str
     author: str
+    provenance: Provenance | UnsetType = UNSET
+    """The program that made it, unless a person did."""
     created_at: str
     epic_reference_id: str | None
     """The epic that it is about; None for everything."""
@@ -144,7 +146,8 @@ async def list_baselines(
         key=lambda row: (asked, row.created_at, row.id),
     )
     epics = await _epics(work, page.items)
-    return shown_page(page, lambda row: _baseline(row, epics))
+    made = await provenance.of_creation(work.db, [row.id for row in page.items])
+    return shown_page(page, lambda row: _baseline(row, epics, made))
 
 
 @operations.read(rest=Rest("GET", "/baselines/{id}"), tag="baselines", snapshot=True)
@@ -177,7 +180,7 @@ async def export_baseline(work: Work, *, id: BaselineName) -> BaselineFile:
     """Export a baseline as JSON: when and by whom it was made, and what everything in it said."""
     row = await baselines.find(work.db, id)
     told = msgspec.structs.asdict(await _shown(work, row))
-    head = {name: value for name, value in told.items() if value is not msgspec.UNSET}
+    head = {name: value for name, value in told.items() if value is not UNSET}
     found = await baselines.entries(work.db, row.id, 0, row.entries)
     content = head | {"format": FORMAT, "entries": [_raw_entry(entry) for entry in found]}
     return BaselineFile(
@@ -272,7 +275,8 @@ def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Differen
 
 
 async def _shown(work: Work, row: BaselineRow) -> Baseline:
-    return _baseline(row, await _epics(work, [row]))
+    made = await provenance.of_creation(work.db, [row.id])
+    return _baseline(row, await _epics(work, [row]), made)
 
 
 async def _epics(work: Work, found: list[BaselineRow]) -> dict[str, str]:
@@ -284,12 +288,13 @@ async def _epics(work: Work, found: list[BaselineRow]) -> dict[str, str]:
     return {row.id: row.reference_id for row in await items.select(work.db, where, *wanted)}
 
 
-def _baseline(row: BaselineRow, epics: dict[str, str]) -> Baseline:
+def _baseline(row: BaselineRow, epics: dict[str, str], made: dict[str, Provenance]) -> Baseline:
     return Baseline(
         id=row.id,
         name=row.name,
         description=row.description,
         author=row.author,
+        provenance=made.get(row.id, UNSET),
         created_at=row.created_at,
         epic_reference_id=epics.get(row.epic_id, row.epic_id) if row.epic_id else None,
         entries=row.entries,

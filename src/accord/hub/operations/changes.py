@@ -48,6 +48,11 @@ class ChangeSummary(Struct, kw_only=True):
     undone_by: str | UnsetType = UNSET
     proposal_id: str | UnsetType = UNSET
     proposed_by: str | UnsetType = UNSET
+    proposed_face: str | UnsetType = UNSET
+    proposed_client: str | UnsetType = UNSET
+    """The program that made the proposal."""
+    proposed_token: str | UnsetType = UNSET
+    """The name of the token that it used."""
 
 
 class ChangeListed(ChangeSummary, kw_only=True):
@@ -245,7 +250,10 @@ def _about(about: Mapping[str, About], id: str) -> dict[str, Any]:
 
 def summary_of(row: ChangeRow) -> dict[str, Any]:
     """The fields of a `ChangeSummary`."""
-    names = ("client", "token", "reason", "undoes", "undone_by", "proposal_id", "proposed_by")
+    names = (
+        *("client", "token", "reason", "undoes", "undone_by", "proposal_id"),
+        *("proposed_by", "proposed_face", "proposed_client", "proposed_token"),
+    )
     return {
         **{name: getattr(row, name) for name in ("id", "time", "actor", "operation", "face")},
         **{name: getattr(row, name) or UNSET for name in names},

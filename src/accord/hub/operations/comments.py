@@ -66,7 +66,7 @@ async def add_comment(
 @operations.read(rest=Rest("GET", "/comments/{id}"), tag="comments")
 async def get_comment(work: Work, *, id: Id) -> Comment:
     """Get a comment."""
-    return (await comments.find(work.db, id)).shown()
+    return await _shown(work, await comments.find(work.db, id))
 
 
 @operations.write(
@@ -85,11 +85,11 @@ async def update_comment(
         raise StaleError(
             f"the comment has version {row.version} now",
             current_version=row.version,
-            current=row.shown(),
+            current=await _shown(work, row),
         )
     check_text("text", text)
     if text == row.text:
-        return row.shown()
+        return await _shown(work, row)
     return await _write(work, row, {"text": text, "version": row.version + 1})
 
 
@@ -121,7 +121,7 @@ async def resolve_comment(work: Work, *, id: Id, resolved: bool = True) -> Comme
     """Mark a comment as resolved, or with `resolved` false as open again."""
     row = await comments.find(work.db, id)
     if bool(row.resolved) == resolved:
-        return row.shown()
+        return await _shown(work, row)
     by = work.caller.user_id if resolved else None
     return await _write(work, row, {"resolved": int(resolved), "resolved_by": by})
 
@@ -151,7 +151,12 @@ async def _write(work: Work, row: CommentRow, values: dict[str, Any]) -> Comment
     await rows.update(work.db, "comments", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await comments.find(work.db, row.id)
     _tell(work, row, changed)
-    return changed.shown()
+    return await _shown(work, changed)
+
+
+async def _shown(work: Work, row: CommentRow) -> Comment:
+    [comment] = await comments.shown(work.db, [row])
+    return comment
 
 
 def _tell(work: Work, before: CommentRow | None, after: CommentRow | None) -> None:

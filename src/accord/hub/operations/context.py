@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from accord.hub.domain.kinds import KINDS
-from accord.hub.entities import Id
+from accord.hub.entities import Comment, Id
 from accord.hub.presentation import heading, summary
 from accord.hub.storage import comments, items, relationships
 from accord.hub.storage.items import ItemRow
@@ -20,6 +20,8 @@ TokenBudget: TypeAlias = Annotated[int, Meta(ge=100, le=50_000)]
 
 BYTES_PER_TOKEN: Final = 4
 """An estimate: what models count lies around it, and differs among them."""
+MAX_PROGRAM: Final = 60
+"""Characters of the name that a program gives itself: other assistants read it."""
 MAX_ENTRIES: Final = 200
 """Of each section."""
 
@@ -160,7 +162,17 @@ async def _criteria(db: Database, row: ItemRow) -> list[str]:
 
 async def _comments(db: Database, row: ItemRow) -> list[str]:
     page = await comments.page(db, row.id, False, MAX_ENTRIES, None)
-    return ["\n".join([f"- {each.author}:", *_quoted(each.text)]) for each in page.items]
+    return ["\n".join([f"- {_author(each)}:", *_quoted(each.text)]) for each in page.items]
+
+
+def _author(comment: Comment) -> str:
+    """Return who wrote a comment, with the program that wrote it in their name."""
+    made = comment.provenance
+    if made is UNSET:
+        return comment.author
+    program = (made.client or made.face or "a program")[:MAX_PROGRAM]
+    token = f", token {made.token}" if made.token else ""
+    return f"{comment.author} (through {program}{token})"
 
 
 async def _steering(db: Database, row: ItemRow) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from accord.hub.domain.kinds import KINDS, Kind
-from accord.hub.entities import Id
+from accord.hub.entities import Id, Provenance
 from accord.hub.presentation import heading
-from accord.hub.storage import items
+from accord.hub.storage import items, provenance
 from accord.hub.storage.coverage import IS_VERIFIED
 from accord.hub.storage.items import ItemRow
 from accord.operations.operation import Rest
@@ -71,6 +71,8 @@ class Surroundings(Struct, kw_only=True):
     comments: int
     open_comments: int
     """Those that are no answers, and not resolved."""
+    provenance: Provenance | UnsetType = UNSET
+    """The program that created the item, unless a person did."""
 
 
 @operations.read(
@@ -82,6 +84,7 @@ async def get_surroundings(work: Work, *, id: Id) -> Surroundings:
     [talk] = await work.db.fetch(COMMENTS, row.id)
     [verified] = await work.db.fetch(VERIFIED, row.id)
     baseline = await work.db.fetch(BASELINE, row.id)
+    made = await provenance.of_creation(work.db, [row.id])
     steering = await work.db.fetch(STEERING, row.id) if row.kind == "epic" else []
     return Surroundings(
         reference_id=row.reference_id,
@@ -95,6 +98,7 @@ async def get_surroundings(work: Work, *, id: Id) -> Surroundings:
         else None,
         comments=talk["total"],
         open_comments=int(talk["unresolved"]),
+        provenance=made.get(row.id, UNSET),
     )
 
 

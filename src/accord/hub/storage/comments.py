@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import asdict
 
 from accord.hub.entities import Comment, Page
-from accord.hub.storage import pages
+from accord.hub.storage import pages, provenance
 from accord.operations.errors import NotFoundError
 from accord.operations.work import Database, is_uuid
 
@@ -91,6 +92,18 @@ async def find(db: Database, id: str) -> CommentRow:
     return _row(found[0])
 
 
+async def shown(db: Database, found: Sequence[CommentRow]) -> list[Comment]:
+    """Return comments as callers see them, with the programs that wrote and resolved them."""
+    written = await provenance.of_creation(db, [row.id for row in found])
+    settled = [row.id for row in found if row.resolved]
+    resolved = await provenance.of_resolution(db, settled) if settled else {}
+    made = [row.shown() for row in found]
+    for each in made:
+        each.provenance = written.get(each.id, UNSET)
+        each.resolved_with = resolved.get(each.id, UNSET)
+    return made
+
+
 async def thread(db: Database, row: CommentRow) -> list[CommentRow]:
     """A comment and all answers to it and to them, each behind what it answers to."""
     found = [row]
@@ -122,9 +135,8 @@ async def page(
         f"{SELECT} WHERE {' AND '.join(clauses)} ORDER BY c.created_at, c.id LIMIT {limit + 1}",
         *values,
     )
-    shown = [_row(each).shown() for each in found]
     return pages.page(
-        shown,
+        await shown(db, [_row(each) for each in found]),
         limit,
         counted[0]["total"],
         lambda last: pages.cursor_behind(asked, last.created_at, last.id),
@@ -140,7 +152,7 @@ async def for_assignee(
     place = ("", "") if cursor is None else pages.place_of(cursor, asked, str, str)
     found = await db.fetch(OPEN_FOR_ASSIGNEE, assignee_id, *place, limit + 1)
     return pages.page(
-        [_row(each).shown() for each in found],
+        await shown(db, [_row(each) for each in found]),
         limit,
         counted[0]["total"],
         lambda last: pages.cursor_behind(asked, last.created_at, last.id),

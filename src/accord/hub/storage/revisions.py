@@ -39,12 +39,14 @@ WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.ve
 CHANGES: Final = """
 SELECT c.id, c.sequence, c.time, c.actor_id, c.actor, c.operation, c.face, c.client,
        tokens.name AS token, c.reason, c.undoes, undone.id AS undone_by, c.proposal_id,
-       proposer.username AS proposed_by
+       proposer.username AS proposed_by, proposals.face AS proposed_face,
+       proposals.client AS proposed_client, proposal_tokens.name AS proposed_token
 FROM changes c
 LEFT JOIN changes undone ON undone.undoes = c.id
 LEFT JOIN tokens ON tokens.id = c.token_id
 LEFT JOIN proposals ON proposals.id = c.proposal_id
 LEFT JOIN users proposer ON proposer.id = proposals.author_id
+LEFT JOIN tokens proposal_tokens ON proposal_tokens.id = proposals.token_id
 """
 REVISIONS: Final = """
 SELECT change_id, place, entity_id, kind, reference_id, version, action, before, after
@@ -97,6 +99,9 @@ class ChangeRow(Struct, frozen=True):
     undone_by: str | None
     proposal_id: str | None
     proposed_by: str | None
+    proposed_face: str | None
+    proposed_client: str | None
+    proposed_token: str | None
 
 
 class RevisionRow(Struct, frozen=True):

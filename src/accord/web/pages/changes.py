@@ -9,7 +9,6 @@ from msgspec import UNSET
 from accord.hub.operations.changes import ChangeDetail
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer
-from accord.web.provenance import is_assistant, through
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -75,6 +74,4 @@ async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:
 
 
 async def _page(turn: Turn, template: str, **context: Any) -> Answer:
-    return await turn.page(
-        template, section="/", through=through, is_assistant=is_assistant, **context
-    )
+    return await turn.page(template, section="/changes", **context)

@@ -10,7 +10,6 @@ from msgspec import UNSET
 from accord.hub.operations.proposals import Checked, Proposal
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer
-from accord.web.provenance import is_assistant, through
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -92,8 +91,6 @@ async def _page(turn: Turn, *, status: int = 200, tab: str, **context: Any) -> A
                 "waiting_total": waiting.total,
                 "next_open": waiting.items[0].id if waiting.items else "",
                 "decided_total": decided.total,
-                "through": through,
-                "is_assistant": is_assistant,
             }
         ),
     )

@@ -18,7 +18,6 @@ from accord.web.answers import Answer
 from accord.web.pages.items.item import Item, find_item
 from accord.web.pages.items.showing import show
 from accord.web.pages.requirements.tree import row_context
-from accord.web.provenance import is_assistant, through
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -142,8 +141,6 @@ def rights(turn: Turn, item: Item) -> dict[str, Any]:
         "may_write": who.may("write"),
         "may_comment": who.may("comment"),
         "may_delete": who.may("delete") and (who.is_administrator or item.creator == who.username),
-        "through": through,
-        "is_assistant": is_assistant,
     }
 
 

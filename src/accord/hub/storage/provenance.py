@@ -1,0 +1,68 @@
+"""Provenance: the program and token that something was made with, read from the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from accord.hub.entities import Provenance
+from accord.hub.storage import rows
+from accord.operations.work import Database
+
+OF_CHANGES: Final = """
+SELECT r.entity_id, c.face, c.client, c.token_id, tokens.name AS token,
+       proposals.face AS proposed_face, proposals.client AS proposed_client,
+       proposal_tokens.name AS proposed_token, proposer.username AS proposed_by
+FROM revisions r
+JOIN changes c ON c.id = r.change_id
+LEFT JOIN tokens ON tokens.id = c.token_id
+LEFT JOIN proposals ON proposals.id = c.proposal_id
+LEFT JOIN tokens proposal_tokens ON proposal_tokens.id = proposals.token_id
+LEFT JOIN users proposer ON proposer.id = proposals.author_id
+"""
+# What is deleted and restored by undo is "created" again: the first time counts.
+CREATED: Final = (
+    OF_CHANGES
+    + "WHERE r.entity_id IN ({places}) AND r.version <= 1 AND r.action = 'created' "
+    + "ORDER BY c.sequence"
+)
+RESOLVED: Final = (
+    OF_CHANGES
+    + "WHERE r.entity_id IN ({places}) AND r.kind = 'comment' AND r.action = 'updated' "
+    + "AND r.after LIKE '%\"resolved\":1%' ORDER BY c.sequence DESC"
+)
+DIRECT: Final = frozenset({"rest", "rpc", "cli", "web"})
+"""Faces that people use themselves, where no token is involved."""
+
+
+async def of_creation(db: Database, ids: Sequence[str]) -> dict[str, Provenance]:
+    """Return, by id, what things were created with; without those that a person made directly."""
+    return await _first_of(db, CREATED, ids)
+
+
+async def of_resolution(db: Database, comment_ids: Sequence[str]) -> dict[str, Provenance]:
+    """Return, by id, what comments were resolved with; without those that a person resolved."""
+    return await _first_of(db, RESOLVED, comment_ids)
+
+
+async def _first_of(db: Database, statement: str, ids: Iterable[str]) -> dict[str, Provenance]:
+    found: dict[str, Provenance | None] = {}
+    for some in rows.chunks(list(ids)):
+        for row in await db.fetch(statement.format(places=rows.places(len(some))), *some):
+            found.setdefault(row["entity_id"], _provenance(row))
+    return {id: each for id, each in found.items() if each is not None}
+
+
+def _provenance(row: Any) -> Provenance | None:
+    if row["proposed_by"] is not None:
+        return Provenance(
+            face=row["proposed_face"] or UNSET,
+            client=row["proposed_client"] or UNSET,
+            token=row["proposed_token"] or UNSET,
+            proposed_by=row["proposed_by"],
+        )
+    if row["face"] in DIRECT and not row["token_id"]:
+        return None
+    return Provenance(face=row["face"], client=row["client"] or UNSET, token=row["token"] or UNSET)
