@@ -164,6 +164,12 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.abilities", "tests"): (
         ("M-22", "What clients are told of a tool follows from what its operation can do."),
     ),
+    ("accord.mcp.server.core", "tests"): (
+        ("M-24", "A method is served if its capability is declared; null params are none."),
+    ),
+    ("accord.mcp.client.http.endpoint", "tests"): (
+        ("M-25", "Clients follow 307 and 308 within an origin, and send nothing to another one."),
+    ),
     ("accord.operations.faces.tools_text", "tests"): (
         ("M-23", "Text and structured content of a result say the same, and which words are data."),
     ),

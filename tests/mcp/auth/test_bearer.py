@@ -112,7 +112,7 @@ async def test_nobody_else_is_let_in(
 async def test_a_client_of_the_stateless_era_gets_a_code_that_it_knows() -> None:
     async with serving(make_shop(), auth=tokens()) as site:
         body, headers = called("whoami")
-        assert (await site.post(body, **headers)).error == (401, -32603, None)
+        assert (await site.post(body, **headers)).error == (401, -32600, None)
 
 
 async def test_there_is_no_metadata_where_there_is_no_oauth(carrier: Carrier) -> None:
@@ -185,7 +185,7 @@ async def test_all_scopes_that_a_call_needs_are_named(
         body, headers = called("order", what="a lamp")
         modern = await site.post(body, **headers, **bearer(token))
         old = await (await site.session(**bearer(token))).call("order", what="a lamp")
-        for answer, code in ((modern, -32603), (old, -32055)):
+        for answer, code in ((modern, -32600), (old, -32055)):
             assert answer.status == status
             if status == 200:
                 assert answer.json["result"]["content"][0]["text"] == "ordered a lamp"
@@ -206,7 +206,7 @@ async def test_who_is_not_allowed_is_not_sent_for_more_scopes(carrier: Carrier) 
     async with serving(make_shop(), carrier, auth=tokens()) as site:
         body, headers = called("close")
         answer = await site.post(body, **headers, **bearer(ADA))
-        assert answer.error == (403, -32603, 1)
+        assert answer.error == (403, -32600, 1)
         assert answer.json["error"]["data"] == {"reason": "insufficient_permissions"}
         assert "www-authenticate" not in answer.headers
         assert (await site.post(body, **headers, **bearer(ROOT))).status == 200
@@ -260,7 +260,13 @@ async def test_lists_show_what_may_be_called(modern: bool) -> None:
             ["buy"],
         ),
     }
-    async with serving(make_shop(), auth=tokens()) as site:
+    shop = make_shop()
+
+    @shop.completion("buy", "what")
+    def kinds(value: str) -> list[str]:
+        return ["a lamp"]
+
+    async with serving(shop, auth=tokens()) as site:
 
         async def ask(token: str, method: str, **params: Any) -> Any:
             if not modern:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -497,15 +497,98 @@ async def test_a_reply_that_is_no_answer_is_an_error(body: bytes) -> None:
             await client.call_tool("x", timeout=5)
 
 
-async def test_redirects_are_not_followed() -> None:
+@pytest.mark.req("M-25")
+@pytest.mark.parametrize("status", [307, 308])
+@pytest.mark.parametrize(
+    "location", ["/moved?a=1#b", "moved?a=1", "{origin}/moved?a=1", "//{authority}/moved?a=1"]
+)
+@pytest.mark.parametrize("make", [stateless, sessions])
+async def test_a_redirect_within_the_origin_is_followed(
+    make: Any, location: str, status: int
+) -> None:
+    class Auth:
+        asked: ClassVar[list[str]] = []
+
+        async def headers(self, request: AuthRequest) -> Mapping[str, str]:
+            self.asked.append(request.url)
+            return {"authorization": "Bearer secret"}
+
+        async def challenged(self, *args: Any) -> bool:
+            return False
+
+    async def call(request: Request) -> None:
+        result = text("done")
+        await request.result(complete(**result) if make is stateless else result)
+
+    served = make({"tools/call": call})
+
     async def handle(request: Request) -> None:
-        await request.reply(307, headers={"location": "http://example.org/"})
+        if request.target == "/mcp":
+            authority = server.url.split("/")[2]
+            given = location.format(origin=f"http://{authority}", authority=authority)
+            await request.reply(status, b"elsewhere", {"location": given})
+        else:
+            await served(request)
+
+    async with web(handle) as server, Client(server.url, auth=Auth()) as client:
+        assert (await client.call_tool("x")).text == "done"
+    called = [each for each in server.requests if each.rpc == "tools/call"]
+    first, second = (each for each in called)
+    assert [first.target, second.target] == ["/mcp", "/moved?a=1"]
+    assert second.message == first.message
+    assert second.headers["authorization"] == "Bearer secret"
+    assert Auth.asked[1] == server.url.removesuffix("/mcp") + "/moved?a=1", "as DPoP signs it"
+
+
+@pytest.mark.req("M-25")
+@pytest.mark.parametrize(
+    "location",
+    [
+        "http://example.org/",
+        "https://{authority}/mcp",
+        "http://localhost.example:{port}/mcp",
+        "http://127.0.0.1:1/mcp",
+        "http://user:pass@{authority}/mcp",
+        "ftp://{authority}/mcp",
+        "http://[::1/mcp",
+        "",
+    ],
+)
+async def test_nothing_is_sent_where_another_origin_is_named(location: str) -> None:
+    async def handle(request: Request) -> None:
+        authority = server.url.split("/")[2]
+        given = location.format(authority=authority, port=authority.split(":")[1])
+        await request.reply(307, headers={"location": given} if given else {})
 
     async with web(handle) as server:
-        with pytest.raises(TransportError, match=r"redirects to http://example.org/"):
-            async with Client(server.url):
+        with pytest.raises(TransportError, match="redirect"):
+            async with Client(server.url, headers={"authorization": "Bearer secret"}):
                 pass
     assert len(server.requests) == 1
+
+
+@pytest.mark.req("M-25")
+async def test_redirects_have_an_end() -> None:
+    async def handle(request: Request) -> None:
+        await request.reply(307, headers={"location": request.target})
+
+    async with web(handle) as server:
+        with pytest.raises(TransportError, match="more than 5 times"):
+            async with Client(server.url):
+                pass
+    assert len(server.requests) == 6
+
+
+@pytest.mark.parametrize("status", [301, 302, 303])
+async def test_redirects_that_may_change_the_method_are_not_followed(status: int) -> None:
+    async def handle(request: Request) -> None:
+        await request.reply(status, headers={"location": "/elsewhere"})
+
+    async with web(handle) as server:
+        with pytest.raises(TransportError):
+            async with Client(server.url):
+                pass
+    assert {each.target for each in server.requests} == {"/mcp"}
 
 
 async def test_an_answer_that_is_too_large_is_refused() -> None:

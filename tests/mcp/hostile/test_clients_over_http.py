@@ -367,7 +367,9 @@ async def test_a_request_that_comes_too_late_does_not_begin_everything_again(
         yield
         begun.append("ended")
 
-    async with serving(Server("late", lifespan=lifespan), carrier) as site:
+    server = Server("late", lifespan=lifespan)
+    server.add_tool(lambda: "", name="nothing")
+    async with serving(server, carrier) as site:
         assert (await site.modern("tools/list")).status == 200
         await site.endpoint.close(0)
         assert (await site.modern("tools/list")).error == (503, -32010, None)

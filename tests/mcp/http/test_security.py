@@ -111,7 +111,7 @@ async def test_a_permission_that_is_missing_is_named() -> None:
         headers = modern_headers("tools/call", params)
         body = request("tools/call", params)
         shown = await site.post(body, authorization="Bearer ada", **headers)
-        assert shown.error == (403, -32603, 1)
+        assert shown.error == (403, -32600, 1)
         assert 'scope="orders:write"' in shown.headers["www-authenticate"]
         ada = await site.session(authorization="Bearer ada")
         shown = await ada.call("order")
@@ -119,7 +119,7 @@ async def test_a_permission_that_is_missing_is_named() -> None:
         assert 'scope="orders:write"' in shown.headers["www-authenticate"]
     async with serving(server, auth=Tokens(), plain_refusals=True) as site:
         shown = await site.post(body, authorization="Bearer ada", **headers)
-        assert shown.error == (200, -32603, 1)
+        assert shown.error == (200, -32600, 1)
 
 
 async def test_an_authenticator_that_fails_lets_nobody_in() -> None:

@@ -34,7 +34,7 @@ from accord.mcp.protocol.versions import Era
         ("not_initialized", -32005, -32600, -32005),
         ("message_too_large", -32012, -32600, -32012),
         ("rate_limited", -32010, -32603, -32010),
-        ("insufficient_permissions", -32055, -32603, -32055),
+        ("insufficient_permissions", -32055, -32600, -32055),
     ],
 )
 def test_a_failure_has_the_code_of_its_era_and_profile(

@@ -131,7 +131,7 @@ async def test_a_guard_looks_at_every_request(mode: Mode) -> None:
     async with Client(server, mode=mode) as client:
         with pytest.raises(RpcError) as caught:
             await client.list_resources(cursor=None)
-        assert caught.value.code == (-32603 if mode == "modern" else -32055)
+        assert caught.value.code == (-32600 if mode == "modern" else -32055)
         await client.list_resource_templates(cursor=None)
     assert seen[-2:] == ["resources/list", "resources/templates/list"]
 

@@ -170,7 +170,8 @@ class Inbox:
 
     def _asked_for(self, params: Any, context: Context | None) -> Any:
         assert context is not None
-        question = Question(context.method) if params is UNSET else Question(context.method, params)
+        has_none = params is UNSET or bytes(params) == b"null"
+        question = Question(context.method) if has_none else Question(context.method, params)
         return self._asked.answer(question)
 
     def _cancelled(self, params: Any, context: Context | None) -> None:
@@ -190,7 +191,7 @@ def _id_error(fault: IdFault, params: Any, context: Context) -> RpcError:
 def _read(decode: Callable[[Any], Any], params: Any) -> Any:
     """The params of a notification; None for what is malformed, which nobody can be told of."""
     try:
-        return decode(b"{}" if params is UNSET else params)
+        return decode(b"{}" if params is UNSET or bytes(params) == b"null" else params)
     except REFUSALS as error:
         log.warning("a malformed notification is dropped: %s", log_line(str(error)))
         return None

@@ -5,7 +5,7 @@ An absent member means that a feature is absent. An empty object is as good as `
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -21,6 +21,23 @@ class ListFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
 class ResourcesFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
     subscribe: bool = False
     list_changed: bool = False
+
+
+Feature: TypeAlias = Literal["tools", "resources", "prompts", "completions", "tasks"]
+"""What a server may have or not; its methods are there if it has it."""
+
+_FEATURES: Final[dict[str, Feature]] = {
+    "tools": "tools",
+    "resources": "resources",
+    "prompts": "prompts",
+    "completion": "completions",
+    "tasks": "tasks",
+}
+
+
+def feature_of(method: str) -> Feature | None:
+    """Return what a server must have to serve a method; None for what every server serves."""
+    return _FEATURES.get(method.partition("/")[0])
 
 
 class ServerCapabilities(Struct, frozen=True, kw_only=True, omit_defaults=True):

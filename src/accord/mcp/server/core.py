@@ -22,6 +22,8 @@ from accord.jsonrpc.context import Context as RpcContext
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.router import Router
+from accord.mcp.protocol.capabilities import feature_of
+from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import AnswerableParams, Params
 from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.versions import Era
@@ -123,8 +125,22 @@ class Core:
     def _plan(self, name: str, row: Row) -> Plan:
         read, admit = self.admission.read, self.admission.admit
         kind, serve, eras = row.kind, row.serve, row.eras
+        server, feature = self.server, feature_of(name)
         guards, has_middleware = self.server.guards, self.server.middlewares
         decode = self.readers[name] = msgspec.json.Decoder(kind).decode
+
+        def check(incoming: Incoming) -> None:
+            if eras is not BOTH:
+                check_era(incoming, eras)
+            if feature is not None and not server.has(feature):
+                raise failure(
+                    "method_not_supported",
+                    f"Method not found: {name}: the server does not declare {feature}",
+                    era=incoming.era,
+                    profile=server.codes,
+                    method=name,
+                    capability=feature,
+                )
 
         def plan(params: Any, context: RpcContext | None) -> Any:
             assert context is not None
@@ -132,10 +148,9 @@ class Core:
                 # 2026-07-28, Streamable HTTP: headers are compared with requests. A tool must
                 # not be called past that, by a message that nobody answers.
                 raise own_error("invalid_request", f"{context.method} without an id")
-            found = params if type(params) is kind else read(decode, kind, params, context, eras)
+            found = params if type(params) is kind else read(decode, kind, params, context, check)
             incoming = admit(found.meta, context)
-            if eras is not BOTH:
-                check_era(incoming, eras)
+            check(incoming)
             waiting = [wait for guard in guards if (wait := guard(incoming)) is not None]
             if waiting:
                 return self._serve_after(waiting, row, found, incoming)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, TypeVar, Unp
 
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.capabilities import (
+    Feature,
     ListFeature,
     ResourcesFeature,
     ServerCapabilities,
@@ -163,6 +164,7 @@ class Server:
         (`accord.mcp.server.auth`); None where everybody may call."""
         self.task_settings = TaskSettings() if tasks is None else tasks
         self._has_task_tools, self._task_tools_at = False, 0
+        self._had_task_tools = False
         self.limits = McpLimits() if limits is None else limits
         self.page_size = page_size
         self.middlewares: list[Middleware] = []
@@ -466,6 +468,21 @@ class Server:
             if self.has_task_tools and era(version) is Era.STATELESS
             else None,
         )
+
+    def has(self, feature: Feature) -> bool:
+        """Return whether the methods of a capability are served: it is declared, or was."""
+        match feature:
+            case "tools":
+                return self.tools.is_used
+            case "resources":
+                return self.has_resources
+            case "prompts":
+                return self.has_prompts
+            case "completions":
+                return self._completes
+            case "tasks":
+                self._had_task_tools = self._had_task_tools or self.has_task_tools
+                return self._had_task_tools
 
     @property
     def has_resources(self) -> bool:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
+from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
+from accord.jsonrpc.errors import ConnectError, TransportError
 from accord.mcp.client.auth_hook import Auth, AuthRequest
 from accord.transports.http.requester import Requester, Response
 from accord.transports.options import Options
@@ -17,6 +19,10 @@ from accord.transports.web_address import WebAddress, parse
 
 MAX_CHALLENGES: Final = 5
 """How often one request may be sent again with other credentials."""
+REDIRECTS: Final = frozenset((307, 308))
+"""RFC 9110, sections 15.4.8 and 15.4.9: the same request, with its body, at another URL."""
+MAX_REDIRECTS: Final = 5
+"""How often one request may be redirected."""
 MAX_DROPPED: Final = 64 * 1024
 """How much of the body of a challenge is read so that its connection can be used again."""
 
@@ -52,16 +58,24 @@ class Endpoint:
         address: WebAddress | None = None,
         around: Around | None = None,
     ) -> Response:
-        """Send a request, again after each challenge that the credentials' owner answers.
+        """Send a request, again after each challenge that the credentials' owner answers, and where
+        a redirect within the server's origin points.
 
         Raises TransportError. A 401 or 403 that nobody answers is a response like any other.
         """
         address = self.address if address is None else address
         asked = AuthRequest(method=method, url=_url(address), server=_url(self.address))
+        redirects = 0
         while True:
             credentials = {} if self._auth is None else await self._auth.headers(asked)
             fields = {**self._headers, **headers, **credentials}
             response = await self._requester.request(method, address, fields, body)
+            if response.status in REDIRECTS and "location" in response.headers:
+                await _drop(response)
+                redirects += 1
+                address = _redirected(address, response, redirects)
+                asked = replace(asked, url=_url(address))
+                continue
             if self._auth is None or response.status not in (401, 403):
                 return response
             asked = replace(asked, headers=credentials)
@@ -82,6 +96,40 @@ class Endpoint:
 
     def close(self) -> None:
         self._requester.close()
+
+
+def _redirected(address: WebAddress, response: Response, redirects: int) -> WebAddress:
+    """Return where a redirect points. Raises TransportError for one that is not followed.
+
+    Requests carry credentials and what a user says: no server decides which other one gets them.
+    """
+    status, about = response.status, {"status": response.status}
+    if redirects > MAX_REDIRECTS:
+        raise TransportError(
+            f"the server redirected a request more than {MAX_REDIRECTS} times",
+            recoverable=False,
+            advice="Connect to the URL where the server answers.",
+            data=about,
+        )
+    location = response.headers["location"]
+    try:
+        target = parse(urljoin(_url(address), location).partition("#")[0])
+    except (ValueError, ConnectError) as error:
+        raise TransportError(
+            f"the server redirected a request to no URL of HTTP: {error}",
+            recoverable=False,
+            data=about,
+        ) from None
+    origin = target.scheme, target.host, target.port
+    if origin != (address.scheme, address.host, address.port):
+        raise TransportError(
+            f"the server redirects to {target.scheme}://{target.authority}{target.path} (HTTP "
+            f"{status}): another origin, which is not followed",
+            recoverable=False,
+            advice="Connect to that URL instead, if you trust it.",
+            data=about,
+        )
+    return target
 
 
 async def _drop(response: Response) -> None:

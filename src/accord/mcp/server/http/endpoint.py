@@ -371,7 +371,7 @@ class McpEndpoint(LivingApp[McpHead]):
             try:
                 known = reader(params)
             except REFUSALS:
-                pass  # what is wrong with them is told later
+                pass  # null stands for none; what is wrong with others is told later
             else:
                 if self._take_known(arrival, id, method, known):
                     return
