@@ -31,7 +31,7 @@ async def test_what_cannot_be_written_is_answered_503_with_the_reason(
         secret_key="5" * 64 if is_shared else "",
         port=0,
         rate_limit=0,
-        log_level="critical",
+        log_level="error",
         workflows="elsewhere",
     )
     first = await prepare(settings)
