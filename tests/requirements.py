@@ -93,6 +93,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-41", "Credentials are checked before a request's body is read, by one hook."),
         ("F-42", "A client that is refused early can read why, whatever it still sends."),
     ),
+    ("accord.store", "tests"): (
+        ("F-43", "Rehearsals and texts that take long keep neither the loop nor writers waiting."),
+    ),
     ("accord.transports.asgi", "tests"): (
         ("O-01", "JSON-RPC by POST at a path of your choice, mounted into any ASGI application."),
         ("O-12", "Batch size, request size, calls in flight and time per call are limited."),

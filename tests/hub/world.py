@@ -58,6 +58,7 @@ class World:
 
     def set_policy(self, policy: AcceptancePolicy) -> None:
         """Have proposals accepted by another policy from now on."""
+        self.policy = policy
         self.runner = Runner(
             hub_operations(),
             self.store,

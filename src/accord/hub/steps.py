@@ -96,7 +96,7 @@ def is_step(operation: Operation) -> bool:
     """Return whether an operation may be a step."""
     return (
         operation.writes
-        and operation.prepare is None
+        and (operation.prepare is None or operation.prepare_optional)
         and operation.right in ("write", "comment", "delete", "admin")
         and operation.tag not in NOT_STEPS
     )

@@ -52,9 +52,14 @@ class Operation(Struct, frozen=True, kw_only=True, eq=False):
     prepare: Prepare | None = None
     """Of a write: what takes too long for a transaction, such as hashing a password. It is run
     before, may read the database, and what it gives is `work.prepared`."""
+    prepare_optional: bool = False
+    """Whether its function does without what `prepare` gives, as where it is a step of another."""
     finish: Finish | None = None
     """Of a write: what is to be waited for once it is committed. It is given the arguments and the
     result, may read the database, and what it gives is the result."""
+    rehearsed_on: tuple[str, ...] = ()
+    """Of a write that may take long: the tables whose rows it changes. A dry run of it is made on a
+    copy of them, so that nobody waits for it."""
     rest: tuple[Rest, ...] = ()
     cost: int = 1
     """What a call takes from the bucket of its caller."""

@@ -50,7 +50,9 @@ class OperationOptions(TypedDict, total=False):
 
     right: Right
     prepare: Prepare
+    prepare_optional: bool
     finish: Finish
+    rehearsed_on: tuple[str, ...]
     rest: Rest | tuple[Rest, ...]
     title: str
     cost: int
@@ -143,7 +145,9 @@ def _operation(function: Any, options: OperationOptions, *, writes: bool) -> Ope
         right=options.get("right", "write" if writes else "read"),
         writes=writes,
         prepare=options.get("prepare"),
+        prepare_optional=options.get("prepare_optional", False),
         finish=options.get("finish"),
+        rehearsed_on=options.get("rehearsed_on", ()),
         rest=rest if isinstance(rest, tuple) else (rest,),
         cost=options.get("cost", 5 if writes else 1),
         tool=options.get("tool", True),

@@ -235,7 +235,10 @@ class Runner:
             return outcome
 
         try:
-            outcome = await self.store.transact(body, lane=LANE)
+            if dry_run and operation.rehearsed_on:
+                outcome = await self.store.rehearse(body, operation.rehearsed_on)
+            else:
+                outcome = await self.store.transact(body, lane=LANE)
         except _DryRun as taken_back:
             self.trail.later(self._record(operation, caller))
             return _preview(taken_back.outcome)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.resources.abc import Traversable
 from time import monotonic
@@ -47,6 +47,26 @@ STATEMENTS: Final = 1024
 """How many prepared statements each connection keeps."""
 ATTEMPTS: Final = 20
 """How often a transaction is run that others get in the way of."""
+SHADOW: Final = """
+CREATE TEMP TABLE "{table}" (LIKE "{table}" INCLUDING ALL EXCLUDING IDENTITY) ON COMMIT DROP;
+DO $$
+DECLARE original text := format('%I."{table}"', current_schema()); numbered name;
+BEGIN
+    EXECUTE 'INSERT INTO pg_temp."{table}" SELECT * FROM ' || original;
+    FOR numbered IN
+        SELECT attname FROM pg_attribute
+        WHERE attrelid = original::regclass AND attidentity <> '' AND NOT attisdropped
+    LOOP
+        EXECUTE format(
+            'ALTER TABLE pg_temp."{table}" ALTER %I SET DEFAULT nextval(%L)',
+            numbered, pg_get_serial_sequence(original, numbered)
+        );
+    END LOOP;
+END $$;
+ANALYZE pg_temp."{table}"
+"""
+"""Puts a copy before a table: temporary tables are found first. It goes on with the numbers of the
+real table, which has gaps anyway."""
 RECONNECT_SECONDS: Final = (0.1, 5.0)
 """How long to wait before connecting again, at first and at most."""
 
@@ -87,6 +107,7 @@ class PostgresStore:
         self._reconnecting: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
         self._lanes: dict[str, Lane] = {}
+        self._rehearsing = asyncio.Lock()
         self._writability = Writability()
 
     @property
@@ -154,6 +175,30 @@ class PostgresStore:
         except UnwritableError as error:
             self._writability.reason = error.reason
             raise
+
+    async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
+        async with self._rehearsing:
+            with translated():
+                # Prepared statements of other connections would go on to use the real tables.
+                connection = await asyncpg.connect(
+                    self._url,
+                    timeout=CONNECT_SECONDS,
+                    command_timeout=STATEMENT_SECONDS,
+                    server_settings=self._settings,
+                    statement_cache_size=STATEMENTS,
+                    max_cached_statement_lifetime=0,
+                )
+            try:
+                with translated():
+                    await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                    for table in tables:
+                        await connection.execute(SHADOW.format(table=table))
+                transaction = PostgresTransaction(connection)
+                result = await work(transaction)
+                await transaction.finish()
+                return result
+            finally:
+                connection.terminate()
 
     async def read(self, work: ReadWork[T], *, snapshot: bool = False) -> T:
         pool = self._open

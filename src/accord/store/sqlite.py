@@ -14,7 +14,7 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.resources.abc import Traversable
@@ -33,6 +33,7 @@ from accord.store.sqlite_connection import (
     statements,
     translated,
 )
+from accord.store.sqlite_copy import scratch_copy
 from accord.store.sqlite_reader import Reader
 from accord.store.store import Engine, ReadWork, Row, Transaction, Work
 from accord.store.wake import WakeFolder, check_channel
@@ -76,7 +77,8 @@ class SqliteStore:
                 partial(connect, path, durable=durable), self._wake.notify, self.counts
             )
         self._reader = Reader(path)
-        self._folder = path.parent
+        self._path = path
+        self._rehearsing = asyncio.Lock()
         self._writability = Writability()
         self._stops: dict[Callable[[], None], None] = {}
         self._closed = False
@@ -128,6 +130,15 @@ class SqliteStore:
             raise _closed()
         return await self._reader.read(work, snapshot=snapshot)
 
+    async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
+        async with self._rehearsing:  # each takes a copy of all there is
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(None, self._rehearse, work)
+
+    def _rehearse(self, work: Work[T]) -> T:
+        with scratch_copy(self._path) as connection:
+            return driven(work(SqliteTransaction(connection)))
+
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         return await self.transact(lambda transaction: transaction.execute(sql, *arguments))
 
@@ -145,7 +156,7 @@ class SqliteStore:
         return await self.transact(lambda transaction: transaction.fetch(sql, *arguments))
 
     async def writing_fault(self) -> str:
-        if _free_bytes(self._folder) < MIN_FREE:
+        if _free_bytes(self._path.parent) < MIN_FREE:
             return FULL
         return await self._writability.check(lambda: self.transact(try_writing))
 

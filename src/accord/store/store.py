@@ -111,6 +111,13 @@ class Store(Protocol):
         statements see the same state. It may be run again. Raises what it raises, and
         StoreError."""
 
+    async def rehearse(self, work: Work[T], tables: Sequence[str]) -> T:
+        """Return the result of `work`, of which nothing is kept, and for which nobody waits.
+
+        It is run on a copy: with SQLite of the whole file, in a thread; with PostgreSQL of the
+        `tables` that it writes to. Raises what it raises, and StoreError.
+        """
+
     async def execute(self, sql: str, /, *arguments: Any) -> int:
         """Run one statement in a transaction of its own; how many rows it changed."""
 

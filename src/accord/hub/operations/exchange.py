@@ -10,7 +10,7 @@ from accord.hub.entities import Id
 from accord.hub.exchange.formats import FormatName, Formats
 from accord.hub.exchange.gathering import gather
 from accord.hub.exchange.identity import OnConflict
-from accord.hub.exchange.importing import import_text
+from accord.hub.exchange.importing import import_text, parse
 from accord.hub.exchange.project import MAX_CHARACTERS, MAX_SOURCE
 from accord.hub.exchange.report import Report
 from accord.operations.operation import Rest
@@ -18,6 +18,13 @@ from accord.operations.registry import Registry
 from accord.operations.work import Work
 
 operations: Final = Registry()
+
+IMPORTED: Final = (
+    *("changes", "revisions", "items", "item_labels", "item_sources", "labels", "counters"),
+    *("comments", "relationships", "relationship_types", "requirement_types", "steering_links"),
+    *("lint_suppressions", "search_entries", "search_words", "search_spellings"),
+)
+"""The tables that an import writes to."""
 
 Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=MAX_CHARACTERS)]
 SourceName: TypeAlias = Annotated[
@@ -68,7 +75,14 @@ async def export_items(
 
 
 @operations.write(
-    destructive=True, rest=Rest("POST", "/import"), tag="exchange", tool=False, cost=50
+    destructive=True,
+    rest=Rest("POST", "/import"),
+    tag="exchange",
+    tool=False,
+    cost=50,
+    prepare=parse,
+    prepare_optional=True,
+    rehearsed_on=IMPORTED,
 )
 async def import_items(
     work: Work,
