@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, strategies as st
@@ -17,6 +17,7 @@ from accord.jsonrpc.messages import (
     Failure,
     Id,
     Invalid,
+    Message,
     Notification,
     Request,
     Success,
@@ -352,7 +353,12 @@ ids = st.integers() | texts | st.floats(allow_nan=False, allow_infinity=False) |
 @pytest.mark.req("F-01", "F-30")
 @given(st.binary())
 def test_no_bytes_make_decode_raise(data: bytes) -> None:
-    decode(data)
+    """And whatever they are, a message comes of them, or at least one in a batch."""
+    read = decode(data)
+    assert all(
+        isinstance(each, get_args(Message)) for each in (read if isinstance(read, list) else [read])
+    )
+    assert read != []
 
 
 @given(json_values)

@@ -206,7 +206,8 @@ def test_other_unions_with_constraints_are_served(annotation: Any) -> None:
     def it(value: Any) -> None: ...
 
     it.__annotations__["value"] = annotation
-    make_method(it, "it")
+    [parameter] = make_method(it, "it").parameters
+    assert parameter.annotation == annotation
 
 
 def test_a_class_inside_a_struct_is_refused_too() -> None:

@@ -103,6 +103,8 @@ async def test_lanes_do_not_wait_for_each_other(cluster: Cluster) -> None:
         first = asyncio.create_task(store.transact(hold, lane="one"))
         await held.wait()
         await asyncio.wait_for(store.transact(count, lane="two"), PATIENCE)
+        assert not first.done()
+        assert await counted(store) == 1
         go_on.set()
         await first
 

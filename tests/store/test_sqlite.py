@@ -48,6 +48,9 @@ async def test_many_open_a_new_file_at_the_same_time(tmp_path: Path) -> None:
     for number in range(10):
         new = f"sqlite://{tmp_path}/{number}.db"
         stores = await asyncio.gather(*(_opened(new) for _ in range(6)))
+        await stores[0].execute("CREATE TABLE t AS SELECT 7 AS x")
+        rows = [await store.fetch("SELECT x FROM t") for store in stores]
+        assert [row["x"] for [row] in rows] == [7] * 6
         await asyncio.gather(*(store.close() for store in stores))
 
 

@@ -84,4 +84,8 @@ def test_one_that_fails_is_logged_and_does_not_hinder_the_others(
 
 
 def test_none_is_an_observer_too() -> None:
-    tell_everything(all_of())
+    told: list[str] = []
+    tell_everything(all_of(all_of(), Recorder("only", told), all_of()))
+    assert told == [
+        *("only called add", "only ended 7", "only left", "only batch 2", "only refused 8"),
+    ]

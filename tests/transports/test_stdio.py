@@ -206,8 +206,11 @@ def test_reader_that_goes_away_ends_the_program(loop: str) -> None:
     for fd in (there[0], *back):
         os.close(fd)
     os.write(there[1], b"question\n")
-    program.communicate(timeout=TIMEOUT)
+    _, stderr = program.communicate(timeout=TIMEOUT)
     os.close(there[1])
+    # Serving ended by itself; what the program then prints has nobody to read it.
+    assert stderr.endswith(b"BrokenPipeError: [Errno 32] Broken pipe\n")
+    assert b"stdout is back" in stderr
 
 
 def _read_until(fd: int, expected: bytes) -> bool:

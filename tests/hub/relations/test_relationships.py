@@ -99,6 +99,10 @@ async def test_links_of_other_types_close_no_circle(shop: Shop) -> None:
     await shop.link("REQ-002", "blocks", "REQ-001")
     await shop.link("REQ-001", "satisfies", "REQ-002")
     await shop.link("REQ-002", "satisfies", "REQ-001")
+    found = await shop.call("list_relationships", id="REQ-001")
+    assert sorted(each.type for each in found.items) == [
+        *("blocks", "depends_on", "satisfies", "satisfies"),
+    ]
 
 
 async def test_a_type_is_changed_by_the_same_rules(shop: Shop) -> None:

@@ -23,6 +23,7 @@ from accord.mcp.protocol.params import LogParams, ProgressParams
 from accord.mcp.protocol.results import Completion, PromptMessage
 from tests.mcp.client.demo import demo
 from tests.mcp.client.scripted import legacy, modern, refuse, watched_server
+from tests.patience import PATIENCE
 
 BOTH: tuple[Mode, ...] = ("modern", "legacy")
 PROGRAM = [sys.executable, str(Path(__file__).with_name("demo.py"))]
@@ -125,8 +126,14 @@ async def test_prompts_are_listed_got_and_completed(client: Client) -> None:
     assert completion == Completion(values=["anna", "anton"], total=2, has_more=False)
 
 
-async def test_the_server_is_pinged(client: Client) -> None:
-    await client.ping(timeout=5)
+@pytest.mark.parametrize(("mode", "method"), [("modern", "server/discover"), ("legacy", "ping")])
+async def test_the_server_is_pinged(mode: Mode, method: str) -> None:
+    server = modern({}) if mode == "modern" else legacy({"ping": lambda params: {}})
+    async with watched_server(server) as (url, _), Client(url, mode=mode) as client:
+        await client.ping(timeout=PATIENCE)
+        first = server.methods()
+        await client.ping(timeout=PATIENCE)
+        assert server.methods() == [*first, method]
 
 
 @pytest.mark.parametrize("mode", BOTH)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from accord import Peer, Router, RpcError
+from accord import Peer, Router, RpcError, State
 from accord.jsonrpc.limits import Limits
 from accord.mcp.client.direct import PATIENCE, direct_pair
 
@@ -81,4 +81,7 @@ async def test_closing_one_end_ends_both() -> None:
     one, other = Peer(near), Peer(far)
     await one.close()
     await other.wait_closed()
+    assert (one.state, other.state) == (State.CLOSED, State.CLOSED)
     near.send(b"{}")
+    await asyncio.sleep(0)
+    assert other.statistics.requests_received == 0

@@ -151,6 +151,7 @@ async def test_the_first_of_several_authorization_servers_is_used(world: World) 
         "https://other.example",
     ]
     await _connect(world)
+    assert world.authority.places[0].startswith("GET /.well-known/")
 
 
 @pytest.mark.parametrize(
@@ -180,6 +181,7 @@ async def test_a_document_may_have_moved_on_its_own_host(world: World) -> None:
         "GET /moved": world.authority.describe,
     }
     await _connect(world)
+    assert "GET /moved" in world.authority.places
 
 
 async def test_a_document_that_moves_in_circles_is_not_followed_for_ever(world: World) -> None:

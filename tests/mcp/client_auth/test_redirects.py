@@ -101,6 +101,7 @@ async def test_a_browser_may_be_opened_by_a_plain_function(world: World) -> None
 
     async with world.client(OAuth(open_browser=show)):
         pass
+    assert len(visits) == 1
     await asyncio.gather(*visits)
 
 

@@ -347,11 +347,16 @@ async def test_a_server_that_does_not_tell_of_disconnects_is_borne(failing: bool
 
 
 async def test_a_client_that_is_gone_when_it_is_answered_is_no_error() -> None:
+    answered = 0
+
     async def send(event: Event) -> None:
+        nonlocal answered
+        answered += 1
         raise OSError("gone")
 
     scope = {"type": "http", "method": "POST", "path": "/", "headers": [TYPE]}
     await endpoint()(scope, Bare(CALL).receive, send)
+    assert answered == 1
 
 
 async def test_what_a_middleware_raises_while_the_body_is_read_is_left_to_it() -> None:

@@ -96,6 +96,7 @@ async def test_a_page_of_the_servers_own_host_is_let_in() -> None:
         origin = server.url.replace("ws://", "http://").removesuffix("/")
         channel = await open_websocket(server.url, Options(headers={"Origin": origin}))
         channel.abort()
+        assert len(server.channels) == 1
 
 
 @pytest.mark.req("F-28")

@@ -182,4 +182,6 @@ async def test_it_looks_when_it_starts(store: Store) -> None:
 
 
 async def test_closing_what_never_started_does_nothing(store: Store) -> None:
+    await add(store, "old", days=100)
     await retention(store).close()
+    assert await left(store) == all_have("old")

@@ -160,4 +160,7 @@ async def test_it_wakes_when_a_schedule_is_saved(site: Site) -> None:
 
 
 async def test_closing_what_never_started_does_nothing(site: Site) -> None:
+    await site.save(DAILY)
+    site.now = NOON + 60
     await scheduler(site).close()
+    assert await site.runs() == []
