@@ -176,6 +176,12 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.faces.tools_text", "tests"): (
         ("M-23", "Text and structured content of a result say the same, and which words are data."),
     ),
+    ("accord.operations.arguments", "tests"): (
+        ("F-32", "Operations are never called with arguments that have a member twice."),
+    ),
+    ("accord.mcp.server.incoming", "tests"): (
+        ("F-33", "MCP serves no params or _meta with a member twice, at any depth."),
+    ),
     ("accord.transports.web.stop_signals", "tests"): (
         ("M-20", "A mounted server ends before uvicorn stops, on SIGTERM as on SIGINT."),
     ),

@@ -161,13 +161,16 @@ async def test_no_search_takes_long_or_breaks(fortress: Fortress, sought: str) -
     [
         b'{"a":' * 50_000,
         b"[" * 200_000 + b"]" * 200_000,
-        b'{"title": "x", "title": "y"}\x00',
+        b'{"title": "x", "title": "y"}',
+        b'{"title": "x"}\x00',
+        b'{"title": "x", "dry_run": true, "dry_run": false}',
+        b'{"title": "x", "description": "a", "\\u0064escription": "b"}',
         b'{"title": ' + b"9" * 100_000 + b"}",
         b'{"title": 1e999999999}',
         b'{"__proto__": {"role": "Administrator"}, "constructor": 1}',
         b'{"title": "x", "author_id": "someone else", "id": "mine"}',
     ],
-    ids=range(7),
+    ids=range(10),
 )
 async def test_no_json_breaks_it_or_sets_what_it_should_not(
     fortress: Fortress, body: bytes

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, defstruct, field
 from msgspec.structs import asdict
 
+from accord.jsonrpc.duplicates import DuplicateMemberError, check_members
 from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.errors import InvalidError, MalformedError
@@ -56,6 +57,7 @@ class Part:
             if not body.isascii():
                 body.decode()  # msgspec does not look at what it skips
             check_nesting(body)
+            check_once(body)
             values = asdict(self._decode(body))
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
@@ -75,6 +77,19 @@ class Part:
 
     def _refusal(self, said: str) -> InvalidError:
         return _refusal(said, self.type.__struct_fields__)
+
+
+def check_once(text: bytes, where: str = "") -> None:
+    """Raise InvalidError for a member that stands twice in one object of JSON: what was audited
+    or approved must be what is done, whichever of the two a reader takes.
+
+    `where` names the argument that the text is. Raises what msgspec refuses, too.
+    """
+    try:
+        check_members(text)
+    except DuplicateMemberError as error:
+        steps = [where] * bool(where) + [_step(masked(str(step))) for step in error.path]
+        raise InvalidError("/".join(steps), "is given twice" if steps else str(error)) from None
 
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:

@@ -202,6 +202,7 @@ async def test_a_webhook_without_its_secret_refuses_all_and_says_why_in_the_log(
     ("request_", "status", "code"),
     [
         ({"body": b"no"}, 400, "malformed_request"),
+        ({"body": b'{"branch":"main","branch":"x"}'}, 422, "validation_failed"),
         ({"body": b"[" * 10_000}, 400, "malformed_request"),
         ({"delivery": "no spaces"}, 400, "malformed_request"),
         ({"body": b"[]"}, 422, "validation_failed"),

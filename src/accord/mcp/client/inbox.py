@@ -17,7 +17,8 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 from accord.jsonrpc.call import Call
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context
-from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.duplicates import check_members
+from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.ids import IdFault
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.method import raw_method
@@ -117,7 +118,7 @@ class Inbox:
         plans.update(dict.fromkeys((*LIST_CHANGES, *TASK_CHANGES), self._told))
         plans.update(dict.fromkeys(self._asked.methods, self._asked_for))
         for name, plan in plans.items():
-            router.put(raw_method(plan, name))
+            router.put(raw_method(_checked(plan), name))
         return router
 
     # Progress
@@ -186,6 +187,20 @@ class Inbox:
 
 def _id_error(fault: IdFault, params: Any, context: Context) -> RpcError:
     return id_error(fault, era=Era.HANDSHAKE, profile="standard")
+
+
+def _checked(plan: Plan) -> Plan:
+    """A plan that refuses params with a member that comes twice in one object."""
+
+    def call(params: Any, context: Context | None) -> Any:
+        if params is not UNSET:
+            try:
+                check_members(params)
+            except REFUSALS as error:
+                raise own_error("invalid_params", f"Invalid params: {error}") from None
+        return plan(params, context)
+
+    return call
 
 
 def _read(decode: Callable[[Any], Any], params: Any) -> Any:

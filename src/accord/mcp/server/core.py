@@ -30,7 +30,7 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.access import Access
 from accord.mcp.server.context import Context
 from accord.mcp.server.deadlines import Deadlines
-from accord.mcp.server.incoming import BOTH, Admission, Incoming, check_era
+from accord.mcp.server.incoming import BOTH, Admission, Incoming, check_era, check_heard, reader
 from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
 
@@ -127,7 +127,7 @@ class Core:
         kind, serve, eras = row.kind, row.serve, row.eras
         server, feature = self.server, feature_of(name)
         guards, has_middleware = self.server.guards, self.server.middlewares
-        decode = self.readers[name] = msgspec.json.Decoder(kind).decode
+        decode = self.readers[name] = reader(kind)
 
         def check(incoming: Incoming) -> None:
             if eras is not BOTH:
@@ -210,6 +210,7 @@ def _only_heard(hear: Plan) -> Plan:
         if context is not None and context.id is not UNSET:
             message = f"Method not found: {context.method} is a notification"
             raise own_error("method_not_found", message, method=context.method)
+        check_heard(params)
         return hear(params, context)
 
     return plan

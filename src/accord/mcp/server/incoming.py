@@ -10,10 +10,16 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.context import Context
+from accord.jsonrpc.duplicates import DuplicateMemberError, check_members
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.ids import IdFault
 from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
-from accord.jsonrpc.params_errors import ValueRefusedError, invalid_params
+from accord.jsonrpc.params_errors import (
+    Problem,
+    ValueRefusedError,
+    invalid_params,
+    undecodable,
+)
 from accord.jsonrpc.params_form import Params as RawParams
 from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.codes import Profile, failure, id_error
@@ -169,8 +175,42 @@ def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
         )
 
 
+def reader(kind: type[P]) -> Callable[[Any], P]:
+    """A function that reads params as `kind`. Raises `REFUSALS`, for a member that comes twice too:
+    what a gateway has seen must be what is served."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(params: Any) -> P:
+        check_members(params)
+        return decode(params)
+
+    return read
+
+
+def check_heard(params: Any) -> None:
+    """Raise RpcError for the params of a message with a member that comes twice in one object."""
+    if params is UNSET:
+        return
+    try:
+        check_members(params)
+    except REFUSALS as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> Exception:
+    if not isinstance(error, DuplicateMemberError):
+        return invalid_params([undecodable("params", "params", "object", error)])
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path)
+    text = "is given twice" if error.path else str(error)
+    return invalid_params([Problem("params", f"params{path}", "one member", "two", text)])
+
+
 def _refused(kind: Any, data: Any) -> Exception:
     """What is wrong with `data`, by path, as it is for any other method."""
+    try:
+        check_members(data)
+    except REFUSALS as error:
+        return _unreadable(error)
     try:
         MsgspecType(kind).decode(data, "params", "params")
     except ValueRefusedError as refused:

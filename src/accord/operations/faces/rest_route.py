@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from accord.jsonrpc.codec import is_bracketed, is_deeper
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.parameters import Parameter
-from accord.operations.arguments import Part
+from accord.operations.arguments import Part, check_once
 from accord.operations.errors import InvalidError, MalformedError, StaleError
 from accord.operations.faces.answers import JSON, Answer, allowance_lines, encode
 from accord.operations.faces.etags import expected_version, is_known, tag_of
@@ -160,6 +160,7 @@ def _text(body: bytes) -> str:
 def _json(body: bytes) -> Any:
     _text(body)  # msgspec does not look at what it skips
     try:
+        check_once(body)
         return msgspec.json.decode(body)
     except msgspec.DecodeError:
         raise MalformedError("what was sent is not JSON") from None

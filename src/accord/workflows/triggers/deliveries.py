@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec import DecodeError, Struct
 
 from accord.jsonrpc.nesting import decode_json
+from accord.operations.arguments import check_once
 from accord.operations.audit.record import Trail
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
 from accord.operations.runner import LANE
@@ -188,6 +189,8 @@ def _keys(delivery: Delivery) -> tuple[str, str]:
 
 def _value(body: bytes) -> Any:
     try:
-        return decode_json(body)
+        value = decode_json(body)
+        check_once(body)
     except DecodeError as error:
         raise MalformedError(f"the body is no JSON: {str(error)[:200]}") from error
+    return value

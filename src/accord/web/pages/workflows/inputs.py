@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.operations.arguments import check_once
 from accord.operations.errors import InvalidError
 from accord.web.forms import Words
 
@@ -114,16 +115,20 @@ def _value(field: Field, text: str) -> Any:
         return text
     if field.kind == "any":  # nobody said what it is: what reads as JSON is meant so
         try:
-            return decode_json(text)
+            value = decode_json(text)
+            check_once(text.encode(errors="replace"), field.name)
         except NestingError as error:
             raise InvalidError(field.name, f"is {error}") from None
         except msgspec.DecodeError:
             return text
+        return value
     return _json(text, field.name)
 
 
 def _json(text: str, name: str) -> Any:
     try:
-        return decode_json(text)
+        value = decode_json(text)
+        check_once(text.encode(errors="replace"), name)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise InvalidError(name, f"is not JSON: {error}") from None
+    return value

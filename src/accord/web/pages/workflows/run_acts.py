@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.operations.arguments import check_once
 from accord.operations.errors import ConflictError, InvalidError
 from accord.web.answers import Answer
 from accord.web.routing import Pages
@@ -77,8 +78,10 @@ async def _ask(turn: Turn, operation: str, said: str, **arguments: Any) -> Answe
 def _payload(text: str) -> Any:
     """What somebody typed: what reads as JSON is meant so."""
     try:
-        return decode_json(text)
+        value = decode_json(text)
+        check_once(text.encode(errors="replace"), "payload")
     except NestingError as error:
         raise InvalidError("payload", f"is {error}") from None
     except msgspec.DecodeError:
         return text
+    return value
