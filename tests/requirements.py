@@ -224,6 +224,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),
     ),
+    ("accord.operations.audit.state_check", "tests"): (
+        ("H-34", "Data that is edited past the operations is found by the audit trail and named."),
+    ),
     ("accord.operations.accounts.user_operations", "tests"): (
         ("H-32", "Accounts, roles, passwords and tokens are changed by no token and by no run."),
     ),

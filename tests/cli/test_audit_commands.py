@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from accord.cli import main
+from tests.keep.first import make_sqlite
 
 
 @pytest.fixture
@@ -50,18 +51,19 @@ def test_a_trail_is_verified_and_an_edit_found(
 ) -> None:
     assert main(["audit", "verify", "--data", data]) == 0
     said = capsys.readouterr().out
-    assert "1 records sealed, 0 about to be: nothing was changed" in said
+    assert "2 records sealed, 0 about to be: nothing was changed" in said
     head = said.splitlines()[-1].removeprefix("head ")
     assert main(["audit", "verify", "--data", data, "--head", head]) == 0
     capsys.readouterr()
     connection = sqlite3.connect(Path(data) / "accord.db")
     connection.executescript(
-        "DROP TRIGGER audit_records_no_update; UPDATE audit_records SET actor = '\x1b[31mmallory'"
+        "DROP TRIGGER audit_records_no_update; UPDATE audit_records SET actor = '\x1b[31mmallory' "
+        "WHERE operation = 'create_user'"
     )
     connection.close()
     assert main(["audit", "verify", "--data", data]) == 1
     said = capsys.readouterr().out
-    assert "edited 1: record" in said
+    assert "edited 2: record" in said
     assert main(["audit", "verify", "--data", data, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["findings"][0]["fault"] == "edited"
 
@@ -71,7 +73,7 @@ def test_a_head_that_was_kept_elsewhere_tells_what_was_cut_off(
 ) -> None:
     newer = f"7:{'0' * 64}"
     assert main(["audit", "verify", "--data", data, "--head", newer]) == 1
-    assert "cut_off 2-7: a head that was kept elsewhere is newer" in capsys.readouterr().out
+    assert "cut_off 3-7: a head that was kept elsewhere is newer" in capsys.readouterr().out
     assert main(["audit", "verify", "--data", data, "--head", "nonsense"]) == 2
 
 
@@ -80,9 +82,10 @@ def test_a_trail_is_exported_to_stdout_or_a_new_file(
 ) -> None:
     assert main(["audit", "export", "--data", data]) == 0
     out, err = capsys.readouterr()
-    event, head = [json.loads(line) for line in out.splitlines()]
+    adopted, event, head = [json.loads(line) for line in out.splitlines()]
+    assert (adopted["operation"], adopted["actor"]) == ("adopt_states", "accord")
     assert (event["operation"], event["target"]) == ("create_user", "ada")
-    assert err == f"head 1:{head['head']['hash']}\n"
+    assert err == f"head 2:{head['head']['hash']}\n"
     file = tmp_path / "trail.csv"
     arguments = ["audit", "export", "--data", data, "--format", "csv", "--output", str(file)]
     assert main(arguments) == 0
@@ -97,3 +100,37 @@ def test_without_its_key_a_trail_cannot_be_verified(
     (Path(data) / "key").unlink()
     assert main(["audit", "verify", "--data", data]) == 2
     assert "there is no server key in" in capsys.readouterr().err
+
+
+@pytest.mark.req("H-34")
+def test_what_was_edited_in_the_data_is_named(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["hub", "do", "create_epic", "title=Till", "--data", data]) == 0
+    connection = sqlite3.connect(Path(data) / "accord.db")
+    connection.executescript("UPDATE items SET title = 'Tills'; UPDATE users SET role = 'User'")
+    connection.close()
+    capsys.readouterr()
+    assert main(["audit", "verify", "--data", data]) == 1
+    said = capsys.readouterr().out
+    assert "edited epic EP-001 title: is not what an operation wrote\n" in said
+    assert "edited user ada role: is not what an operation wrote\n" in said
+    assert main(["audit", "verify", "--data", data, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert {(each["kind"], each["field"]) for each in found} == {
+        ("epic", "title"),
+        ("user", "role"),
+    }
+
+
+@pytest.mark.req("H-34")
+def test_a_database_of_an_older_release_is_verified_and_exported_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_sqlite(tmp_path / "old")
+    assert main(["audit", "verify", "--data", str(tmp_path / "old")]) == 0
+    said = capsys.readouterr().out
+    assert "not provable: accounts, tokens, agents and workflows: start this release once" in said
+    assert main(["audit", "export", "--data", str(tmp_path / "old")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), json.loads(lines[0])["states"]) == (32, "")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accord.app.composition import data_checks
 from accord.app.local import AUDIT_PURPOSE, open_local, server_key
 from accord.app.parts import PARTS
 from accord.app.settings import Settings
@@ -19,6 +20,13 @@ from tests.app.served import accord, serving
 from tests.keep import first
 from tests.store.cluster import Cluster
 
+EDITS = {
+    "UPDATE items SET title = 'x' WHERE reference_id = 'REQ-001'": "requirement REQ-001 title",
+    "UPDATE tokens SET scopes = 'read admin' WHERE name = 'laptop'": "token laptop scopes",
+    "UPDATE users SET role = 'Administrator' WHERE username = 'nina'": "user nina role",
+    "UPDATE labels SET name = 'x'": "label x name",
+}
+"""What somebody does with SQL, and where it is found."""
 ENGINES = ("sqlite", "postgresql")
 
 
@@ -63,8 +71,13 @@ async def test_an_installation_of_the_first_release_is_served(
 async def _trail_is_intact(settings: Settings) -> None:
     key = server_key(settings).derive(AUDIT_PURPOSE)
     async with open_store(settings.database_url) as store:
-        report = await verify(store, key)
-    assert (report.findings, report.pending, report.sealed > 30) == ((), 0, True)
+        report = await verify(store, key, checks=data_checks())
+        assert (report.findings, report.pending, report.sealed > 30) == ((), 0, True)
+        assert report.unproven == ("changes of accounts, agents, workflows by older releases",)
+        for edit, where in EDITS.items():
+            await store.execute(edit)
+            report = await verify(store, key, checks=data_checks())
+            assert where in {each.where for each in report.findings}, edit
 
 
 async def _everything_is_there(desk: Desk) -> None:

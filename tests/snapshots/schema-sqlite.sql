@@ -92,7 +92,10 @@ CREATE TABLE audit_records (
     error text NOT NULL,
     correlation_id text NOT NULL,
     mac text NOT NULL -- of all the others: nobody without the key can write a record
-);
+,
+    states text NOT NULL DEFAULT '');
+
+CREATE INDEX audit_records_by_change ON audit_records (change_id) WHERE change_id <> '';
 
 CREATE INDEX audit_records_by_time ON audit_records (time, id);
 
@@ -111,6 +114,27 @@ CREATE TABLE audit_seals (
     record_id text NOT NULL UNIQUE,
     previous_hash text NOT NULL,
     hash text NOT NULL
+);
+
+CREATE TRIGGER audit_states_no_delete BEFORE DELETE ON audit_states
+BEGIN
+    SELECT RAISE(ABORT, 'the audit trail is append-only');
+END;
+
+CREATE TRIGGER audit_states_no_update BEFORE UPDATE ON audit_states
+BEGIN
+    SELECT RAISE(ABORT, 'the audit trail is append-only');
+END;
+
+CREATE TABLE audit_states (
+    sequence bigint PRIMARY KEY,
+    change_id text NOT NULL,
+    place integer NOT NULL, -- of the effect among those of its change
+    kind text NOT NULL,
+    entity_id text NOT NULL,
+    told text, -- JSON: what the effect told before and after, where no revision has it
+    digests text, -- JSON: by column; NULL where the row is gone
+    mac text NOT NULL -- of all the others
 );
 
 CREATE TRIGGER baseline_entries_no_delete BEFORE DELETE ON baseline_entries

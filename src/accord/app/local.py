@@ -19,7 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.app.agent_access import agent_addresses, agent_secrets
-from accord.app.composition import EVENT_KINDS, RECORDERS, all_operations
+from accord.app.composition import (
+    EVENT_KINDS,
+    RECORDERS,
+    all_operations,
+    data_checks,
+    state_keeper,
+)
 from accord.app.parts import PARTS
 from accord.app.plugins import Plugins, load_plugins
 from accord.app.settings import Settings
@@ -82,14 +88,17 @@ async def open_local(
         for part, folder in PARTS.items():
             await store.migrate(part, folder)
         await key.check(store)
+        secret = key.derive(AUDIT_PURPOSE)
         async with AuditTrail(
-            store, key.derive(AUDIT_PURPOSE), head_file=_head_file(settings)
+            store, secret, head_file=_head_file(settings), checks=data_checks()
         ) as trail:
+            states = state_keeper(secret)
+            await states.adopt(store, trail)
             limits = limiter(store)
             watch = RunWatch(store)
             events = Events(EVENT_KINDS)
             breakers = Breakers()
-            accounts = Accounts(store, key, trail=trail, limiter=limits)
+            accounts = Accounts(store, key, trail=trail, limiter=limits, states=states)
             runner = Runner(
                 all_operations(plugins.formats, plugins.operations),
                 store,
@@ -108,7 +117,7 @@ async def open_local(
                     agent_addresses(settings),
                     agent_secrets(settings),
                 ),
-                recorders=RECORDERS,
+                recorders=(*RECORDERS, states.record),
                 observe=observe,
             )
             try:

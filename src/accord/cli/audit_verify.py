@@ -1,4 +1,4 @@
-"""`accord audit verify`: whether the audit trail is as it was written."""
+"""`accord audit verify`: whether the audit trail, and the data it tells of, is as written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from accord.app.composition import data_checks
 from accord.app.settings import Settings
 from accord.cli import exits
 from accord.cli.installation import audit_key, existing
@@ -25,8 +26,11 @@ USAGE: Final = "accord audit verify [--head SEQUENCE:HASH]… [--json] [options]
 
 DESCRIPTION: Final = """\
 Look at every record of the audit trail, its seal and its place in the chain, and say what is not
-as it was written: what was edited, removed, cut off, forged, or left without a seal. The exit code
-is 1 where something is. Nothing is changed, and the server may run meanwhile.
+as it was written: what was edited, removed, cut off, forged, or left without a seal. Then compare
+the data with it: items, links, comments, revisions, baselines, proposals, accounts, tokens, agents
+and workflows, and name each row and field that no operation wrote. The exit code is 1 where
+something is found. What an older release did not keep enough of is listed as not provable. Nothing
+is changed, and the server may run meanwhile.
 
 Somebody who can write to the database may turn all of it back to what it was once. That is found
 by a head which was kept elsewhere: the file `audit-head` in the data directory is looked at by
@@ -71,15 +75,18 @@ async def _verify(settings: Settings, key: bytes, heads: list[Head], progress: P
     kept = read_head_file(Path(settings.data) / NAME, Chain(key))
     async with open_store(settings.database_url) as store:
         anchors = [*heads, *([kept] if kept else [])]
-        return await verify(store, key, anchors=anchors, progress=progress)
+        return await verify(store, key, anchors=anchors, progress=progress, checks=data_checks())
 
 
 def print_report(report: Report) -> None:
     for finding in report.findings:
         label = paint(finding.fault, "error", sys.stdout)
         print_line(f"{label} {printable(finding.where)}: {printable(finding.detail)}")
+    for each in report.unproven:
+        print_line(f"not provable: {printable(each)}")
     found = f"{len(report.findings):,} findings" if report.findings else "nothing was changed"
     print_line(f"{report.sealed:,} records sealed, {report.pending:,} about to be: {found}")
+    print_line(f"{report.compared:,} rows of data compared with them")
     if report.head is not None:
         print_line(f"head {report.head}")
 

@@ -264,6 +264,7 @@ class Runner:
             if work.hints:
                 result.hints = work.hints
         record = self._record(operation, work.caller)
+        record = replace(record, states=str(work.states or ""))
         await self.trail.write(work.db, _with_effects(record, change.id, work.effects))
         return Outcome(
             result=result,
@@ -324,12 +325,13 @@ def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Reco
         record,
         target=", ".join(effect.reference_id or effect.id for effect in effects[:20]),
         change_id=change_id if effects else "",
-        before_hash=_hash([effect.before for effect in effects]),
-        after_hash=_hash([effect.after for effect in effects]),
+        before_hash=hash_of_values([effect.before for effect in effects]),
+        after_hash=hash_of_values([effect.after for effect in effects]),
     )
 
 
-def _hash(values: list[Mapping[str, Any] | None]) -> str:
+def hash_of_values(values: Sequence[Mapping[str, Any] | None]) -> str:
+    """What an audit record keeps of the states before or after its effects."""
     if not any(value is not None for value in values):
         return ""
     return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()

@@ -75,6 +75,7 @@ class Work:
         "now",
         "prepared",
         "reached",
+        "states",
         "writes",
     )
 
@@ -106,6 +107,8 @@ class Work:
         long as the effects tell of nothing but new entities."""
         self.prepared = prepared
         """What was made before the transaction began; see `Operation.prepare`."""
+        self.states = 0
+        """How many states of rows were kept for the audit trail."""
         self.writes = writes
         """Whether this is the transaction of an operation that writes."""
         self._services = services

@@ -12,6 +12,7 @@ from hypothesis import note, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from msgspec import to_builtins
 
+from accord.app.composition import data_checks
 from accord.hub.domain.acceptance import AcceptancePolicy
 from accord.hub.exchange.formats import Formats
 from accord.hub.registry import hub_operations
@@ -91,7 +92,7 @@ class HubMachine(RuleBasedStateMachine):
         """The audit trail has a record of every write, and is whole."""
         try:
             await self._trail.flush()
-            report = await verify(self._world.store, KEY)
+            report = await verify(self._world.store, KEY, checks=data_checks())
             assert report.findings == ()
             done = await self._world.store.fetch(
                 "SELECT COUNT(*) AS total FROM audit_records WHERE change_id <> ''"

@@ -16,6 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.app.composition import data_checks
 from accord.app.keeping import manifest as manifests
 from accord.app.keeping.archive import Archive, Progress, open_archive, silent
 from accord.app.keeping.data_directory import DataDirectory, taking_over
@@ -156,7 +157,9 @@ async def _finish(store: Store, key: ServerKey, place: DataDirectory) -> tuple[l
     secret, head_file = key.derive(AUDIT_PURPOSE), place.stage / HEAD_FILE
     kept = read_head_file(head_file, Chain(secret))
     async with AuditTrail(store, secret, head_file=head_file):
-        return migrated, await verify(store, secret, anchors=[kept] if kept else [])
+        return migrated, await verify(
+            store, secret, anchors=[kept] if kept else [], checks=data_checks()
+        )
 
 
 def _check_fits(manifest: Manifest, settings: Settings) -> None:

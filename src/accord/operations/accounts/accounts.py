@@ -24,6 +24,7 @@ from accord.operations.accounts.server_key import ServerKey
 from accord.operations.accounts.sign_ins import SignIns
 from accord.operations.accounts.token_text import kind_of, make_token
 from accord.operations.audit.record import Record, Trail
+from accord.operations.audit.states import TOKENS, USERS, Proven, StateKeeper
 from accord.operations.caller import SYSTEM, Caller, Face, Via
 from accord.operations.errors import (
     KINDS,
@@ -67,6 +68,7 @@ class Accounts:
         *,
         trail: Trail | None = None,
         limiter: Limiter | None = None,
+        states: StateKeeper | None = None,
         now: Callable[[], str] = utc_now,
         new_id: Callable[[], str] = new_id,
     ) -> None:
@@ -77,6 +79,7 @@ class Accounts:
         self._csrf_key = key.derive("csrf")
         self._store = store
         self._trail = trail
+        self._states = states
         self._limiter = limiter
         self._now = now
         self._new_id = new_id
@@ -304,7 +307,10 @@ class Accounts:
                 now=now,
             )
             if self._trail is not None:
-                await self._trail.write(transaction, self._record("sign_in", caller))
+                record = self._record("sign_in", caller)
+                if better is not None:
+                    record = await self._proven(transaction, record, (USERS, row["id"]))
+                await self._trail.write(transaction, record)
             return users.user_of(user), ends
 
         begun = await self._store.transact(work, lane=LANE)
@@ -337,7 +343,11 @@ class Accounts:
             )
             if self._trail is not None:
                 record = self._record("first_run", SYSTEM, target=user.username)
-                await self._trail.write(transaction, record)
+                token_id = await first_run.token_id(transaction, user.id)
+                made_of = ((USERS, user.id), (TOKENS, token_id))
+                await self._trail.write(
+                    transaction, await self._proven(transaction, record, *made_of)
+                )
             return made
 
         return await self._store.transact(work, lane=LANE)
@@ -381,6 +391,14 @@ class Accounts:
                 **came,
             )
         )
+
+    async def _proven(
+        self, transaction: Transaction, record: Record, *of: tuple[Proven, str]
+    ) -> Record:
+        """A record with the proof of what rows are now that no change tells of."""
+        if self._states is None:
+            return record
+        return await self._states.keep_of(transaction, record, *of)
 
     def _record(self, operation: str, caller: Caller, target: str = "") -> Record:
         return Record(

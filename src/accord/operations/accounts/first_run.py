@@ -26,6 +26,12 @@ async def is_needed(db: Database) -> bool:
     return not await db.fetch(DONE, SETTING) and not await db.fetch(ADMINISTRATORS)
 
 
+async def token_id(db: Database, user_id: str) -> str:
+    """The id of the first token."""
+    [row] = await db.fetch(tokens.BY_NAME, user_id, TOKEN_NAME)
+    return str(row["id"])
+
+
 async def make_administrator(
     db: Transaction, *, password: str, hashed: str, key: bytes, new_id: Callable[[], str], now: str
 ) -> tuple[FirstRun, User]:

@@ -154,6 +154,8 @@ async def _make_room(work: Work, owner: Row, name: str) -> None:
         if row["expires_at"] > work.now:
             raise ConflictError(f"{owner['username']} has a token {name!r} already")
         await work.db.execute(tokens.REVOKE, row["id"], work.now)
+        [revoked] = await work.db.fetch(tokens.BY_ID, row["id"])
+        work.did(_effect("updated", tokens.token_of(row), tokens.token_of(revoked)))
     [count] = await work.db.fetch(tokens.COUNT_USABLE, owner["id"], work.now)
     if count["total"] >= tokens.MAX_USABLE:
         raise ConflictError(

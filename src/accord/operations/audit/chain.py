@@ -80,6 +80,14 @@ class Chain:
         told = msgspec.json.encode((sequence, record_id, mac, previous_hash))
         return Seal(sequence, record_id, previous_hash, self._mac(b"seal", told))
 
+    def state_mac(self, state: Struct) -> str:
+        """The MAC of a kept state of a row."""
+        return self._mac(b"state", msgspec.json.encode(astuple(state)))
+
+    def digest(self, told: object) -> str:
+        """A digest of a value that nobody without the key can make or guess."""
+        return self._mac(b"value", msgspec.json.encode(told))[:32]
+
     def signed(self, head: Head) -> str:
         """A head as text that `head` reads."""
         return msgspec.json.encode(

@@ -39,6 +39,7 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
     outcome: str
     error: str
     correlation_id: str
+    states: str
     mac: str
     previous_hash: str | None
     hash: str | None

@@ -14,14 +14,16 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from accord.operations.audit.chain import Chain, Head
-from accord.operations.audit.events import COLUMNS, AuditEvent
+from accord.operations.audit.events import AuditEvent
 from accord.operations.audit.sealer import READ_HEAD
+from accord.operations.audit.verify import value_in
 from accord.store.store import Reading, Row, Store
 
 Format: TypeAlias = Literal["jsonl", "csv"]
 FORMATS: Final[tuple[Format, ...]] = ("jsonl", "csv")
 PAGE: Final = 1000
 
+COLUMNS: Final = "r.*, s.sequence, s.previous_hash, s.hash"
 SEALED: Final = f"""
 SELECT {COLUMNS}
 FROM audit_seals s
@@ -78,7 +80,7 @@ async def _write_all(db: Reading, give: Callable[[Row], object]) -> None:
 
 
 def _event(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in FIELDS}
+    return {name: value_in(row, name) for name in FIELDS}
 
 
 def _json_line(kind: str, told: dict[str, Any]) -> bytes:

@@ -111,7 +111,8 @@ async def list_audit_events(
     snapshot=True,
 )
 async def verify_audit_trail(work: Work) -> Report:
-    """Whether the audit trail is as it was written; what is not is in `findings`."""
+    """Verify the audit trail, and the data against it. What is not as it was written is in
+    `findings`, what an older release did not keep enough of in `unproven`."""
     return await work.service(AuditTrail).verify(work.db)
 
 

@@ -33,6 +33,8 @@ class Record(Struct, frozen=True, kw_only=True):
     error: str = ""
     """The code of the error."""
     correlation_id: str = ""
+    states: str = ""
+    """How many states of rows were kept with it; see `audit.states`."""
 
 
 class Trail(Protocol):

@@ -25,7 +25,7 @@ from accord.operations.audit.chain import Chain, Head, storable
 from accord.operations.audit.head_file import read_head_file, write_head_file
 from accord.operations.audit.record import Record
 from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
-from accord.operations.audit.verify import Report, look
+from accord.operations.audit.verify import DataCheck, Report, look
 from accord.operations.caller import Face
 from accord.operations.errors import UnavailableError
 from accord.operations.identifiers import new_id, utc_now
@@ -70,8 +70,16 @@ class AuditTrail:
     """Keeps records, and seals them; implements `Trail`. Use it as `async with`, or call `start`
     and `close`."""
 
-    def __init__(self, store: Store, key: bytes, *, head_file: Path | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        key: bytes,
+        *,
+        head_file: Path | None = None,
+        checks: Sequence[DataCheck] = (),
+    ) -> None:
         self._store = store
+        self._checks = checks
         self._chain = Chain(key)
         self._head_file = head_file
         self._known: Head | None = None
@@ -201,7 +209,7 @@ class AuditTrail:
     async def verify(self, db: Reading) -> Report:
         """Whether the trail is as it was written, for a read that is one snapshot."""
         known = () if self._known is None else (self._known,)
-        return await look(db, self._chain, known)
+        return await look(db, self._chain, known, checks=self._checks)
 
     async def _run(self) -> None:
         was_unsealed = False

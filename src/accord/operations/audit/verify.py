@@ -1,16 +1,19 @@
-"""Tells whether the audit trail is as it was written.
+"""Tells whether the audit trail, and the data that it tells of, is as it was written.
 
 Whoever can write to the database, but has not the key, can make neither a record, nor a seal, nor
 a head. What is left to them is to change, move or remove, and all of that is found: in the chain,
 by its head, and by heads that were kept elsewhere (`anchors`), which also tell when the whole
 database was turned back to what it was once.
+
+The data is compared by `DataCheck`s, inside of the same snapshot: each is given the evidence, which
+has the genuine records, and tells what differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -76,8 +79,12 @@ class Finding(Struct, frozen=True):
 
     fault: Fault
     where: str
-    """A sequence number, several, or the id of a record."""
+    """A sequence number, several, the id of a record, or what is meant in the data."""
     detail: str
+    kind: str = ""
+    """In the data: the kind of the entity, such as requirement or user."""
+    id: str = ""
+    field: str = ""
 
 
 class Report(Struct, frozen=True, kw_only=True):
@@ -89,27 +96,71 @@ class Report(Struct, frozen=True, kw_only=True):
     """Records that are about to be sealed."""
     head: Head | None
     findings: tuple[Finding, ...]
+    compared: int = 0
+    """Rows of data that were compared with the trail."""
+    unproven: tuple[str, ...] = ()
+    """What can be neither proven nor doubted, since an older release did not keep enough."""
 
     @property
     def is_intact(self) -> bool:
         return not self.findings
 
 
+class Evidence:
+    """What is known of a trail that was looked at, for those who compare data with it."""
+
+    def __init__(self, chain: Chain, found: Callable[[Finding], None]) -> None:
+        self.chain = chain
+        self.records: list[Record] = []
+        """The genuine records that `keeps` chose, in the order of the chain."""
+        self.compared = 0
+        self.unproven: dict[str, None] = {}
+        self.found = found
+
+    def differs(
+        self, fault: Fault, kind: str, id: str, detail: str, *, label: str = "", field: str = ""
+    ) -> None:
+        """Tell of data that is not what the trail says."""
+        name = " ".join(filter(None, (kind.replace("_", " "), label or id, field)))
+        self.found(Finding(fault, name, detail, kind, id, field))
+
+
+class DataCheck(Protocol):
+    """Compares a part of the data with the trail."""
+
+    def keeps(self, record: Record) -> bool:
+        """Whether a record is wanted among those of the evidence."""
+
+    async def check(self, db: Reading, evidence: Evidence) -> None:
+        """Compare, and tell what differs."""
+
+
 async def verify(
-    store: Store, key: bytes, *, anchors: Iterable[Head] = (), progress: Progress | None = None
+    store: Store,
+    key: bytes,
+    *,
+    anchors: Iterable[Head] = (),
+    progress: Progress | None = None,
+    checks: Sequence[DataCheck] = (),
 ) -> Report:
     """Look at all of the trail. `anchors` are heads that were kept elsewhere; `progress` is told
-    how many seals were looked at, and how many there should be. Raises StoreError where the
-    database cannot be read."""
-    return await store.read(lambda db: look(db, Chain(key), anchors, progress), snapshot=True)
+    how many seals were looked at, and how many there should be; `checks` compare the data. Raises
+    StoreError where the database cannot be read."""
+    return await store.read(
+        lambda db: look(db, Chain(key), anchors, progress, checks), snapshot=True
+    )
 
 
 async def look(
-    db: Reading, chain: Chain, anchors: Iterable[Head], progress: Progress | None = None
+    db: Reading,
+    chain: Chain,
+    anchors: Iterable[Head],
+    progress: Progress | None = None,
+    checks: Sequence[DataCheck] = (),
 ) -> Report:
     """The same inside of a read, which must be one snapshot."""
     oldest = (datetime.now(UTC) - SEAL_WITHIN).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return await _Look(db, chain, anchors, oldest, progress).report()
+    return await _Look(db, chain, anchors, oldest, progress, checks).report()
 
 
 class _Look:
@@ -122,7 +173,10 @@ class _Look:
         anchors: Iterable[Head],
         oldest: str,
         progress: Progress | None,
+        checks: Sequence[DataCheck],
     ) -> None:
+        self._checks = checks
+        self._evidence = Evidence(chain, self._add)
         self._db = db
         self._chain = chain
         self._progress = progress
@@ -142,10 +196,17 @@ class _Look:
             self._look_at_head(head, is_there=bool(rows))
             await self._look_at_unsealed()
             await self._look_for_hidden()
+            for each in self._checks:
+                await each.check(self._db, self._evidence)
         except StoreError as error:
             self._found("unreadable", f"behind {self._end.sequence}", str(error))
         return Report(
-            sealed=self._sealed, pending=self._pending, head=head, findings=tuple(self._findings)
+            sealed=self._sealed,
+            pending=self._pending,
+            head=head,
+            findings=tuple(self._findings),
+            compared=self._evidence.compared,
+            unproven=tuple(self._evidence.unproven),
         )
 
     async def _look_at_seals(self, last: int | None) -> None:
@@ -184,7 +245,10 @@ class _Look:
         if row["id"] is None:
             self._found("removed", str(sequence), f"its record {row['record_id']} is gone")
             return
-        if not self._chain.is_genuine(_record(row), row["mac"]):
+        record = record_of(row)
+        if self._chain.is_genuine(record, row["mac"]):
+            self._keep(record)
+        else:
             self._found("edited", str(sequence), f"record {row['id']} is not as it was written")
         if not self._is_sealed(row, sequence):
             self._found("edited", str(sequence), "its seal is not as it was written")
@@ -235,7 +299,8 @@ class _Look:
 
     def _look_at_unsealed_record(self, row: Row) -> None:
         self._unsealed += 1
-        if not self._chain.is_genuine(_record(row), row["mac"]):
+        record = record_of(row)
+        if not self._chain.is_genuine(record, row["mac"]):
             self._found("forged", str(row["id"]), "a record was not written by Accord")
         elif row["record_id"] is None:
             self._found("unsealed", row["id"], "a record was kept from being sealed")
@@ -243,14 +308,31 @@ class _Look:
             self._found("unsealed", row["id"], f"a record of {row['time']} has no seal")
         else:
             self._pending += 1
+            self._keep(record)
+
+    def _keep(self, record: Record) -> None:
+        if any(each.keeps(record) for each in self._checks):
+            self._evidence.records.append(record)
 
     def _found(self, fault: Fault, where: str, detail: str) -> None:
+        self._add(Finding(fault, where, detail))
+
+    def _add(self, finding: Finding) -> None:
         if len(self._findings) < MAX_FINDINGS:
-            self._findings.append(Finding(fault, where, detail))
+            self._findings.append(finding)
 
 
-def _record(row: Row) -> Record:
-    return Record(**{name: row[name] for name in Record.__struct_fields__})
+def record_of(row: Row) -> Record:
+    """The record in a row that has its columns; a database that was not migrated lacks some."""
+    return Record(**{name: value_in(row, name) for name in Record.__struct_fields__})
+
+
+def value_in(row: Row, name: str) -> Any:
+    """A value of a row, empty where there is no such column yet."""
+    try:
+        return row[name]
+    except (IndexError, KeyError):
+        return ""
 
 
 def _span(first: int, last: int) -> str:

@@ -1,0 +1,444 @@
+"""The hub's rows as the audit trail proves them: by their revisions, or where they have none, by
+kept states.
+
+An audit record holds hashes of all that its change left, and what it found. So revisions are played
+again, change by change, and what comes of them has to have these hashes. In the end it has to be
+what is in the tables. Baselines are compared with what everything said when they were made.
+
+A state that an older release wrote lacks columns that later migrations added, and rows that come
+with an empty database have no revision that creates them. Such fields are taken from the table;
+they are believed because the hash holds with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from accord.hub.domain.kinds import KINDS
+from accord.hub.storage.items import COLUMNS
+from accord.hub.storage.proposals import STORED
+from accord.hub.storage.revisions import RevisionRow, revision_row
+from accord.hub.storage.rows import TABLES, Table, places
+from accord.operations.audit.record import Record
+from accord.operations.audit.state_check import KeptStates, told_of
+from accord.operations.audit.states import KeptState, Proven, ProvenTable
+from accord.operations.audit.verify import Evidence, Finding, record_of
+from accord.operations.runner import hash_of_values
+from accord.store.store import Reading
+
+Fields = dict[str, Any]
+Key = tuple[str, str]
+"""A kind and an id."""
+
+PROVEN: Final[tuple[Proven, ...]] = (
+    ProvenTable(
+        "proposal",
+        "proposals",
+        (
+            *("id", "author_id", "reason", "steps", "preview", "state", "decided_by", "decided_at"),
+            *("decision_reason", "created_at", "via", "face", "client", "token_id", "run_id"),
+        ),
+        "id",
+    ),
+    ProvenTable(
+        "requirement_type",
+        "requirement_types",
+        ("name", "name_key", "description", "created_at"),
+        "name",
+        "name",
+    ),
+    ProvenTable(
+        "relationship_type",
+        "relationship_types",
+        ("name", "inverse", "is_symmetric", "is_acyclic"),
+        "name",
+        "name",
+    ),
+)
+OPERATIONS: Final = frozenset(
+    (
+        *("propose_changes", "accept_proposal", "reject_proposal"),
+        *("create_requirement_type", "update_requirement_type", "delete_requirement_type"),
+        *("create_relationship_type", "delete_relationship_type"),
+    )
+)
+"""Those that always change them."""
+PLAYED: Final[dict[str, Table]] = {
+    **TABLES,
+    "proposal": Table("proposals"),
+    "baseline": Table("baselines"),
+}
+"""Where the kinds are that have revisions."""
+
+AT_ONCE: Final = 100
+"""Changes that are read at once."""
+PAGE: Final = 1_000
+MIGRATED: Final = "SELECT name FROM accord_migrations WHERE part = 'hub'"
+ADDED: Final = {"item_sources": "item_sources"}
+"""Tables that a later migration adds, and its name: a database is compared as it is."""
+OLD_DEMO: Final = "load_demo"
+"""The one operation of older releases that changed people beside what has revisions."""
+
+CHANGES: Final = """
+SELECT c.id AS change_key, c.sequence AS change_sequence, c.actor_id AS change_actor_id,
+       c.actor AS change_actor, c.operation AS change_operation, c.face AS change_face,
+       c.token_id AS change_token_id, c.undoes, r.*
+FROM changes c LEFT JOIN audit_records r ON r.change_id = c.id
+WHERE c.sequence > $1 ORDER BY c.sequence LIMIT $2
+"""
+REVISIONS: Final = """
+SELECT change_id, place, entity_id, kind, reference_id, version, action, before, after
+FROM revisions WHERE change_id IN ({places}) ORDER BY change_id, place
+"""
+FIRST: Final = """
+SELECT r.action, r.before FROM revisions r JOIN changes c ON c.id = r.change_id
+WHERE r.entity_id = $1 AND r.kind = $2 ORDER BY c.sequence, r.place
+"""
+STRAY: Final = """
+SELECT r.change_id, COUNT(*) AS total FROM revisions r LEFT JOIN changes c ON c.id = r.change_id
+WHERE c.id IS NULL GROUP BY r.change_id LIMIT 100
+"""
+GONE: Final = """
+SELECT r.* FROM audit_records r LEFT JOIN changes c ON c.id = r.change_id
+WHERE r.change_id <> '' AND c.id IS NULL AND r.operation IN ({places})
+ORDER BY r.change_id LIMIT 1000
+"""
+ENTRIES: Final = """
+SELECT entity_id, kind, reference_id, version, content FROM baseline_entries
+WHERE baseline_id = $1
+"""
+_NEVER: Final = -(2**63)
+
+
+class RevisionCheck:
+    """Plays all revisions again and compares what comes of them; implements `FurtherCheck`."""
+
+    def __init__(self, operations: Iterable[str]) -> None:
+        """`operations` are those of the hub, each of whose changes has revisions."""
+        self._operations = tuple(operations)
+
+    async def check(self, db: Reading, evidence: Evidence, kept: KeptStates) -> None:
+        migrated = {row["name"] for row in await db.fetch(MIGRATED)}
+        if migrated:
+            tables = {each.name for each in PLAYED.values()}
+            tables -= {table for table, name in ADDED.items() if name not in migrated}
+            await _Replay(db, evidence, kept, self._operations).run(sorted(tables))
+
+
+class _Replay:
+    """One check."""
+
+    def __init__(
+        self, db: Reading, evidence: Evidence, kept: KeptStates, operations: tuple[str, ...]
+    ) -> None:
+        self._db = db
+        self._evidence = evidence
+        self._kept = kept
+        self._operations = operations
+        self._states: dict[Key, bytes] = {}
+        """What each entity is by now, as JSON, which takes a fraction of the memory."""
+
+    async def run(self, tables: Sequence[str]) -> None:
+        after: Any = _NEVER
+        while changes := await self._db.fetch(CHANGES, after, AT_ONCE):
+            done = await self._revisions([row["change_key"] for row in changes])
+            for row in changes:
+                await self._play(row, done.get(row["change_key"], []))
+            after = changes[-1]["change_sequence"]
+        await self._look_for_strays()
+        for table in tables:
+            await self._compare(table)
+        for (kind, id), state in self._states.items():
+            label = _label(msgspec.json.decode(state))
+            detail = "is gone, and no operation deleted it"
+            self._evidence.differs("removed", kind, id, detail, label=label)
+
+    async def _revisions(self, ids: Sequence[str]) -> dict[str, list[RevisionRow]]:
+        found: dict[str, list[RevisionRow]] = {}
+        for row in await self._db.fetch(REVISIONS.format(places=places(len(ids))), *ids):
+            found.setdefault(row["change_id"], []).append(revision_row(row))
+        return found
+
+    async def _play(self, row: Any, revisions: list[RevisionRow]) -> None:
+        """Play a change, and see whether its audit record has the same hashes."""
+        record = self._record(row)
+        kept = self._kept.of_change.get(row["change_key"], [])
+        undoes = row["undoes"] is not None
+        if record is not None:
+            befores, afters = await self._played(revisions)
+            good = _hashes(befores, afters, kept, undoes=undoes)
+            if good != (record.before_hash, record.after_hash):
+                befores, afters = await self._played(revisions, completed=True)
+                good = _hashes(befores, afters, kept, undoes=undoes)
+            if good != (record.before_hash, record.after_hash):
+                if record.operation == OLD_DEMO and not kept:
+                    self._evidence.unproven["the sample project, as an older release loaded it"] = (
+                        None
+                    )
+                else:
+                    self._blame(record, revisions)
+        else:
+            befores, afters = await self._played(revisions)
+        for revision, after in zip(revisions, afters, strict=True):
+            key = (revision.kind, revision.entity_id)
+            if after is None:
+                self._states.pop(key, None)
+            else:
+                self._states[key] = msgspec.json.encode(after)
+            if revision.kind == "baseline" and revision.action == "created":
+                await self._compare_baseline(after or {})
+
+    async def _played(
+        self, revisions: Sequence[RevisionRow], *, completed: bool = False
+    ) -> tuple[list[Fields | None], list[Fields | None]]:
+        """What a change found and left, by its revisions and what came of those before it."""
+        now: dict[Key, Fields | None] = {}
+        befores: list[Fields | None] = []
+        afters: list[Fields | None] = []
+        for each in revisions:
+            key = (each.kind, each.entity_id)
+            old = now[key] if key in now else self._state(key)
+            before = after = None
+            if each.action != "created":
+                if completed or old is None:
+                    old = {**await self._first(each.kind, each.entity_id), **(old or {})}
+                before = {**old, **(each.before or {})}
+            if each.action == "deleted":
+                before = each.before
+            else:
+                after = {**(before or {}), **(each.after or {})}
+            now[key] = after
+            befores.append(before)
+            afters.append(after)
+        return befores, afters
+
+    def _state(self, key: Key) -> Fields | None:
+        found = self._states.get(key)
+        return None if found is None else msgspec.json.decode(found)
+
+    async def _first(self, kind: str, id: str) -> Fields:
+        """The fields of an entity before all of its revisions: those that one of them changed as
+        it found them, and the others as they are in the table."""
+        found: Fields = {}
+        for row in await self._db.fetch(FIRST, id, kind):
+            if row["before"] is not None:
+                found = {**msgspec.json.decode(row["before"]), **found}
+        table = PLAYED.get(kind)
+        if table is None:
+            return found
+        key = table.key_of(id)
+        matching = " AND ".join(f"{name} = ${place}" for place, name in enumerate(key, 1))
+        rows = await self._db.fetch(f"SELECT * FROM {table.name} WHERE {matching}", *key.values())
+        for row in rows:
+            found = {**_stored(kind, dict(row)), **found}
+        return found
+
+    def _record(self, row: Any) -> Record | None:
+        """The audit record of a change, where it is genuine."""
+        id = row["change_key"]
+        if row["id"] is None:
+            self._evidence.differs("forged", "change", id, "has no audit record")
+            return None
+        record = record_of(row)
+        if not self._evidence.chain.is_genuine(record, row["mac"]):
+            return None  # which is told of the record
+        for field in ("actor_id", "actor", "operation", "face", "token_id"):
+            if row[f"change_{field}"] != getattr(record, field):
+                detail = f"is not that of the audit record, {getattr(record, field)!r}"
+                self._evidence.differs("edited", "change", id, detail, field=field)
+        return record
+
+    def _blame(self, record: Record, revisions: Sequence[RevisionRow]) -> None:
+        """Tell of a change whose revisions are not those that were sealed."""
+        detail = f"the revisions of {record.operation} on {record.target or 'it'} were changed"
+        only = {(each.kind, each.entity_id, each.reference_id) for each in revisions}
+        if len(only) == 1:
+            [(kind, id, label)] = only
+            self._evidence.differs("edited", kind, id, f"{detail}, or removed", label=label)
+        else:
+            self._evidence.differs("edited", "change", record.change_id, f"{detail}, or removed")
+
+    async def _look_for_strays(self) -> None:
+        for row in await self._db.fetch(STRAY):
+            detail = f"{row['total']} revisions belong to no change"
+            self._evidence.found(Finding("forged", f"change {row['change_id']}", detail, "change"))
+        names = self._operations
+        for row in await self._db.fetch(GONE.format(places=places(len(names))), *names):
+            record = record_of(row)
+            if self._evidence.chain.is_genuine(record, row["mac"]):
+                detail = f"{record.operation} on {record.target or 'it'} is gone"
+                self._evidence.differs("removed", "change", record.change_id, detail)
+
+    # The tables
+
+    async def _compare(self, name: str) -> None:
+        """Compare all rows of a table with what the revisions made of them."""
+        table = next(each for each in PLAYED.values() if each.name == name)
+        key = ", ".join(table.key)
+        after: tuple[Any, ...] = ("",) * len(table.key)
+        while True:
+            rows = await self._db.fetch(
+                f"SELECT * FROM {name} WHERE ({key}) > ({places(len(after))}) "
+                f"ORDER BY {key} LIMIT {PAGE}",
+                *after,
+            )
+            for row in rows:
+                self._compare_row(name, dict(row))
+            if len(rows) < PAGE:
+                return
+            after = tuple(rows[-1][column] for column in table.key)
+
+    def _compare_row(self, name: str, row: Fields) -> None:
+        kind = row["kind"] if name == "items" else _KIND_OF[name]
+        self._evidence.compared += 1
+        if kind not in PLAYED:
+            self._evidence.differs("forged", str(kind), str(row["id"]), "there is no such kind")
+            return
+        id = PLAYED[kind].id_of(row)
+        state = self._states.pop((kind, id), None)
+        label = _label(row)
+        if state is None:
+            if kind not in _KEPT:  # those are compared with their kept states
+                detail = "no operation made it"
+                self._evidence.differs("forged", kind, id, detail, label=label)
+            return
+        for field, value in msgspec.json.decode(state).items():
+            if field in row and row[field] != value:
+                detail = "is not what an operation wrote"
+                self._evidence.differs("edited", kind, id, detail, label=label, field=field)
+
+    # Baselines
+
+    async def _compare_baseline(self, baseline: Fields) -> None:
+        """Compare the entries of a baseline with what everything said when it was made."""
+        expected = self._said(baseline.get("epic_id"))
+        id, label = baseline["id"], baseline["name"]
+        for row in await self._db.fetch(ENTRIES, id):
+            self._evidence.compared += 1
+            about = {"label": label, "field": row["reference_id"]}
+            said = expected.pop((row["kind"], row["entity_id"]), None)
+            if said is None:
+                detail = "was not there when the baseline was made"
+                self._evidence.differs("forged", "baseline", id, detail, **about)
+                continue
+            found = (row["reference_id"], row["version"], _decoded(row["content"]))
+            names = ("reference id", "version", "content")
+            for name, one, other in zip(names, found, said, strict=True):
+                if one != other:
+                    detail = f"{_which(one, other) or name} is not what it was"
+                    self._evidence.differs("edited", "baseline", id, detail, **about)
+        for reference_id, _, _ in expected.values():
+            about = {"label": label, "field": reference_id}
+            self._evidence.differs("removed", "baseline", id, "its entry is gone", **about)
+
+    def _said(self, epic_id: str | None) -> dict[Key, tuple[str, int, Fields]]:
+        """What everything says by now, or everything in an epic, as entries of a baseline."""
+        items, links, steering = dict[str, Fields](), list[Fields](), list[Fields]()
+        for (kind, id), state in self._states.items():
+            if kind in KINDS:
+                items[id] = {**_UNSAID, **msgspec.json.decode(state), "kind": kind}
+            elif kind == "relationship":
+                links.append(msgspec.json.decode(state))
+            elif kind == "steering_link":
+                steering.append(msgspec.json.decode(state))
+        inside = _inside(items, steering, epic_id)
+
+        def name(id: str | None) -> str | None:
+            return items[id]["reference_id"] if id in items else None
+
+        found: dict[Key, tuple[str, int, Fields]] = {}
+        for id in inside:
+            item = items[id]
+            content = {field: item[field] for field in _SAID}
+            content["parent"] = name(item["parent_id"])
+            content["acceptance_criteria"] = name(item["criteria_id"])
+            found[item["kind"], id] = (item["reference_id"], item["version"], content)
+        for link in links:
+            ends = (link["source_id"], link["target_id"])
+            if epic_id is None or not inside.isdisjoint(ends):
+                source, target = map(name, ends)
+                told = {"source": source, "type": link["type"], "target": target}
+                found["relationship", link["id"]] = (f"{source} {link['type']} {target}", 1, told)
+        for link in steering:
+            if link["epic_id"] in inside:
+                source, target = name(link["steering_id"]), name(link["epic_id"])
+                id = TABLES["steering_link"].id_of(link)
+                told = {"source": source, "target": target}
+                found["steering_link", id] = (f"{source} steers {target}", 1, told)
+        return found
+
+
+_SAID: Final = ("title", "description", "status", "priority", "type")
+_UNSAID: Final = {
+    "title": "",
+    "description": "",
+    "status": "",
+    "priority": 0,
+    "type": None,
+    "parent_id": None,
+    "criteria_id": None,
+}
+"""What the columns hold that a kind does not use."""
+_KIND_OF: Final = {table.name: kind for kind, table in PLAYED.items()}
+_KEPT: Final = frozenset(each.kind for each in PROVEN)
+
+
+def _inside(items: Mapping[str, Fields], steering: Sequence[Fields], epic_id: Any) -> set[str]:
+    """The ids of the items that a baseline is about."""
+    if epic_id is None:
+        return {id for id, item in items.items() if item["kind"] != "prompt"}
+    stories = {id for id, item in items.items() if item["parent_id"] == epic_id}
+    children = {id for id, item in items.items() if item["parent_id"] in stories}
+    documents = {link["steering_id"] for link in steering if link["epic_id"] == epic_id}
+    return ({epic_id} | stories | children | documents) & items.keys()
+
+
+def _hashes(
+    befores: Sequence[Fields | None],
+    afters: Sequence[Fields | None],
+    kept: Sequence[KeptState],
+    *,
+    undoes: bool,
+) -> tuple[str, str]:
+    """The hashes of all effects of a change: of those with revisions, and of the others."""
+    told = told_of(kept)
+    played = iter(zip(befores, afters, strict=True))
+    both = [
+        told[place] if place in told else next(played, (None, None))
+        for place in range(len(befores) + len(told))
+    ]
+    if undoes:
+        both.append((None, None))  # the effect on the change that is undone
+    return hash_of_values([one for one, _ in both]), hash_of_values([other for _, other in both])
+
+
+def _stored(kind: str, row: Fields) -> Fields:
+    """Of a row what effects tell."""
+    names: Iterable[str] = row
+    if kind in KINDS:
+        names = COLUMNS[kind]
+    elif kind == "proposal":
+        names = STORED
+    return {name: row[name] for name in names}
+
+
+def _label(row: Mapping[str, Any]) -> str:
+    """What people call an entity."""
+    return str(row.get("reference_id") or row.get("name") or "")
+
+
+def _decoded(text: Any) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError, UnicodeDecodeError):
+        return text
+
+
+def _which(one: Any, other: Any) -> str:
+    """The fields in which two contents differ."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return ""
+    return ", ".join(name for name in other if one.get(name) != other[name])

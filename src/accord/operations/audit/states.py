@@ -1,0 +1,244 @@
+"""Row states: what rows that have no revisions look like after each write, as keyed digests.
+
+Effects of the hub are kept as revisions, which the hashes in audit records prove. Users, tokens,
+agents and workflows have none, and effects tell no secrets. So each write of them also keeps a
+digest of every column, under the key of the trail: `verify` compares them with the rows.
+
+change   rows of a change belong to its audit record, whose `after_hash` is that of the effects
+others   the first run, the adoption of rows of an older release, and a password that is hashed
+         anew change no entity; the `after_hash` of their records is that of the MACs of the rows
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from accord.operations.audit.chain import Chain
+from accord.operations.audit.record import Record, Trail
+from accord.operations.caller import SYSTEM
+from accord.operations.identifiers import new_id, utc_now
+from accord.operations.outcome import Change
+from accord.operations.runner import LANE
+from accord.operations.work import Database, Work
+from accord.store.store import Store, Transaction
+
+ADOPT: Final = "adopt_states"
+"""The operation of the record that takes in the rows of an older release."""
+PAGE: Final = 500
+
+ANY: Final = "SELECT 1 FROM audit_states LIMIT 1"
+LAST: Final = "SELECT COALESCE(MAX(sequence), 0) AS last FROM audit_states"
+COLUMNS: Final = "sequence, change_id, place, kind, entity_id, told, digests, mac"
+INSERT: Final = f"INSERT INTO audit_states ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+
+
+class State(Struct, frozen=True):
+    """The columns of one thing, by name; None where it is gone."""
+
+    kind: str
+    id: str
+    values: Mapping[str, Any] | None
+    label: str = ""
+    """What people call it."""
+
+
+class Proven(Protocol):
+    """Rows whose states are kept."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the effects that change these rows."""
+
+    async def of(self, db: Database, id: str) -> list[State]:
+        """The rows that an effect on `id` may have changed."""
+
+    def every(self, db: Database) -> AsyncIterator[State]:
+        """All rows."""
+
+
+class ProvenTable(Struct, frozen=True):
+    """A table with a row for each entity; implements `Proven`."""
+
+    kind: str
+    table: str
+    columns: tuple[str, ...]
+    """Without those that change by themselves, such as when a token was used last."""
+    label: str
+    key: str = "id"
+
+    async def of(self, db: Database, id: str) -> list[State]:
+        found = await db.fetch(f"{self._select} WHERE {self.key} = $1", id)
+        return [self._state(row) for row in found] or [State(self.kind, id, None)]
+
+    async def every(self, db: Database) -> AsyncIterator[State]:
+        after = ""
+        while True:
+            found = await db.fetch(
+                f"{self._select} WHERE {self.key} > $1 ORDER BY {self.key} LIMIT {PAGE}", after
+            )
+            for row in found:
+                yield self._state(row)
+            if len(found) < PAGE:
+                return
+            after = found[-1][self.key]
+
+    @property
+    def _select(self) -> str:
+        return f"SELECT {', '.join(self.columns)} FROM {self.table}"
+
+    def _state(self, row: Any) -> State:
+        values = {name: row[name] for name in self.columns}
+        return State(self.kind, str(row[self.key]), values, str(row[self.label]))
+
+
+USERS: Final = ProvenTable(
+    "user",
+    "users",
+    (
+        *("id", "username", "username_key", "email", "role", "password_hash"),
+        *("temporary_password", "active", "version", "created_at", "updated_at"),
+    ),
+    "username",
+)
+TOKENS: Final = ProvenTable(
+    "token",
+    "tokens",
+    (
+        *("id", "user_id", "name", "prefix", "last_four", "hash", "scopes"),
+        *("created_at", "expires_at", "revoked_at"),
+    ),
+    "name",
+)
+ACCOUNTS: Final[tuple[Proven, ...]] = (USERS, TOKENS)
+
+
+class KeptState(Struct, frozen=True):
+    """A row of `audit_states`, without its MAC."""
+
+    sequence: int
+    change_id: str
+    place: int
+    kind: str
+    entity_id: str
+    told: str | None
+    """What its effect told before and after, as JSON, where no revision has it."""
+    digests: str | None
+    """By column, as JSON; None where the row is gone."""
+
+
+class StateKeeper:
+    """Keeps the states of rows with the audit records of what changed them."""
+
+    def __init__(
+        self,
+        key: bytes,
+        proven: Sequence[Proven] = ACCOUNTS,
+        elsewhere: frozenset[str] = frozenset(),
+    ) -> None:
+        """`elsewhere` are the kinds of effects of which no revisions are kept."""
+        self._chain = Chain(key)
+        self._proven = {each.kind: each for each in proven}
+        self._elsewhere = elsewhere
+
+    async def record(self, work: Work, change: Change) -> None:
+        """Keep what a change did to rows without revisions; a `Recorder` of the runner."""
+        kinds = {effect.kind for effect in work.effects}
+        # Where revisions have a part of the effects, the others are kept here, so that the hash
+        # of all of them can be computed.
+        mixed = not kinds <= self._elsewhere and not kinds.isdisjoint(self._elsewhere)
+        if kinds.isdisjoint(self._proven) and not mixed:
+            return
+        rows: list[tuple[int, State, str | None]] = []
+        for place, effect in enumerate(work.effects):
+            proven = self._proven.get(effect.kind)
+            told = effect.kind in self._elsewhere and (mixed or proven is not None)
+            if proven is None and not told:
+                continue
+            states = [] if proven is None else await proven.of(work.db, effect.id)
+            first, *others = states or [State(effect.kind, effect.id, None)]
+            said = (effect.before, effect.after)
+            rows.append((place, first, _json(said) if told else None))
+            rows += [(place, other, None) for other in others]
+        work.states = len(await self._keep(work.db, change.id, rows))
+
+    async def keep(self, db: Transaction, record: Record, states: Iterable[State]) -> Record:
+        """Keep states that belong to a record without a change; the record with their proof."""
+        rows = [(place, state, None) for place, state in enumerate(states)]
+        macs = await self._keep(db, record.id, rows)
+        return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))
+
+    async def keep_of(self, db: Transaction, record: Record, *of: tuple[Proven, str]) -> Record:
+        """The same for the present states of what is named."""
+        states = [state for proven, id in of for state in await proven.of(db, id)]
+        return await self.keep(db, record, states)
+
+    async def adopt(self, store: Store, trail: Trail) -> None:
+        """Keep the states of all rows that are there, once: what an older release wrote, and what
+        comes with an empty database, cannot be changed unseen from now on. Raises StoreError."""
+
+        async def work(transaction: Transaction) -> None:
+            if await transaction.fetch(ANY):
+                return
+            states = [
+                state
+                for proven in self._proven.values()
+                async for state in proven.every(transaction)
+            ]
+            record = Record(
+                id=new_id(),
+                time=utc_now(),
+                actor_id=SYSTEM.user_id,
+                actor=SYSTEM.username,
+                via=SYSTEM.via,
+                face=SYSTEM.face,
+                operation=ADOPT,
+            )
+            await trail.write(transaction, await self.keep(transaction, record, states))
+
+        if not await store.fetch(ANY):
+            await store.transact(work, lane=LANE)
+
+    async def _keep(
+        self, db: Transaction, change_id: str, rows: Sequence[tuple[int, State, str | None]]
+    ) -> list[str]:
+        if not rows:
+            return []
+        [found] = await db.fetch(LAST)
+        macs = []
+        for number, (place, state, told) in enumerate(rows, found["last"] + 1):
+            kept = KeptState(
+                number,
+                change_id,
+                place,
+                state.kind,
+                state.id,
+                told,
+                None if state.values is None else digests_of(self._chain, state),
+            )
+            macs.append(self._chain.state_mac(kept))
+            await db.execute(INSERT, *msgspec.structs.astuple(kept), macs[-1])
+        return macs
+
+
+def digests_of(chain: Chain, state: State) -> str:
+    """The digests of all columns, as they are kept."""
+    values = state.values or {}
+    told = {
+        name: chain.digest((state.kind, state.id, name, value)) for name, value in values.items()
+    }
+    return _json(told)
+
+
+def hash_of_macs(macs: Sequence[str]) -> str:
+    """What a record without a change says of the states that belong to it."""
+    return sha256(msgspec.json.encode(macs)).hexdigest()
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, order="deterministic").decode()
