@@ -173,6 +173,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.mcp.client.http.endpoint", "tests"): (
         ("M-25", "Clients follow 307 and 308 within an origin, and send nothing to another one."),
     ),
+    ("accord.mcp.server.docstrings", "tests"): (
+        ("M-26", "Functions of FastMCP work: Field defaults, docstrings of arguments, 3.0 as 3."),
+    ),
     ("accord.operations.faces.tools_text", "tests"): (
         ("M-23", "Text and structured content of a result say the same, and which words are data."),
     ),

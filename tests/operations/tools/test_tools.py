@@ -245,11 +245,11 @@ async def test_an_unknown_tool_and_a_malformed_request_are_errors(site: Site) ->
     [
         ("pick_fruit", "carl", PLAIN, -32055),
         ("pick_fruit", "carl", LEGACY, -32055),
-        ("pick_fruit", "carl", MODERN, -32603),
-        ("pick_fruit", "reader", MODERN, -32603),
+        ("pick_fruit", "carl", MODERN, -32600),
+        ("pick_fruit", "reader", MODERN, -32600),
         ("sell_shop", "uma", PLAIN, -32002),
         ("sell_shop", "uma", LEGACY, -32002),
-        ("sell_shop", "uma", MODERN, -32603),
+        ("sell_shop", "uma", MODERN, -32600),
     ],
 )
 async def test_want_of_permission_is_forbidden(
@@ -286,7 +286,7 @@ async def test_the_extended_profile_has_its_own_codes(url: str) -> None:
 
 
 @pytest.mark.req("H-16")
-@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32010), (LEGACY, -32010), (MODERN, -32603)])
+@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32010), (LEGACY, -32010), (MODERN, -32600)])
 async def test_too_many_calls_are_told_when_to_come_again(url: str, way: str, code: int) -> None:
     async with shop(url, calls=0) as fruit, serving(fruit.server, plain=True) as site:
         answer = await call(site, "list_fruit", way=way)
@@ -336,6 +336,16 @@ async def test_hints_are_marked_as_data(site: Site) -> None:
     hints = answer.json["result"]["structuredContent"]["hints"]
     assert all(each["message"] in data and each["message"] not in head for each in hints)
     assert hints
+
+
+@pytest.mark.req("M-26")
+async def test_an_integer_may_be_written_with_a_point(site: Site) -> None:
+    await call(site, "pick_fruit", name="Apple")
+    found = await call(site, "list_fruit", limit=1.0)
+    assert found.json["result"]["structuredContent"]["total"] == 1
+    for limit in (1.5, "1"):
+        refused = await call(site, "list_fruit", limit=limit)
+        assert refused.json["result"]["structuredContent"]["error"]["code"] == "validation_failed"
 
 
 # Sizes

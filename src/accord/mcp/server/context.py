@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from functools import partial
 from math import inf
@@ -30,6 +31,8 @@ from accord.mcp.server.questions import Answer, Elicit, ElicitUrl, Question, Roo
 
 if TYPE_CHECKING:
     from accord.mcp.server.asker import Asker
+
+log = logging.getLogger("accord.mcp")
 
 T = TypeVar("T")
 
@@ -139,10 +142,13 @@ class Context(Struct, eq=False):
     def progress(self, progress: float, total: float | None = None, message: str = "") -> Done:
         """Tell the client how far this request is, if it wants to know.
 
-        Progress only grows: a value that is not above the last one is not sent.
+        Progress only grows: a value that is not above the last one is not sent, and logged.
         """
         token = self._incoming.meta.progress_token
-        if token is not UNSET and progress > self._progress:
+        if token is not UNSET and not progress > self._progress:
+            # 2025-11-25, progress: the value must increase with each notification.
+            log.debug("progress of %g after %g is not sent", progress, self._progress)
+        elif token is not UNSET:
             self._progress = progress
             params = ProgressParams(
                 progress_token=token, progress=progress, total=total, message=message

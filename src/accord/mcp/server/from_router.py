@@ -26,8 +26,9 @@ from accord.mcp.protocol.definitions import Tool
 from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
+from accord.mcp.server.docstrings import Docstring, read_docstring
 from accord.mcp.server.function_tool import failed_result, late_result, refused_arguments
-from accord.mcp.server.tool import ServedTool, ToolError, check_name
+from accord.mcp.server.tool import ServedTool, ToolError, check_name, whole_numbers
 from accord.mcp.server.tool_results import error_result, output_of
 from accord.mcp.server.tool_schema import input_schema, output_schema
 
@@ -118,14 +119,28 @@ class MethodTool(ServedTool):
         )
         inner.in_thread = context.in_thread
         async with asyncio.timeout(None if method.deadline is UNSET else method.deadline):
+            params = self._whole(params, inner)
             if method.mode == "thread":
                 return await context.in_thread(method.bind(params, inner))
             value = method.invoke(params, inner)
             return await value if isawaitable(value) else value
 
+    def _whole(self, params: Raw, context: RpcContext) -> Raw:
+        """The same params, with 3 for 3.0 where the method takes them only so."""
+        again = whole_numbers(params)
+        if again is None:
+            return params
+        try:
+            self._method.bind(params, context)
+        except InvalidParamsError:
+            return Raw(again)
+        return params
+
 
 def _schema(method: Method) -> dict[str, Any]:
-    schema = input_schema(tuple(filter(None, map(_by_name, method.parameters))))
+    schema = input_schema(
+        tuple(filter(None, map(_by_name, method.parameters))), _docstring(method).parameters
+    )
     for name, said in method.about.params.items():
         if isinstance(schema["properties"].get(name), dict):
             schema["properties"][name] = {**schema["properties"][name], "description": said}
@@ -141,9 +156,15 @@ def _by_name(parameter: Parameter) -> Parameter | None:
     return parameter if parameter.kind == "var_keyword" else None
 
 
+def _docstring(method: Method) -> Docstring:
+    names = [*(each.name for each in method.parameters), "context"]
+    return read_docstring(method.doc, names)
+
+
 def _description(method: Method) -> str:
     about = method.about
-    said = "\n\n".join(filter(None, (about.summary, about.description))) or method.doc
+    said = "\n\n".join(filter(None, (about.summary, about.description)))
+    said = said or _docstring(method).text
     return f"Deprecated. {said}".strip() if about.deprecated else said
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from inspect import getdoc, isawaitable
+from inspect import isawaitable
 from typing import Any
 
 from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import Parameter, innermost
+from accord.jsonrpc.parameters import Parameter
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Prompt, PromptArgument
 from accord.mcp.protocol.meta import Meta
@@ -55,13 +55,16 @@ class FunctionPrompt(ServedPrompt):
         parameters = [it for it in self._handler.parameters if it.kind != "var_keyword"]
         self._arguments = TextArguments(self._handler.parameters)
         if description is None:
-            description = getdoc(innermost(function)) or ""
+            description = self._handler.docstring.text
         super().__init__(
             Prompt(
                 name=name,
                 title=title,
                 description=description,
-                arguments=tuple(map(_argument, parameters)),
+                arguments=tuple(
+                    _argument(each, self._handler.docstring.parameters.get(each.name, ""))
+                    for each in parameters
+                ),
                 icons=icons,
                 meta=meta,
             ),
@@ -97,12 +100,14 @@ def _message(value: Any) -> PromptMessage:
     return value if isinstance(value, PromptMessage) else user_message(value)
 
 
-def _argument(parameter: Parameter) -> PromptArgument:
+def _argument(parameter: Parameter, otherwise: str) -> PromptArgument:
     schema = accepts(parameter.annotation).value
     said = schema if isinstance(schema, dict) else {}
     return PromptArgument(
         name=parameter.name,
         title=said.get("title", ""),
-        description=said.get("description", "") or description_of(parameter.annotation),
+        description=said.get("description", "")
+        or description_of(parameter.annotation)
+        or otherwise,
         required=parameter.required,
     )

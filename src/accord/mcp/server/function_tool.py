@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from inspect import getdoc
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +12,6 @@ from msgspec import UNSET, Raw, UnsetType
 
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError, RpcError
 from accord.jsonrpc.method import where
-from accord.jsonrpc.parameters import innermost
 from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import TaskSupport, Tool, ToolAnnotations
@@ -24,7 +22,7 @@ from accord.mcp.server.context import Context
 from accord.mcp.server.handler import Handler
 from accord.mcp.server.permission import Allow
 from accord.mcp.server.registry import Enabled
-from accord.mcp.server.tool import ServedTool, ToolError, check_name
+from accord.mcp.server.tool import ServedTool, ToolError, check_name, whole_numbers
 from accord.mcp.server.tool_results import Output, error_result, output_of, structured_by
 from accord.mcp.server.tool_schema import checked_input, input_schema, output_schema
 from accord.schema.validator import JsonSchema, TooComplexError
@@ -72,7 +70,7 @@ class FunctionTool(ServedTool):
             raise RegistrationError(f"tool '{name}' ({where(function)}): {error}") from error
         self._accepts = None if input_schema is None else JsonSchema(input_schema)
         if description is None:
-            description = getdoc(innermost(function)) or ""
+            description = self._handler.docstring.text
         super().__init__(
             Tool(
                 name=name,
@@ -120,7 +118,7 @@ class FunctionTool(ServedTool):
         try:
             if self._accepts is not None:
                 self._check(self._accepts, arguments)
-            bound = self._handler.bind(_NOTHING if arguments is UNSET else arguments, context)
+            bound = self._bind(_NOTHING if arguments is UNSET else arguments, context)
         except InvalidParamsError as error:
             return refused_arguments(error, era, profile)
         try:
@@ -130,6 +128,15 @@ class FunctionTool(ServedTool):
             return self.output.convert(value, era)
         except Exception as error:
             return self._failed(error)
+
+    def _bind(self, arguments: bytes | Raw, context: Context | None) -> Any:
+        try:
+            return self._handler.bind(arguments, context)
+        except InvalidParamsError:
+            again = whole_numbers(arguments)
+            if again is None:
+                raise
+            return self._handler.bind(again, context)
 
     async def _finish(self, value: Awaitable[Any], era: Era) -> CallToolResult:
         try:
@@ -177,7 +184,9 @@ def failed_result(name: str, error: Exception) -> CallToolResult:
 
 
 def _input(handler: Handler, schema: dict[str, Any] | None) -> dict[str, Any]:
-    return input_schema(handler.parameters) if schema is None else checked_input(schema)
+    if schema is None:
+        return input_schema(handler.parameters, handler.docstring.parameters)
+    return checked_input(schema)
 
 
 def _output(handler: Handler, schema: dict[str, Any] | None, *, structured: bool) -> Output:

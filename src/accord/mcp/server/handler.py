@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from inspect import isawaitable
+from inspect import getdoc, isawaitable
 from math import isfinite
 from typing import Any, cast
 
@@ -24,8 +24,16 @@ from accord.jsonrpc.context import Context as RpcContext
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.jsonrpc.interceptors import Mode, is_async
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.jsonrpc.parameters import ContextPlace, Parameter, Signature, read_signature
+from accord.jsonrpc.parameters import (
+    ContextPlace,
+    Parameter,
+    Signature,
+    innermost,
+    read_signature,
+)
 from accord.mcp.server.context import Context
+from accord.mcp.server.docstrings import read_docstring
+from accord.mcp.server.field_defaults import with_field_defaults
 from accord.mcp.server.injection import Injection
 
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
@@ -41,6 +49,7 @@ class Handler:
         "_injection",
         "begin",
         "bind",
+        "docstring",
         "function",
         "mode",
         "parameters",
@@ -56,12 +65,16 @@ class Handler:
         timeout: float | None | UnsetType = UNSET,
         whole: bool = False,
     ) -> None:
+        function = with_field_defaults(function)
         self.function = function
         self.mode: Mode = "async" if is_async(function) else "inline" if inline else "thread"
         self.timeout = None if timeout is UNSET else timeout
         self._check_mode(inline)
         signature = read_signature(function)
         self._injection = Injection(signature)
+        names = {each.name for each in signature.parameters}
+        self.docstring = read_docstring(getdoc(innermost(function)) or "", names)
+        """What the function says about itself and its parameters."""
         self.parameters = tuple(map(_by_name, self._injection.visible))
         """What callers give, each by name."""
         self.returns = signature.returns

@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable
+from operator import is_not
 from typing import Any, Final, TypedDict
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import TaskSupport, Tool, ToolAnnotations
@@ -142,3 +146,40 @@ def check_name(noun: str, name: Any) -> str:
             "%s name %r: clients expect 1 to 128 letters, digits and _ - . /", noun, name[:200]
         )
     return name
+
+
+def whole_numbers(arguments: bytes | Raw) -> bytes | None:
+    """Return arguments with 3 where 3.0 stands, for those who take integers; None if there is none.
+
+    JSON Schema, section 6.1.1: a number without a fraction is an integer, however it is written,
+    and some models write 3.0. What decodes types does not take it for one.
+    """
+    data = bytes(arguments)
+    if b"." not in data and b"e" not in data.lower():
+        return None
+    try:
+        found = msgspec.json.decode(data)
+    except REFUSALS:
+        return None
+    whole = _whole(found)
+    return None if whole is found else encode(whole)
+
+
+def _whole(value: Any) -> Any:
+    """Return `value`, the same object where nothing in it is a float without a fraction."""
+    match value:
+        case float() if value.is_integer() and abs(value) < _EXACT:
+            return int(value)
+        case dict():
+            members = {name: _whole(each) for name, each in value.items()}
+            changed = any(members[name] is not each for name, each in value.items())
+            return members if changed else value
+        case list():
+            items = [_whole(each) for each in value]
+            return items if any(map(is_not, items, value)) else value
+        case _:
+            return value
+
+
+_EXACT: Final = 2.0**53
+"""From here on floats are not exact."""

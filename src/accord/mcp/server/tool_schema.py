@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, get_origin
 
 import msgspec
@@ -17,8 +18,11 @@ from accord.schema.schema import Schema
 from accord.schema.types import accepts
 
 
-def input_schema(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
-    """The schema of an object with these members, in JSON Schema 2020-12."""
+def input_schema(
+    parameters: tuple[Parameter, ...], described: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The schema of an object with these members, in JSON Schema 2020-12. `described` has what a
+    docstring says of some, which counts where their annotations say nothing."""
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
     properties: dict[str, Any] = {}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -29,7 +33,8 @@ def input_schema(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
         if parameter.kind == "var_keyword":
             others = value
             continue
-        properties[parameter.name] = _described(value, parameter)
+        said = (described or {}).get(parameter.name, "")
+        properties[parameter.name] = _described(value, parameter, said)
         if parameter.required:
             required.append(parameter.name)
     if required:
@@ -85,11 +90,11 @@ def _as_object(value: dict[str, Any], bundle: Bundle) -> dict[str, Any]:
     return dict(found)
 
 
-def _described(value: Any, parameter: Parameter) -> Any:
+def _described(value: Any, parameter: Parameter, otherwise: str) -> Any:
     """The schema of a parameter, with its description and its default."""
     if not isinstance(value, dict):
         return value
-    said = description_of(parameter.annotation)
+    said = description_of(parameter.annotation) or otherwise
     if said and "description" not in value:
         value = {**value, "description": said}
     if parameter.required or parameter.default is UNSET:

@@ -20,7 +20,7 @@ from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.server import Server
-from accord.mcp.server.tool import ServedTool
+from accord.mcp.server.tool import ServedTool, whole_numbers
 from accord.operations.abilities import Abilities, abilities
 from accord.operations.arguments import all_of
 from accord.operations.caller import Caller
@@ -94,11 +94,21 @@ class OperationTool(ServedTool):
         caller = caller_of(context)
         body = _NOTHING if arguments is UNSET else bytes(arguments)
         try:
-            return await self._run(lambda: self._decode(body), caller, context)
+            return await self._run(lambda: self._given(body), caller, context)
         except ServiceError as error:
             return self._refused(error, caller, era, profile)
         except InternalError as error:
             return self._results.of_failure(error.correlation_id)
+
+    def _given(self, body: bytes) -> dict[str, Any]:
+        """The arguments. Raises InvalidError."""
+        try:
+            return self._decode(body)
+        except InvalidError:
+            again = whole_numbers(body)
+            if again is None:
+                raise
+            return self._decode(again)
 
     async def _run(self, arguments: Arguments, caller: Caller, context: Context) -> CallToolResult:
         incoming = context.incoming
