@@ -128,8 +128,8 @@ MCP = [
     # the kind, codes of the standard in both eras, of the extended profile, whether a model is told
     ("malformed_request", -32602, -32602, -32602, True),
     ("validation_failed", -32602, -32602, -32602, True),
-    ("unauthenticated", -32051, -32603, -32051, False),
-    ("insufficient_permissions", -32055, -32603, -32055, False),
+    ("unauthenticated", -32051, -32600, -32051, False),
+    ("insufficient_permissions", -32055, -32600, -32055, False),
     ("not_found", -32002, -32602, -32001, True),
     ("conflict", -32602, -32602, -32602, True),
     ("version_mismatch", -32602, -32602, -32602, True),
@@ -162,7 +162,7 @@ def test_a_server_may_have_a_code_of_its_own_for_want_of_permission() -> None:
     own = mcp_error(error, "c-1", era=Era.HANDSHAKE, forbidden=-32002)
     assert (own.code, own.data["reason"]) == (-32002, "insufficient_permissions")
     stateless = mcp_error(error, "c-1", era=Era.STATELESS, forbidden=-32002)
-    assert stateless.code == -32603
+    assert stateless.code == -32600
 
 
 def test_what_failed_for_no_fault_of_the_caller_is_internal_everywhere() -> None:

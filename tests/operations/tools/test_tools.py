@@ -286,7 +286,7 @@ async def test_the_extended_profile_has_its_own_codes(url: str) -> None:
 
 
 @pytest.mark.req("H-16")
-@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32010), (LEGACY, -32010), (MODERN, -32600)])
+@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32010), (LEGACY, -32010), (MODERN, -32603)])
 async def test_too_many_calls_are_told_when_to_come_again(url: str, way: str, code: int) -> None:
     async with shop(url, calls=0) as fruit, serving(fruit.server, plain=True) as site:
         answer = await call(site, "list_fruit", way=way)
