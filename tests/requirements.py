@@ -215,6 +215,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-20", "Service errors become codes and statuses in one place."),
         ("H-50", "One rule decides what is verified, for every page, tool and report."),
         ("H-60", "An assistant is named, by client and token, wherever its work is shown."),
+        ("H-61", "The history of an item lists changes of its links and labels, with Undo."),
         (
             "H-40",
             "Strangers cannot fill memory: none of their bodies is read, but for small forms.",
@@ -256,6 +257,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-21", "Pages to browse, edit, search, relate, administrate and follow runs."),
         ("H-51", "On a slow network, a page shows one item and never names another."),
         ("H-52", "What was saved, moved or deleted on a page is undone where it is announced."),
+        ("H-63", "Changes are in the menu and found by their name in the palette."),
         ("H-53", "Pages fit a phone, print without controls, and draw graphs that show direction."),
     ),
     ("accord.a2a.client.client", "tests"): (

@@ -508,9 +508,13 @@ CREATE TABLE revisions (
     version integer NOT NULL,
     action text NOT NULL,
     before text, -- JSON: the fields that differ, or all of what was deleted
-    after text, -- JSON: the fields that differ, or all of what was created
+    after text, item_id text, other_item_id text, -- JSON: the fields that differ, or all of what was created
     PRIMARY KEY (change_id, place)
 );
+
+CREATE INDEX revisions_about ON revisions (item_id) WHERE item_id IS NOT NULL;
+
+CREATE INDEX revisions_about_other ON revisions (other_item_id) WHERE other_item_id IS NOT NULL;
 
 CREATE INDEX revisions_by_reference ON revisions (reference_id);
 

@@ -208,6 +208,14 @@ def test_commands_are_found_by_beginnings_of_their_words() -> None:
     assert matching(everything, "zebra") == []
 
 
+@pytest.mark.req("H-63")
+def test_the_list_of_changes_is_found_by_what_people_call_it() -> None:
+    everything = list(places(caller("User")))
+    for query in ("changes", "change", "what changed", "history", "undo"):
+        assert "/changes" in {each.href for each in matching(everything, query)}, query
+    assert [each.keys for each in everything if each.href == "/changes"] == ["g c"]
+
+
 def test_nobody_is_offered_what_they_may_not_do() -> None:
     commenter = caller("Commenter")
     labels = {each.label for each in (*actions(commenter, "/items/US-004"), *places(commenter))}

@@ -45,7 +45,6 @@ PLACES: Final = (
     Command(label="Suspect links", href="/traceability/suspects", words="traceability confirm"),
     Command(label="Approvals", href="/approvals", words="runs decide workflows"),
     Command(label="Steering documents", href="/steering-documents", words="std"),
-    Command(label="What changed", href="/changes", words="history undo"),
     Command(label="Baselines", href="/baselines", words="compare release"),
     Command(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
 )
@@ -102,7 +101,8 @@ def places(caller: Caller) -> Iterator[Command]:
         for entry in group.entries:
             if caller.is_administrator or not entry.admin:
                 keys = f"g {entry.key}" if entry.key else ""
-                yield Command(label=entry.name, href=entry.path, words=group.title, keys=keys)
+                also = f"{group.title} {entry.words}"
+                yield Command(label=entry.name, href=entry.path, words=also, keys=keys)
     yield from _allowed(caller, PLACES)
 
 

@@ -34,6 +34,8 @@ class Entry(Struct, frozen=True):
     waits: str = ""
     """What counts as waiting there; see `Waiting`."""
     admin: bool = False
+    words: str = ""
+    """Other words by which people look for it."""
 
 
 class Group(Struct, frozen=True):
@@ -49,6 +51,7 @@ RAIL: Final = (
             Entry("Requirements", "/requirements", "r"),
             Entry("Traceability", "/traceability", "t"),
             Entry("Search", "/search", "s"),
+            Entry("Changes", "/changes", "c", words="what changed history undo who"),
         ),
     ),
     Group(

@@ -35,7 +35,7 @@ _BY_OPERATION: Final = {
     "undo": "took back a change of",
 }
 _IN_BULK: Final = {"import_items": "imported", "load_demo": "loaded the sample project,"}
-_LASTING: Final = frozenset(
+LASTING_OPERATIONS: Final = frozenset(
     {"propose_changes", "reject_proposal", "create_baseline", "import_items", "load_demo"}
 )
 """Operations that nobody takes back from a list."""
@@ -128,7 +128,7 @@ def tell(news: Any) -> Told:
         heading=one.heading if one is not None and _has_heading(one) else "",
         redlines=_redlines(one),
         is_undone=news.undone_by is not UNSET,
-        is_lasting=news.operation in _LASTING,
+        is_lasting=news.operation in LASTING_OPERATIONS,
     )
 
 
@@ -175,7 +175,7 @@ def _about_one(one: Any) -> Iterator[Part]:
         index = _ACTIONS.index(one.action)
         plain = one.kind.replace("_", " ")
         yield Part(verbs[index] if verbs else f"{_OF_ITEMS[one.action]} a {plain}")
-        yield from _with_links(one.reference_id)
+        yield from with_links(one.reference_id)
 
 
 def _about_item(one: Any) -> Iterator[Part]:
@@ -226,7 +226,7 @@ def _names(touched: Sequence[Any], news: Any) -> Iterator[Part]:
         yield Part(f"and {more:,} more")
 
 
-def _with_links(reference: str) -> Iterator[Part]:
+def with_links(reference: str) -> Iterator[Part]:
     """A name such as `REQ-012 depends_on REQ-009`, with its items as links."""
     for word in reference.split():
         is_item = _NAME.fullmatch(word) is not None

@@ -85,9 +85,14 @@ class Revision(Struct, kw_only=True):
     """One step in the history of a thing."""
 
     version: int
+    """Of the item; 0 of what has no versions."""
     action: Action
     differences: list[Difference]
     change: ChangeSummary
+    id: str | UnsetType = UNSET
+    """Of something related: its id, kind and name."""
+    kind: str | UnsetType = UNSET
+    reference_id: str | UnsetType = UNSET
 
 
 class Undone(Changed, kw_only=True):
@@ -106,14 +111,23 @@ class Applied(Changed, kw_only=True):
 
 @operations.read(rest=Rest("GET", "/items/{id}/history"), tag="changes", snapshot=True)
 async def history(
-    work: Work, *, id: HistoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor | None = None
+    work: Work,
+    *,
+    id: HistoryId,
+    related: bool = False,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor | None = None,
 ) -> Page[Revision]:
-    """How an item came to be what it is, newest first: differences, who and with what program."""
+    """How an item came to be what it is, newest first: differences, who and with what program.
+    With `related` also what became of its links, labels, comments and set-aside hints."""
     entity_id = await _entity(work.db, id)
-    asked = pages.asked("history", entity_id)
+    which = revisions.WITH_RELATED if related else revisions.OF_ENTITY
+    asked = pages.asked("history", entity_id, *(["related"] if related else []))
     sequence, place = (_LAST, 0) if cursor is None else pages.place_of(cursor, asked, int, int)
-    found = await work.db.fetch(revisions.OF_ENTITY, entity_id, sequence, place, limit + 1)
-    counted = await work.db.fetch(revisions.COUNT_OF_ENTITY, entity_id)
+    found = await work.db.fetch(
+        revisions.HISTORY.format(which=which), entity_id, sequence, place, limit + 1
+    )
+    counted = await work.db.fetch(revisions.COUNT.format(which=which), entity_id)
     page = pages.page(
         found,
         limit,
@@ -122,7 +136,7 @@ async def history(
     )
     steps = [revisions.revision_row(row) for row in page.items]
     return Page(
-        items=await _revisions(work.db, steps),
+        items=await _revisions(work.db, steps, entity_id),
         next_cursor=page.next_cursor,
         has_more=page.has_more,
         total=page.total,
@@ -215,7 +229,7 @@ async def _entity(db: Database, id: str) -> str:
     raise NotFoundError(f"nothing is or was called {id!r}")
 
 
-async def _revisions(db: Database, steps: list[RevisionRow]) -> list[Revision]:
+async def _revisions(db: Database, steps: list[RevisionRow], of: str) -> list[Revision]:
     ids = list({each.change_id: None for each in steps})
     if not ids:
         return []
@@ -228,9 +242,16 @@ async def _revisions(db: Database, steps: list[RevisionRow]) -> list[Revision]:
             action=each.action,
             differences=differences,
             change=ChangeSummary(**summary_of(changes[each.change_id])),
+            **_related(each, of),
         )
         for each, differences in zip(steps, told, strict=True)
     ]
+
+
+def _related(row: RevisionRow, of: str) -> dict[str, str]:
+    if row.entity_id == of:
+        return {}
+    return {"id": row.entity_id, "kind": row.kind, "reference_id": row.reference_id}
 
 
 def _touched(row: RevisionRow) -> Touched:

@@ -25,8 +25,9 @@ SELECT $1, COALESCE(MAX(sequence), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 
 """
 ADD_REVISION: Final = """
 INSERT INTO revisions
-    (change_id, place, entity_id, kind, reference_id, version, action, before, after)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    (change_id, place, entity_id, kind, reference_id, version, action, before, after, item_id,
+     other_item_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 """
 # Of PostgreSQL, where every statement is a round trip.
 ADD_REVISIONS: Final = """
@@ -52,14 +53,25 @@ REVISIONS: Final = """
 SELECT change_id, place, entity_id, kind, reference_id, version, action, before, after
 FROM revisions
 """
-OF_ENTITY: Final = """
-SELECT r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.version, r.action, r.before,
-       r.after, c.sequence
+OF_ENTITY: Final = "r.entity_id = $1"
+WITH_RELATED: Final = """
+(r.entity_id = $1 OR r.item_id = $1 OR r.other_item_id = $1)
+AND NOT (r.kind = 'comment' AND r.action = 'created')
+"""
+"""An item with its links, labels, comments and set-aside hints; new comments are on its page."""
+HISTORY: Final = """
+SELECT r.change_id, r.place, r.entity_id, r.kind,
+       CASE WHEN r.reference_id <> '' THEN r.reference_id ELSE COALESCE((
+           SELECT named.reference_id FROM revisions named
+           WHERE named.entity_id = r.entity_id AND named.reference_id <> '' LIMIT 1), '')
+       END AS reference_id,
+       r.version, r.action, r.before, r.after, c.sequence
 FROM revisions r JOIN changes c ON c.id = r.change_id
-WHERE r.entity_id = $1 AND (c.sequence, r.place) < ($2, CAST($3 AS bigint))
+WHERE {which} AND (c.sequence, r.place) < ($2, CAST($3 AS bigint))
 ORDER BY c.sequence DESC, r.place DESC LIMIT $4
 """
-COUNT_OF_ENTITY: Final = "SELECT COUNT(*) AS total FROM revisions WHERE entity_id = $1"
+COUNT: Final = "SELECT COUNT(*) AS total FROM revisions r WHERE {which}"
+COUNT_OF_ENTITY: Final = COUNT.format(which=OF_ENTITY)
 ABOUT: Final = """
 SELECT change_id, kind, reference_id FROM revisions
 WHERE change_id IN ({places}) AND place < {most} ORDER BY change_id, place
@@ -68,6 +80,14 @@ TOUCHED: Final = """
 SELECT change_id, MAX(place) + 1 AS total FROM revisions
 WHERE change_id IN ({places}) GROUP BY change_id
 """
+ITEMS_OF: Final[dict[str, tuple[str, ...]]] = {
+    "relationship": ("source_id", "target_id"),
+    "steering_link": ("steering_id", "epic_id"),
+    "item_label": ("item_id",),
+    "lint_suppression": ("item_id",),
+    "comment": ("target_id",),
+}
+"""By kind: the columns with the items that its revisions are listed with."""
 MAX_ABOUT: Final = 3
 """Of what a change touched: how much is named in a list."""
 FORMER: Final = """
@@ -151,6 +171,7 @@ async def add(
 
 def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
     before, after = _stored(effect)
+    item_id, other_item_id = _items_of(effect)
     return {
         "change_id": change_id,
         "place": place,
@@ -161,7 +182,17 @@ def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
         "action": effect.action,
         "before": before,
         "after": after,
+        "item_id": item_id,
+        "other_item_id": other_item_id,
     }
+
+
+def _items_of(effect: Effect) -> tuple[str | None, str | None]:
+    """Return the ids of the items that something belongs to which is no item itself."""
+    columns = ITEMS_OF.get(effect.kind, ())
+    row = effect.after or effect.before or {}
+    ids = [row.get(column) for column in columns]
+    return (*ids, None, None)[0], (*ids, None, None)[1]
 
 
 async def find_change(db: Database, id: str) -> ChangeRow:

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from accord.hub.operations.changes import ChangeDetail
+from accord.hub.operations.changes import ChangeDetail, ChangeListed
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer
+from accord.web.news import LASTING_OPERATIONS
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -37,6 +38,7 @@ async def changes(turn: Turn) -> Answer:
         "changes/list.html",
         status=200 if error is None else error.kind.status,
         found=found,
+        undoable={each.id for each in found.items if _may_undo(turn, each)} if found else set(),
         actor=actor,
         error=error,
     )
@@ -55,6 +57,14 @@ async def undo(turn: Turn) -> Answer:
         return await _one(turn, error)
     back = turn.form["back"] or f"/changes/{outcome.change_id}"
     return turn.go(back, "Change reverted.")
+
+
+def _may_undo(turn: Turn, change: ChangeListed) -> bool:
+    """Return whether a list offers to undo a change; whether it still can be is found out then."""
+    who = turn.who
+    is_own = who.is_administrator or change.actor == who.username
+    is_left = not change.undone_by and change.operation not in LASTING_OPERATIONS
+    return who.may("write") and is_own and is_left
 
 
 async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:

@@ -1,4 +1,5 @@
-// Keys: `data-key` on a control that does the same, `data-go` on a link of the rail for `g` and a letter.
+// Keys: `data-key` on a control that does the same, `data-go` on a link of the rail for `g` and a letter,
+// `data-row-key` on a control of the row that has the focus. What was just announced comes first.
 
 let going = 0;
 
@@ -25,9 +26,19 @@ function isTicked(control) {
   return control instanceof HTMLInputElement && (control.type === "checkbox" || control.type === "radio");
 }
 
-/** @param {string} selector */
-function press(selector) {
-  const found = [...document.querySelectorAll(selector)].find((each) => each instanceof HTMLElement && each.offsetParent !== null);
+/** @param {string} key */
+function pressKey(key) {
+  const announced = `:is(#toasts, .notice) [data-key="${key}"]`;
+  const row = document.activeElement?.closest("[data-rows] :is(tr, li)");
+  return press(announced) || (row ? press(`[data-row-key="${key}"]`, row) : false) || press(`[data-key="${key}"]`);
+}
+
+/**
+ * @param {string} selector
+ * @param {ParentNode} [where]
+ */
+function press(selector, where = document) {
+  const found = [...where.querySelectorAll(selector)].find((each) => each instanceof HTMLElement && each.offsetParent !== null);
   if (!(found instanceof HTMLElement)) return false;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(found.tagName) && !isTicked(found)) found.focus();
   else found.click();
@@ -55,7 +66,7 @@ document.addEventListener("keydown", (event) => {
   const act = bound.get(key);
   if (act) {
     act(event);
-  } else if (key === "?" ? press("[data-keys]") : /^[a-z]$/.test(key) && press(`[data-key="${key}"]`)) {
+  } else if (key === "?" ? press("[data-keys]") : /^[a-z]$/.test(key) && pressKey(key)) {
     event.preventDefault();
   }
 });

@@ -44,6 +44,7 @@ function undoForm(change) {
   const button = document.createElement("button");
   button.className = "button link";
   button.textContent = "Undo";
+  button.dataset.key = "u";
   form.append(hidden("csrf", token), hidden("back", location.pathname), button);
   return form;
 }

@@ -13,11 +13,13 @@ from accord.hub.domain.kinds import KINDS, Kind, parse_reference
 from accord.hub.domain.lint import FORMS
 from accord.hub.domain.priorities import PRIORITIES
 from accord.hub.entities import Comment, Relationship
+from accord.hub.operations.changes import Revision
 from accord.hub.operations.lint import LintFinding, LintResult
 from accord.web.answers import Answer
 from accord.web.pages.items.item import Item, find_item
 from accord.web.pages.items.showing import show
 from accord.web.pages.requirements.tree import row_context
+from accord.web.revisions import Entry, entries
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -114,7 +116,7 @@ async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
         turn.do("get_surroundings", id=id),
         turn.do("lint_requirement", id=id),
         turn.do("list_relationships", id=id, limit=MAX_LINKS),
-        turn.do("history", id=id, limit=1),
+        turn.do("history", id=id, related=True, limit=1),
         turn.do("list_comments", target_id=id, limit=MAX_COMMENTS),
     )
     return {
@@ -127,11 +129,19 @@ async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
         "lint": lint_of(item, lint, {"title": item.title or "", "description": item.text}),
         "links": links,
         "rows": [row_of(item, link) for link in links.items],
-        "revision": history.items[0] if history.items else None,
+        "entry": next(iter(entries_of(turn, history.items)), None),
         "comments": comments,
         "threads": threads(comments.items),
         **rights(turn, item),
     }
+
+
+def entries_of(turn: Turn, revisions: Iterable[Revision], *, is_first: bool = True) -> list[Entry]:
+    """Return the rows of a history, as the caller may undo them."""
+    who = turn.who
+    return entries(
+        revisions, actor=who.username, is_administrator=who.is_administrator, is_first=is_first
+    )
 
 
 def rights(turn: Turn, item: Item) -> dict[str, Any]:

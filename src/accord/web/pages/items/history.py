@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import UNSET
 
 from accord.web.answers import Answer
-from accord.web.pages.items.detail import done, rights
+from accord.web.pages.items.detail import done, entries_of, rights
 from accord.web.pages.items.item import find_item
 from accord.web.pages.items.showing import show
 from accord.web.routing import Pages
@@ -22,14 +22,18 @@ MAX_SHOWN: Final = 20
 async def history(turn: Turn) -> Answer:
     item = await find_item(turn, turn.values["id"])
     page = await turn.do(
-        "history", id=item.reference_id, limit=MAX_SHOWN, cursor=turn.query["cursor"] or UNSET
+        "history",
+        id=item.reference_id,
+        related=True,
+        limit=MAX_SHOWN,
+        cursor=turn.query["cursor"] or UNSET,
     )
     return await show(
         turn,
         "_history",
         item=item,
         page=page,
-        is_first=not turn.query["cursor"],
+        entries=entries_of(turn, page.items, is_first=not turn.query["cursor"]),
         **rights(turn, item),
     )
 
