@@ -259,6 +259,11 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-52", "What was saved, moved or deleted on a page is undone where it is announced."),
         ("H-63", "Changes are in the menu and found by their name in the palette."),
         ("H-53", "Pages fit a phone, print without controls, and draw graphs that show direction."),
+        (
+            "H-54",
+            "The audit log tells people from page views, dry runs from writes, and names tokens.",
+        ),
+        ("H-55", "A write that a token may not do is refused with the way that is open."),
     ),
     ("accord.a2a.client.client", "tests"): (
         ("W-01", "Agents are called by HTTP POST with JSON-RPC: ids, headers, message."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -81,10 +82,10 @@ async def test_the_audit_log_is_filtered_paged_and_leads_to_changes(visitor: Vis
     for number in range(60):
         await house.do("create_label", name=f"label {number}")
     await visitor.open("/audit")
-    await expect(page.get_by_role("cell", name="list_runs")).to_have_count(0)
+    await expect(page.get_by_role("cell", name="List runs")).to_have_count(0)
     await expect(page.get_by_role("row")).to_have_count(51)
     await page.get_by_role("link", name="Show older").click()
-    await expect(page.get_by_role("row").filter(has_text="first_run")).to_be_visible()
+    await expect(page.get_by_role("row").filter(has_text="First run")).to_be_visible()
     await page.keyboard.press("f")
     await page.keyboard.type("admin")
     await page.get_by_label("Operation").fill("create_label")
@@ -220,3 +221,34 @@ async def test_where_nothing_is_there_is_what_it_is_for_and_what_to_do(
         assert visitor.path == "/prompts/new"
         await visitor.open("/settings")
         await expect(visitor.page.get_by_text("None yet. Labels mark items")).to_be_visible()
+
+
+@pytest.mark.req("H-54")
+async def test_the_audit_log_is_about_what_people_did(visitor: Visitor, house: House) -> None:
+    """Looking at pages leaves no refusals, a dry run is called one, and a token is named."""
+    active = (await house.do("list_prompts", active=True)).items
+    if active:
+        await house.do("deactivate_prompt", id=active[0].reference_id)
+    for path in ("/", "/requirements", "/search", "/traceability", "/audit"):
+        await visitor.open(path)
+    await house.do("update_requirement", id="REQ-001", title="Not now", dry_run=True)
+    made = await house.do("create_token", name="the build", scopes=["read", "write"])
+    headers = {"authorization": f"Bearer {made.token}"}
+    async with httpx.AsyncClient(base_url=house.url, headers=headers) as client:
+        answer = await client.post("/api/v1/epics", json={"title": "Made by a build"})
+        assert answer.status_code == 201
+    trail = house.system.local.trail
+    await trail.flush()
+    refused = (await house.do("list_audit_events", outcome="refused")).items
+    assert [each.operation for each in refused if each.operation == "get_active_prompt"] == []
+    [tried] = (await house.do("list_audit_events", outcome="dry_run", limit=1)).items
+    assert tried.operation == "update_requirement"
+    await visitor.open("/audit?outcome=dry_run")
+    row = visitor.page.locator("tbody tr").first
+    await expect(row).to_contain_text("Update requirement")
+    await expect(row.locator(".chip")).to_have_text("Dry run")
+    await visitor.open("/audit?operation=create_epic")
+    row = visitor.page.locator("tbody tr").first
+    await expect(row).to_contain_text("REST · token the build")
+    if active:
+        await house.do("activate_prompt", id=active[0].reference_id)

@@ -14,6 +14,7 @@ log = logging.getLogger("accord.calls")
 
 LEVELS: Final[dict[Result, int]] = {
     "done": logging.INFO,
+    "dry_run": logging.INFO,
     "refused": logging.INFO,
     "denied": logging.WARNING,
     "failed": logging.ERROR,

@@ -63,8 +63,12 @@ class Caller(Struct, frozen=True, kw_only=True):
             raise ForbiddenError(
                 f"{operation} needs you to sign in: no token and no workflow run can do it"
             )
+        way = ""
+        if right == "write" and self.may("propose"):
+            way = ": propose it by propose_changes, for a person to accept"
         raise ForbiddenError(
-            f"{operation} needs a token with the scope {rule.scope!r}", required_scope=rule.scope
+            f"{operation} needs a token with the scope {rule.scope!r}{way}",
+            required_scope=rule.scope,
         )
 
     def require_own(self, owner_id: str, what: str) -> None:

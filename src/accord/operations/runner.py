@@ -240,7 +240,7 @@ class Runner:
             else:
                 outcome = await self.store.transact(body, lane=LANE)
         except _DryRun as taken_back:
-            self.trail.later(self._record(operation, caller))
+            self.trail.later(self._record(operation, caller, "dry_run"))
             return _preview(taken_back.outcome)
         except ConstraintError as error:
             raise ConflictError("another call did the same at the same time: try again") from error

@@ -122,10 +122,12 @@ async def _waiting(caller: Caller, ask: Ask) -> Waiting:
         return count
 
     async def prompt() -> Any:
+        # A list, as the audit trail would have a refusal for each page while no prompt is active.
         try:
-            return await ask("get_active_prompt")
+            found = (await ask("list_prompts", active=True, limit=1, detail="concise")).items
         except ServiceError:
             return None
+        return found[0] if found else None
 
     async def dead_letters() -> int:
         return await total("list_dead_letters", replayed=False) if caller.is_administrator else 0

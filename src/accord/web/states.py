@@ -19,7 +19,7 @@ class Look(Struct, frozen=True):
 
 
 _TABLE: Final[tuple[tuple[Tone, Shape, tuple[str, ...]], ...]] = (
-    ("idle", "empty", ("Backlog", "Draft", "pending", "inactive", "unknown")),
+    ("idle", "empty", ("Backlog", "Draft", "pending", "inactive", "unknown", "dry run")),
     ("info", "half", ("In Progress", "running", "queued", "paused", "cancelling", "retrying")),
     ("accent", "empty", ("waiting",)),
     ("ok", "full", ("Done", "Active", "completed", "succeeded", "accepted", "healthy", "approved")),

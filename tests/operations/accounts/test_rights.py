@@ -85,6 +85,7 @@ def test_a_token_without_stated_scopes_has_what_its_owners_role_allows_but_for_a
     }
 
 
+@pytest.mark.req("H-55")
 def test_who_lacks_a_right_is_told_what_they_lack() -> None:
     with pytest.raises(ForbiddenError) as refused:
         somebody("User", None).require("admin", "list_users")
@@ -94,6 +95,15 @@ def test_who_lacks_a_right_is_told_what_they_lack() -> None:
         somebody("User", frozenset({"read"})).require("write", "create_epic")
     assert str(refused.value) == "create_epic needs a token with the scope 'write'"
     assert refused.value.data == {"required_scope": "write"}
+    with pytest.raises(ForbiddenError) as refused:
+        somebody("User", frozenset({"read", "propose"})).require("write", "create_epic")
+    assert str(refused.value) == (
+        "create_epic needs a token with the scope 'write': "
+        "propose it by propose_changes, for a person to accept"
+    )
+    with pytest.raises(ForbiddenError) as refused:
+        somebody("User", frozenset({"read", "propose"})).require("run", "run_workflow")
+    assert "propose" not in str(refused.value)
 
 
 def test_whoever_is_on_the_machine_itself_may_do_everything() -> None:

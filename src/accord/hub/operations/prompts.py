@@ -163,15 +163,17 @@ async def deactivate_prompt(work: Work, *, id: PromptId) -> Prompt:
 async def list_prompts(
     work: Work,
     *,
+    active: bool | None = None,
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
     detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[Prompt]:
-    """List prompts."""
+    """List prompts, or with `active` those that are active or those that are not."""
     return await page_of(
         *(work, "prompt", Prompt),
+        active=None if active is None else int(active),
         sort=sort,
         limit=limit,
         cursor=cursor,

@@ -29,6 +29,8 @@ class AuditEvent(Struct, frozen=True, kw_only=True):
     via: str
     face: str
     token_id: str
+    token: str = ""
+    """The name of the token, of those that are still known."""
     client: str
     address: str
     operation: str

@@ -41,7 +41,7 @@ ORDER BY r.time, r.id
 LIMIT $3
 """
 
-FIELDS: Final = AuditEvent.__struct_fields__
+FIELDS: Final = tuple(name for name in AuditEvent.__struct_fields__ if name != "token")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 """What a cell begins with that a spreadsheet would run."""
 

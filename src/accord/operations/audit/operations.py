@@ -39,8 +39,9 @@ COUNT_TO: Final = """
 SELECT count(*) AS total FROM (SELECT r.id FROM audit_records r WHERE {where} LIMIT {most}) found
 """
 LIST: Final = f"""
-SELECT {COLUMNS}
+SELECT {COLUMNS}, COALESCE(t.name, '') AS token
 FROM audit_records r
+LEFT JOIN tokens t ON t.id = r.token_id
 LEFT JOIN audit_seals s ON s.record_id = r.id
 WHERE {{where}}
 ORDER BY r.time DESC, r.id DESC

@@ -6,7 +6,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-Result: TypeAlias = Literal["done", "refused", "denied", "failed", "cancelled", "unauthenticated"]
+Result: TypeAlias = Literal[
+    "done", "dry_run", "refused", "denied", "failed", "cancelled", "unauthenticated"
+]
+"""How a call ended; a `dry_run` changed nothing."""
 """A write that was cancelled, as its caller left, may be done all the same: then another record
 says so."""
 

@@ -18,11 +18,21 @@ MOST: Final = 1_000
 FILTERS: Final = ("actor", "operation", "outcome", "target", "since", "until", "reads")
 OUTCOMES: Final = {
     "done": "done",
+    "dry_run": "dry run",
     "refused": "refused by a rule",
     "denied": "denied",
     "failed": "failed",
     "cancelled": "cancelled",
     "unauthenticated": "not let in",
+}
+FACES: Final = {
+    "rest": "REST",
+    "rpc": "JSON-RPC",
+    "mcp": "MCP",
+    "a2a": "A2A",
+    "cli": "command line",
+    "web": "pages",
+    "system": "Accord",
 }
 assert tuple(OUTCOMES) == get_args(Result)
 FAULTS: Final = {
@@ -59,6 +69,7 @@ async def audit(turn: Turn) -> Answer:
         "page": page,
         "asked": asked,
         "outcomes": OUTCOMES,
+        "faces": FACES,
         "most": MOST,
         "more": f"{PATH}?{urlencode(asked)}" if asked else PATH,
         "error": error,
