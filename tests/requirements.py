@@ -94,7 +94,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("F-42", "A client that is refused early can read why, whatever it still sends."),
     ),
     ("accord.store", "tests"): (
-        ("F-43", "Rehearsals and texts that take long keep neither the loop nor writers waiting."),
+        ("F-43", "What takes long keeps neither the event loop nor writers waiting."),
     ),
     ("accord.transports.asgi", "tests"): (
         ("O-01", "JSON-RPC by POST at a path of your choice, mounted into any ASGI application."),

@@ -20,7 +20,7 @@ from accord.operations.accounts.token_text import make_token
 from accord.web.site import PAGES
 from tests.transports.http.service import Answer, RawClient
 
-ANNOUNCED = 5_000_000
+ANNOUNCED = 3_000_000
 """How long the bodies are said to be, of which only the beginning comes."""
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
@@ -120,7 +120,7 @@ async def test_credentials_are_checked_before_a_body_is_read(
         hook = "/api/v1/webhooks/any"
         stale = f"Accord-Signature: t=1,v1={'0' * 64}"
         for lines in ((), (stale,)):
-            short = head("POST", hook, JSON, *lines).replace(b"5000000", b"1000000")
+            short = head("POST", hook, JSON, *lines).replace(b"3000000", b"1000000")
             assert (await answer_to(system, short)).status == 403
         assert (await answer_to(system, head("POST", hook, JSON))).status == 413
         assert system.listener.buffered_bytes == 0
@@ -192,7 +192,7 @@ async def test_credentials_that_are_none_are_answered_401_everywhere(
     body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     async with system_on(migrated_url, tmp_path) as known:
         for path in ("/api/v1/epics", "/rpc", "/a2a", "/api/v1/mcp"):
-            request = head("POST", path, JSON, *lines).replace(b"5000000", b"%d" % len(body))
+            request = head("POST", path, JSON, *lines).replace(b"3000000", b"%d" % len(body))
             async with client_of(known.system) as client:
                 told = await client.ask(request + body)
             assert (path, told.status) == (path, 401)
@@ -210,7 +210,7 @@ async def test_somebody_who_is_known_may_send_as_much_as_ever(
         async with client_of(system) as client:
             for path in ("/api/v1/epics", "/rpc", "/a2a", "/api/v1/mcp"):
                 request = head("POST", path, JSON, bearer, "Expect: 100-continue")
-                client.send(request.replace(b"5000000", b"%d" % len(body)))
+                client.send(request.replace(b"3000000", b"%d" % len(body)))
                 assert (await client.answer()).status == 100
                 client.send(body)
                 assert (await client.answer()).status in (200, 201, 400, 403, 422)

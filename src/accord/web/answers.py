@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from string import ascii_letters, digits
 from typing import Final
 from urllib.parse import quote
@@ -49,6 +50,8 @@ class Html(Struct, frozen=True):
     status: int = 200
     headers: bytes = b""
     policy: str = POLICY
+    rest: Callable[[], Awaitable[str]] | None = None
+    """Gives the body of a page that takes long to make."""
 
 
 class Redirect(Struct, frozen=True):

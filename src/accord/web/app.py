@@ -51,6 +51,10 @@ log = logging.getLogger("accord.web")
 
 SIGN_IN: Final = "/sign-in"
 CSRF_FIELD: Final = "csrf"
+LONG_FORM: Final = 64 * 1024
+"""Forms with more bytes are read in a thread."""
+MAX_FORM: Final = 4 * 1024 * 1024
+"""Most bytes of a form without files: texts are percent-encoded, up to nine bytes a character."""
 MAX_IN_FLIGHT: Final = 500
 """Most pages that are made at once; more are answered 503."""
 
@@ -141,9 +145,10 @@ class WebPages(LivingApp[Head]):
         )
 
     def body_limit(self, judged: Head) -> BodyLimit:
-        has_form = judged.asking.method == "POST" and judged.route is not None
-        is_public = judged.route is None or judged.route.is_public
-        return BodyLimit() if has_form and not is_public else SMALL_BODY
+        route = judged.route
+        if judged.asking.method != "POST" or route is None or route.is_public:
+            return SMALL_BODY
+        return BodyLimit(None if route.is_upload else MAX_FORM)
 
     async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
         if judged.route is None or judged.route.is_public:
@@ -156,7 +161,7 @@ class WebPages(LivingApp[Head]):
             # The token against forgery is in the form, so that only the session is checked now.
             await self._caller(visit, replace(visit.credentials, safe=True))
         except Exception as error:
-            return _reply(await self._refused(turn, judged, error), visit)
+            return _reply(await _whole(await self._refused(turn, judged, error)), visit)
         return judged
 
     def exhausted(self, request: WebRequest) -> Reply:
@@ -179,13 +184,14 @@ class WebPages(LivingApp[Head]):
         """Let what is under way be answered for so long."""
         self._stop()
         await self._underway.close(drain)
+        self._services.templates.close()
 
     async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:
         turn = _turn(self._services, head, visit)
         try:
-            answer = await self._answer(turn, head, body)
+            answer = await _whole(await self._answer(turn, head, body))
         except Exception as error:
-            answer = await self._refused(turn, head, error)
+            answer = await _whole(await self._refused(turn, head, error))
         reply = _reply(answer, visit)
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
@@ -207,7 +213,10 @@ class WebPages(LivingApp[Head]):
             raise UnavailableError("too many pages are being made: try again")
         turn.query = read_words(head.query)
         if head.asking.method == "POST":
-            turn.form = read_form(head.media_type, body)
+            # A form of megabytes takes a second to read, and a thousandth of one to hand over.
+            is_long = len(body) > LONG_FORM
+            read = partial(read_form, head.media_type, body)
+            turn.form = await asyncio.to_thread(read) if is_long else read()
         credentials = turn.visit.credentials
         if turn.form[CSRF_FIELD]:
             credentials = replace(credentials, csrf=turn.form[CSRF_FIELD][:256])
@@ -267,6 +276,13 @@ def _to_sign_in(turn: Turn, head: Head) -> Answer:
 def origin_of(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+async def _whole(answer: Answer) -> Answer:
+    """Return an answer with all of its body."""
+    if isinstance(answer, Html) and answer.rest is not None:
+        return replace(answer, body=await answer.rest(), rest=None)
+    return answer
 
 
 def _reply(answer: Answer, visit: Visit) -> Reply:

@@ -8,6 +8,8 @@ as REQ-012 become links to what they name. The policy of the pages holds if all 
 from __future__ import annotations
 
 import re
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -21,14 +23,43 @@ from markupsafe import Markup, escape
 
 MAX_KEPT: Final = 500
 """How many texts are remembered with what they became."""
+MAX_TEXT: Final = 50_000
+"""Most characters of a text that is rendered, as many as any text of the hub has; a longer one, in
+a preview, is shown as it is. Rendering takes up to 10 µs for a character."""
 
 _SAFE: Final = re.compile(r"(?:https?://|mailto:|/(?!/)|#)", re.IGNORECASE)
 REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{1,9}\b", re.IGNORECASE)
 
 
-@lru_cache(MAX_KEPT)
+class Rendered:
+    """Texts that were rendered lately. May be used by several threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Markup] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, text: str) -> Markup | None:
+        """Return what a text looks like, where that is known."""
+        with self._lock:
+            found = self._kept.get(text)
+            if found is not None:
+                self._kept.move_to_end(text)
+            return found
+
+    def render(self, text: str) -> Markup:
+        """Return what a text looks like, and remember it."""
+        made = markdown(text)
+        with self._lock:
+            self._kept[text] = made
+            while len(self._kept) > MAX_KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+
 def markdown(text: str) -> Markup:
     """What a text looks like."""
+    if len(text) > MAX_TEXT:
+        return Markup("<pre>{}</pre>").format(text)
     return Markup(_parser().render(text))
 
 

@@ -23,6 +23,8 @@ class Route(Struct, frozen=True):
     function: PageFunction
     is_public: bool
     """Whether it is there for people who have not signed in."""
+    is_upload: bool = False
+    """Whether its form has files, and may be as large as any request."""
 
 
 class Pages:
@@ -38,15 +40,17 @@ class Pages:
         """Have a function show a page."""
         return self._add("GET", path, is_public)
 
-    def post(self, path: str, *, is_public: bool = False) -> Callable[[PageFunction], PageFunction]:
+    def post(
+        self, path: str, *, is_public: bool = False, is_upload: bool = False
+    ) -> Callable[[PageFunction], PageFunction]:
         """Have a function take a form."""
-        return self._add("POST", path, is_public)
+        return self._add("POST", path, is_public, is_upload)
 
     def _add(
-        self, verb: Verb, path: str, is_public: bool
+        self, verb: Verb, path: str, is_public: bool, is_upload: bool = False
     ) -> Callable[[PageFunction], PageFunction]:
         def decorate(function: PageFunction) -> PageFunction:
-            self._routes.append(Route(verb, path, function, is_public))
+            self._routes.append(Route(verb, path, function, is_public, is_upload))
             return function
 
         return decorate

@@ -1,9 +1,18 @@
-"""Templates: everything in them is escaped, and a name that is not there is an error."""
+"""Templates: everything in them is escaped, and a name that is not there is an error.
+
+Texts in Markdown may take long to render. A template with more of them than are rendered in no time
+is given up on the event loop, and filled again in a thread: there is one for all, so that whoever
+writes such texts keeps nobody waiting but those who read them.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
+from math import inf
+from typing import Any, Final
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -12,17 +21,28 @@ from markupsafe import Markup, escape
 from accord.web import dates
 from accord.web.assets import HTMX, Assets
 from accord.web.differences import told
-from accord.web.markdown import markdown
+from accord.web.markdown import Rendered
 from accord.web.programs import program_name
 from accord.web.provenance import is_assistant, through
 from accord.web.redline import redline, unified
 from accord.web.states import look_of
 
+MOST_NOW: Final = 2_000
+"""Most characters of Markdown that are rendered on the event loop for one page: that takes 20 ms
+at worst, and one or two for usual texts."""
+
+
+class TakesLongError(Exception):
+    """A template is to be filled in a thread: there is much to be rendered in it."""
+
 
 class Templates:
-    """Fills templates of `accord.web`."""
+    """Fills templates of `accord.web`. Close it at the end."""
 
     def __init__(self, assets: Assets) -> None:
+        self._rendered = Rendered()
+        self._here = threading.local()
+        self._thread = ThreadPoolExecutor(1, "accord-web-templates")
         self._environment = environment = Environment(
             loader=PackageLoader("accord.web", "templates"),
             autoescape=True,
@@ -36,7 +56,7 @@ class Templates:
             "duration": dates.duration,
             "json": pretty_json,
             "look": look_of,
-            "markdown": markdown,
+            "markdown": self._markdown,
             "program": program_name,
             "number": "{:,}".format,
             "told": told,
@@ -47,7 +67,31 @@ class Templates:
         environment.globals["has_htmx"] = HTMX in assets
 
     def fill(self, name: str, context: dict[str, Any]) -> str:
+        """Raises TakesLongError for a template that `fill_in_thread` is for."""
+        self._here.left = MOST_NOW
         return self._environment.get_template(name).render(context)
+
+    async def fill_in_thread(self, name: str, context: dict[str, Any]) -> str:
+        """Fill a template however long it takes."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._fill, name, context)
+
+    def close(self) -> None:
+        """Let go of the thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _fill(self, name: str, context: dict[str, Any]) -> str:
+        self._here.left = inf
+        return self._environment.get_template(name).render(context)
+
+    def _markdown(self, text: str) -> Markup:
+        found = self._rendered.find(text)
+        if found is not None:
+            return found
+        self._here.left -= len(text)
+        if self._here.left < 0:
+            raise TakesLongError
+        return self._rendered.render(text)
 
 
 def ago(value: str | float) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -18,6 +19,7 @@ from accord.web.answers import Html, Redirect, is_ours
 from accord.web.forms import Words
 from accord.web.frame import RAIL, Waiting
 from accord.web.services import Services
+from accord.web.templating import TakesLongError
 
 NOTICE: Final = "accord_notice"
 NOTICE_UNDO: Final = "accord_notice_undo"
@@ -140,7 +142,12 @@ class Turn(Struct, kw_only=True):
         if self.cookies.get(NOTICE) and "notice" in context:
             headers += self.cookie(NOTICE, "", seconds=0)
             headers += self.cookie(NOTICE_UNDO, "", seconds=0)
-        return Html(self.services.templates.fill(template, context), status, headers)
+        templates = self.services.templates
+        try:
+            return Html(templates.fill(template, context), status, headers)
+        except TakesLongError:
+            rest = partial(templates.fill_in_thread, template, context)
+            return Html("", status, headers, rest=rest)
 
 
 def cookies_in(header: str, *, secure: bool) -> dict[str, str]:

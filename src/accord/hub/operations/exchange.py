@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
@@ -70,7 +71,12 @@ async def export_items(
         media_type=of_format.media_type,
         file_name=f"requirements{of_format.suffixes[0]}",
         items=len(project.items),
-        content=of_format.write(project),
+        # With SQLite all of this runs in a thread already.
+        content=(
+            of_format.write(project)
+            if work.engine == "sqlite"
+            else await asyncio.to_thread(of_format.write, project)
+        ),
     )
 
 

@@ -57,7 +57,7 @@ async def import_form(turn: Turn) -> Answer:
     return await _form(turn)
 
 
-@pages.post("/import")
+@pages.post("/import", is_upload=True)
 async def import_file(turn: Turn) -> Answer:
     """Tell what an import would do; or do it, where somebody has seen that."""
     asked = turn.form.given("source", "on_conflict")
