@@ -285,6 +285,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("W-06", "Calls are tried again by policy as the same message; then comes a dead letter."),
         ("W-24", "Tasks that fail for good are logged as errors, with what was answered."),
     ),
+    ("accord.transports.options", "tests"): (
+        ("W-28", "Options that are passed on are declared: a misspelt one is found and named."),
+    ),
     ("accord.workflows.agent.app", "tests"): (
         ("W-25", "At /a2a a context goes on over several messages, and tasks have their history."),
         ("W-26", "At /a2a errors name the scope that is missing, and the skills there are."),

@@ -15,7 +15,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from msgspec import UNSET, UnsetType
 
@@ -23,7 +23,7 @@ from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.states import State
-from accord.transports.connect import connect as connect_async
+from accord.transports.connect import ConnectOptions, connect as connect_async
 
 T = TypeVar("T")
 
@@ -75,7 +75,11 @@ class SyncPeer:
         self.close()
 
 
-def connect(target: str | Sequence[str], router: Router | None = None, **options: Any) -> SyncPeer:
+def connect(
+    target: str | Sequence[str],
+    router: Router | None = None,
+    **options: Unpack[ConnectOptions],
+) -> SyncPeer:
     """Connect as `accord.connect` does, with the same options, and block until it is done."""
 
     async def open_peer() -> Peer:

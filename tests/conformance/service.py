@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from accord import Router, run
+from accord.transports.options import Framing
 
 router = Router()
 
@@ -36,5 +37,7 @@ def notify_sum(*numbers: int) -> None: ...
 def notify_hello(value: int) -> None: ...
 
 
+FRAMINGS: dict[str, Framing] = {"newline": "newline", "content-length": "content-length"}
+
 if __name__ == "__main__":
-    run(router, "stdio:", framing=sys.argv[1])
+    run(router, "stdio:", framing=FRAMINGS[sys.argv[1]])

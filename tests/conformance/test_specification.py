@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from accord.transports.options import Framing
 from tests.conformance import wires
 from tests.conformance.transcript import read_transcript
 from tests.conformance.wires import Exchange, Tls
@@ -20,7 +21,7 @@ EXCHANGES = read_transcript(Path(__file__).with_name("specification.txt"))
 
 
 @asynccontextmanager
-async def unix(framing: str) -> AsyncIterator[Exchange]:
+async def unix(framing: Framing) -> AsyncIterator[Exchange]:
     # Not tmp_path: a socket's path has to be short.
     with tempfile.TemporaryDirectory() as folder:
         async with wires.unix(Path(folder, "accord.sock"), framing) as exchange:

@@ -20,6 +20,7 @@ from websockets.asyncio.client import connect as connect_websocket
 
 from accord import Peer, serve
 from accord.transports.memory import memory_pair
+from accord.transports.options import Framing
 from tests.conformance.service import router
 from tests.patience import PATIENCE as PATIENCE
 from tests.transports.recorder import Recorder
@@ -90,7 +91,7 @@ def _framed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, framing:
 
 
 @asynccontextmanager
-async def inet(framing: str, tls: Tls | None = None) -> AsyncIterator[Exchange]:
+async def inet(framing: Framing, tls: Tls | None = None) -> AsyncIterator[Exchange]:
     scheme = "tcp" if tls is None else "tls"
     options: dict[str, Any] = {"framing": framing, "tls": tls.server if tls else None}
     async with serve(router, f"{scheme}://127.0.0.1:0", **options) as server:
@@ -104,7 +105,7 @@ async def inet(framing: str, tls: Tls | None = None) -> AsyncIterator[Exchange]:
 
 
 @asynccontextmanager
-async def unix(path: Path, framing: str) -> AsyncIterator[Exchange]:
+async def unix(path: Path, framing: Framing) -> AsyncIterator[Exchange]:
     async with serve(router, f"unix://{path}", framing=framing):
         reader, writer = await asyncio.open_unix_connection(path)
         yield _framed(reader, writer, framing)

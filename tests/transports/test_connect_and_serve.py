@@ -234,7 +234,7 @@ async def test_nobody_there_is_a_connect_error_that_says_what_to_do(scheme: str)
 
 def test_an_option_that_does_not_exist_is_refused() -> None:
     with pytest.raises(TypeError, match="framming"):
-        connect("tcp://127.0.0.1:1", framming="newline")
+        connect("tcp://127.0.0.1:1", framming="newline")  # type: ignore[call-arg]
 
 
 async def test_an_on_connect_that_fails_costs_its_connection_only(

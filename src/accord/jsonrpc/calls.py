@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, TypedDict
 
 from msgspec import UNSET, UnsetType
 
@@ -23,6 +23,14 @@ from accord.jsonrpc.messages import Failure, Id, Invalid, Request, Success
 from accord.jsonrpc.session import Pending, Session
 
 log = logging.getLogger("accord.jsonrpc")
+
+
+class CallOptions(TypedDict, total=False):
+    """What a call can be told, as keywords."""
+
+    into: Any
+    timeout: float | None | UnsetType
+    idempotent: bool
 
 
 class Calls:

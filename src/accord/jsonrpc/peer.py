@@ -31,12 +31,12 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future as ThreadFuture
 from types import MappingProxyType, TracebackType
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.call import Call, decode_result
-from accord.jsonrpc.calls import Calls, checked
+from accord.jsonrpc.calls import CallOptions, Calls, checked
 from accord.jsonrpc.channel import Channel, ChannelInfo
 from accord.jsonrpc.codec import decode, encode_failure
 from accord.jsonrpc.context import Context
@@ -288,7 +288,7 @@ class Peer:
         return OutgoingBatch(self, self._session.next_message())
 
     def call_threadsafe(
-        self, method: str, params: Any = UNSET, **options: Any
+        self, method: str, params: Any = UNSET, **options: Unpack[CallOptions]
     ) -> ThreadFuture[Any]:
         """`call` from another thread; takes the same options."""
         return asyncio.run_coroutine_threadsafe(self.call(method, params, **options), self._loop)

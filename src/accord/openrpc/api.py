@@ -22,6 +22,7 @@ from accord.telemetry.metrics import Metrics
 from accord.telemetry.observers import all_of
 from accord.transports.asgi import AsgiEndpoint
 from accord.transports.asgi.protocol import Event, Receive, Scope, Send
+from accord.transports.options import check_options
 from accord.transports.pages import Page, Pages, PageSource
 
 DOCUMENT_PAGE: Final = "openrpc.json"
@@ -103,6 +104,7 @@ class Api:
         check: bool = True,
         **endpoint: Unpack[EndpointOptions],
     ) -> None:
+        check_options(type(self), endpoint, EndpointOptions.__annotations__)
         info = Info(
             title=title,
             version=version,

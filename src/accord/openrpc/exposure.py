@@ -14,6 +14,7 @@ from accord.jsonrpc.router import Router
 from accord.openrpc.api import Api, ApiOptions, NamedApiOptions
 from accord.openrpc.placing import check_path, put_into
 from accord.openrpc.web_info import web_info
+from accord.transports.options import check_options
 
 
 def expose(
@@ -51,6 +52,7 @@ def expose(
 
     Raises `RegistrationError` when two routes would have one name, or a pattern fits none.
     """
+    check_options(expose, api, ApiOptions.__annotations__)
     routes = find_routes(app, openapi=openapi, nested=nested)
     chosen = select(routes, include=include, exclude=exclude)
     named = name_routes(chosen, naming=naming, prefix=prefix)

@@ -14,10 +14,11 @@ import asyncio
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from msgspec import UNSET, UnsetType
 
+from accord.jsonrpc.calls import CallOptions
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.errors import RpcError
@@ -144,7 +145,7 @@ class traced:  # noqa: N801 - reads as what it makes of a peer: `traced(peer).ca
         self._peer = peer
         self._tracer = trace.get_tracer(TRACER, tracer_provider=tracer_provider)
 
-    async def call(self, method: str, params: Any = UNSET, **options: Any) -> Any:
+    async def call(self, method: str, params: Any = UNSET, **options: Unpack[CallOptions]) -> Any:
         """`Peer.call`, with the same options, in a span."""
         with self._span(method) as span:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Generator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.errors import ConnectError
@@ -14,11 +14,17 @@ from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.peer import DEFAULT_DRAIN, DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.threads import ThreadPool
-from accord.transports.options import Options
+from accord.transports.options import ChannelOptions, Options, PeerOptions, check_options
 from accord.transports.reconnect import Backoff, open_reconnecting
 from accord.transports.urls import scheme_of, shown
 
 SCHEMES = ("stdio", "tcp", "tls", "unix", "ws", "wss", "http", "https", "memory")
+
+
+class ConnectOptions(PeerOptions, total=False):
+    """What `connect` can be told, as keywords."""
+
+    reconnect: Backoff | None
 
 
 class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url) as peer`
@@ -47,8 +53,9 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
         strict_codes: bool = False,
         debug: bool = False,
         observer: Observer | None = None,
-        **options: Any,
+        **options: Unpack[ChannelOptions],
     ) -> None:
+        check_options(type(self), options, ChannelOptions.__annotations__)
         self._target = target
         self._router = router
         self._options = Options(**options)

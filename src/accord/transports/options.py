@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import ssl
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from msgspec import Struct
 
+from accord.jsonrpc.ids import IdKind
 from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.observer import Observer
+from accord.jsonrpc.threads import ThreadPool
 from accord.transports.pages import Pages
 
 if TYPE_CHECKING:
@@ -76,3 +81,63 @@ class Options(Struct, frozen=True, kw_only=True):
     resolve: Resolve | None = None
     """HTTP clients: looks names up in place of the system: what it found, and nothing else, is
     connected to."""
+
+
+class TransportOptions(TypedDict, total=False):
+    """Most members of `Options`, as keywords: those that mean the same wherever they are given."""
+
+    framing: Framing
+    server_limits: ServerLimits
+    tls: ssl.SSLContext | None
+    connect_seconds: float
+    outgoing_headers: Callable[[], Mapping[str, str]] | None
+    origins: tuple[str, ...] | None
+    answer_headers: Mapping[str, str]
+    admit: Admit | None
+    ping_seconds: float | None
+    reuse_port: bool
+    backlog: int
+    env: Mapping[str, str] | None
+    cwd: str | os.PathLike[str] | None
+    stderr: Stderr
+    exit_seconds: float
+    terminate_seconds: float
+    pool_size: int
+    resolve: Resolve | None
+
+
+class ChannelOptions(TransportOptions, total=False):
+    """All members of `Options`, as keywords."""
+
+    limits: Limits
+    headers: Mapping[str, str]
+    pages: Pages
+
+
+class PeerOptions(ChannelOptions, total=False):
+    """What both ends of a connection can be told, as keywords."""
+
+    timeout: float | None
+    ids: IdKind
+    threads: ThreadPool | None
+    drain: float
+    strict_codes: bool
+    debug: bool
+    observer: Observer | None
+
+
+def check_options(
+    function: Callable[..., Any], options: Iterable[str], known: Iterable[str]
+) -> None:
+    """Raise TypeError for an option that is none of those `known`, naming the closest.
+
+    What `function` takes itself is suggested, too.
+    """
+    known = frozenset(known)
+    for name in options:
+        if name not in known:
+            there = {*known, *inspect.signature(function).parameters} - {"options"}
+            close = get_close_matches(name, sorted(there), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            called = getattr(function, "__qualname__", str(function))
+            raise TypeError(f"{called}() has no option {name!r}{hint}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import astuple
 from types import TracebackType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar, Unpack
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.dispatcher import Dispatcher
@@ -26,7 +26,7 @@ from accord.jsonrpc.threads import ThreadPool
 from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Accept, Listener
-from accord.transports.options import Options
+from accord.transports.options import ChannelOptions, Options, PeerOptions, check_options
 
 log = logging.getLogger("accord.transports")
 
@@ -163,6 +163,12 @@ class Server:
         await self._closed.wait()
 
 
+class ServeOptions(PeerOptions, total=False):
+    """What `serve` can be told, as keywords."""
+
+    on_connect: Callable[[Peer], None] | None
+
+
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, url) as server`
     """Serve `router` at `url`: use it as `async with serve(…) as server`, or await it.
 
@@ -185,8 +191,9 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, 
         debug: bool = False,
         observer: Observer | None = None,
         on_connect: Callable[[Peer], None] | None = None,
-        **options: Any,
+        **options: Unpack[ChannelOptions],
     ) -> None:
+        check_options(type(self), options, ChannelOptions.__annotations__)
         self._url = url
         self._make: Callable[[], Server] = lambda: Server(
             router,
@@ -263,7 +270,7 @@ def run(
     url: str,
     *,
     on_listen: Callable[[Server], None] | None = None,
-    **options: Any,
+    **options: Unpack[ServeOptions],
 ) -> None:
     """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
     run_until_stopped(lambda: serve(router, url, **options), on_listen)

@@ -16,7 +16,7 @@ Tasks are kept in memory, and end with the program.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.card import (
@@ -38,7 +38,7 @@ from accord.a2a.server.workshop import Workshop
 from accord.jsonrpc.errors import RegistrationError
 
 if TYPE_CHECKING:
-    from accord.a2a.server.serving import Serving, serve
+    from accord.a2a.server.serving import AgentServeOptions, Serving, serve
     from accord.transports.web.asgi import WebAsgi
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -191,14 +191,18 @@ class Agent:
 
         return WebAsgi(self.app(url=url, path=path), path=path, limits=LIMITS)
 
-    def serve(self, url: str, **options: Any) -> serve:
+    def serve(self, url: str, **options: Unpack[AgentServeOptions]) -> serve:
         """Serve the agent while this is entered: `async with agent.serve(url) as serving`."""
         from accord.a2a.server.serving import serve
 
         return serve(self, url, **options)
 
     def run(
-        self, url: str, *, on_listen: Callable[[Serving], None] | None = None, **options: Any
+        self,
+        url: str,
+        *,
+        on_listen: Callable[[Serving], None] | None = None,
+        **options: Unpack[AgentServeOptions],
     ) -> None:
         """Serve until a signal."""
         from accord.a2a.server.serving import run

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from accord.a2a.server.app import AgentApp
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN
 from accord.transports.closing import close_listener
 from accord.transports.listener import Listener
-from accord.transports.options import Options
+from accord.transports.options import ChannelOptions, Options, check_options
 from accord.transports.serve import run_until_stopped
 from accord.transports.web.server import listen_web
 from accord.transports.web_address import parse_served
@@ -49,6 +49,13 @@ class Serving:
         await self._closed.wait()
 
 
+class AgentServeOptions(ChannelOptions, total=False):
+    """What `serve` can be told, as keywords."""
+
+    public_url: str
+    drain: float
+
+
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, url)`
     """Serve `agent` at `url`: use it as `async with serve(…) as serving`, or await it.
 
@@ -63,13 +70,15 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, u
         *,
         public_url: str = "",
         drain: float = DEFAULT_DRAIN,
-        **options: Any,
+        **options: Unpack[ChannelOptions],
     ) -> None:
+        check_options(type(self), options, ChannelOptions.__annotations__)
         address = parse_served(url)
         self._url = url
         self._app = agent.app(url=public_url, scheme=address.scheme, path=address.path)
         self._drain = drain
-        self._options = Options(**{"limits": LIMITS, **options})
+        options.setdefault("limits", LIMITS)
+        self._options = Options(**options)
         self._serving: Serving
 
     def __await__(self) -> Generator[Any, None, Serving]:
@@ -93,7 +102,11 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, u
 
 
 def run(
-    agent: Agent, url: str, *, on_listen: Callable[[Serving], None] | None, **options: Any
+    agent: Agent,
+    url: str,
+    *,
+    on_listen: Callable[[Serving], None] | None,
+    **options: Unpack[AgentServeOptions],
 ) -> None:
     """Serve until SIGINT or SIGTERM. Uses uvloop if installed."""
     run_until_stopped(lambda: serve(agent, url, **options), on_listen)

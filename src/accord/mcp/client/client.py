@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -30,7 +30,7 @@ from accord.mcp.client.asked import (
 )
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.cache import Cache
-from accord.mcp.client.connecting import Connecting
+from accord.mcp.client.connecting import ClientTransportOptions, Connecting
 from accord.mcp.client.conversation import DEFAULT, Conversation, Options
 from accord.mcp.client.identity import Identity
 from accord.mcp.client.inbox import Inbox, LogHandler, News, ProgressHandler
@@ -62,6 +62,7 @@ from accord.mcp.protocol.results import (
     ListToolsResult,
     ReadResourceResult,
 )
+from accord.transports.options import check_options
 
 T = TypeVar("T")
 R = TypeVar("R", bound=CacheableResult)
@@ -113,8 +114,9 @@ class Client:
         longest: float | None = 300.0,
         probe_seconds: float = 5.0,
         cache: bool = True,
-        **options: Any,
+        **options: Unpack[ClientTransportOptions],
     ) -> None:
+        check_options(type(self), options, ClientTransportOptions.__annotations__)
         asked = Asked(
             sampling=sampling,
             sampling_tools=sampling_tools,

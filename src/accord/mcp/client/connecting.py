@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Literal
 
+from accord.jsonrpc.limits import Limits
 from accord.mcp.client.agreement import Agreement
 from accord.mcp.client.asked import Asked
 from accord.mcp.client.auth_hook import Auth
@@ -16,6 +17,13 @@ from accord.mcp.client.target import Target, is_web, open_duplex, options_for
 from accord.mcp.client.wire import Wire
 from accord.mcp.protocol.params import LogLevel
 from accord.mcp.protocol.versions import LATEST, LATEST_HANDSHAKE
+from accord.transports.options import TransportOptions
+
+
+class ClientTransportOptions(TransportOptions, total=False):
+    """The options of a client's transport, as keywords."""
+
+    limits: Limits
 
 
 class Connecting:
@@ -35,7 +43,7 @@ class Connecting:
         timeout: float | None,
         longest: float | None,
         probe_seconds: float,
-        options: dict[str, Any],
+        options: ClientTransportOptions,
         credentials_changed: Callable[[], None],
     ) -> None:
         self._target = target

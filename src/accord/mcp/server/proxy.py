@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -35,12 +35,14 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
 from accord.mcp.server.forwarding import Forwarding
+from accord.mcp.server.options import ProxyOptions
 from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.resource import ServedResource
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.tool_results import error_result
 from accord.mcp.server.upstream import Asks, Upstream
+from accord.transports.options import check_options
 
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
@@ -63,8 +65,9 @@ class Proxy:
         forward: Iterable[str] = (),
         auth: Auth | str | None = None,
         per_session: bool | None = None,
-        **options: Any,
+        **options: Unpack[ProxyOptions],
     ) -> None:
+        check_options(type(self), options, ProxyOptions.__annotations__)
         self.server: Server
         """The server that is filled."""
         self._watched: set[str] = set()
@@ -75,11 +78,12 @@ class Proxy:
         own = per_session if per_session is not None else not _is_program(target)
         credentials = StaticAuth.bearer(auth) if isinstance(auth, str) else auth
         forwarding = Forwarding(forward, credentials)
-        options = {"name": "accord-proxy", "timeout": None, **options}
+        options.setdefault("timeout", None)
 
         def make(asks: Asks) -> Client:
             return Client(
                 target,
+                name="accord-proxy",
                 auth=forwarding,
                 elicitation=asks.elicit,
                 sampling=asks.sample,

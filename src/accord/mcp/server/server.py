@@ -50,12 +50,19 @@ from accord.mcp.server.listeners import (
 from accord.mcp.server.middleware import Middleware, check_middleware
 from accord.mcp.server.mounting import Mount
 from accord.mcp.server.namespace import Namespace
+from accord.mcp.server.options import (
+    McpAsgiOptions,
+    McpRunOptions,
+    McpServeOptions,
+    ProxyOptions,
+)
 from accord.mcp.server.prompt import PromptOptions, ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.resource import ResourceOptions, ServedResource
 from accord.mcp.server.sources import PromptSource, ResourceSource
 from accord.mcp.server.tasks.settings import TaskSettings
 from accord.mcp.server.tool import ServedTool, ToolOptions
+from accord.transports.options import check_options
 
 if TYPE_CHECKING:
     from accord.exposure.in_process import InProcessLimits
@@ -197,6 +204,7 @@ class Server:
         from its docstring. A plain function runs in a thread unless it is `inline`. Raises
         `RegistrationError` for what cannot be served, or when the name is taken.
         """
+        check_options(self.tool, options, ToolOptions.__annotations__)
         if callable(name):
             self.add_tool(name)
             return name
@@ -225,6 +233,7 @@ class Server:
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Declare a function as the resource at `uri`, or at all URIs of a template, whose
         variables are its parameters."""
+        check_options(self.resource, options, ResourceOptions.__annotations__)
 
         def decorate(function: F) -> F:
             self.add_resource(uri, function, **options)
@@ -281,6 +290,7 @@ class Server:
         It returns a text, content, messages (`user_message`, `assistant_message`) or a list of
         them.
         """
+        check_options(self.prompt, options, PromptOptions.__annotations__)
         if callable(name):
             self.add_prompt(name)
             return name
@@ -341,7 +351,7 @@ class Server:
         auth: Auth | str | None = None,
         per_session: bool | None = None,
         limits: McpLimits | None = None,
-        **options: Any,
+        **options: Unpack[ProxyOptions],
     ) -> Server:
         """A server with the components of another one: a URL, a command or a `Server`, with the
         `options` of `Client`.
@@ -522,26 +532,27 @@ class Server:
         self.codes = self.asker.profile = codes
         vars(self).pop("core", None)  # made with the former ones, if it was made
 
-    def serve(self, url: str, **options: Any) -> serve:
+    def serve(self, url: str, **options: Unpack[McpServeOptions]) -> serve:
         """Serve at `url`: `async with server.serve("http://127.0.0.1:8000/mcp") as serving`."""
         from accord.mcp.server.serving import serve
 
         return serve(self, url, **options)
 
-    def run(self, url: str = "stdio:", **options: Any) -> None:
+    def run(self, url: str = "stdio:", **options: Unpack[McpRunOptions]) -> None:
         """Serve until a signal or, over stdio, the end of stdin."""
         from accord.mcp.server.serving import run
 
         run(self, url, **options)
 
-    def asgi(self, path: str = "/", **options: Any) -> WebAsgi:
+    def asgi(self, path: str = "/", **options: Unpack[McpAsgiOptions]) -> WebAsgi:
         """An ASGI application, to be mounted anywhere or served by itself; `options` are
         those of `McpEndpoint`."""
         from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
         from accord.transports.web.asgi import WebAsgi
 
-        limits = options.pop("limits", HTTP_LIMITS)
-        return WebAsgi(McpEndpoint(self, limits=limits, **options), path=path, limits=limits)
+        check_options(self.asgi, options, McpAsgiOptions.__annotations__)
+        options.setdefault("limits", HTTP_LIMITS)
+        return WebAsgi(McpEndpoint(self, **options), path=path, limits=options["limits"])
 
     def running(self) -> AbstractAsyncContextManager[Any]:
         """Keeps the lifespan of this server, and of those mounted in it, while it is used:

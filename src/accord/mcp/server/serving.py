@@ -7,18 +7,25 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
 
 from msgspec.structs import replace
 
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.peer import DEFAULT_DRAIN, Peer
 from accord.jsonrpc.states import State
+from accord.mcp.server.options import (
+    DUPLEX_OPTIONS,
+    HTTP_OPTIONS,
+    LISTENER_OPTIONS,
+    McpListenOptions,
+    McpServeOptions,
+)
 from accord.mcp.server.principal import Principal
 from accord.transports.closing import close_listener
 from accord.transports.connect import known_scheme
 from accord.transports.listener import Listener
-from accord.transports.options import Options
+from accord.transports.options import Options, check_options
 from accord.transports.serve import run_until_stopped, serve as serve_router
 
 if TYPE_CHECKING:
@@ -46,8 +53,6 @@ WITH_HEADERS: Final = frozenset(("http", "https", "ws", "wss"))
 """The schemes whose clients can present a token."""
 LOCAL: Final = frozenset(("stdio", "memory"))
 """Those whose only client is whoever started the server."""
-
-_TRANSPORT_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
 
 
 class Serving(Protocol):
@@ -85,11 +90,13 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         limits: Limits | None = None,
         auth: Authenticator | Verifier | None = None,
         principal: Principal | None = None,
-        **options: Any,
+        **options: Unpack[McpListenOptions],
     ) -> None:
         self._server = server
         self._url = url
         self._scheme = known_scheme(url)
+        over_http = self._scheme in ("http", "https")
+        check_options(type(self), options, HTTP_OPTIONS if over_http else DUPLEX_OPTIONS)
         self._limits = limits_for(self._scheme, limits)
         if drain is None:
             drain = STDIO_DRAIN if self._scheme == "stdio" else DEFAULT_DRAIN
@@ -115,6 +122,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
     async def _serve(self) -> Serving:
         if self._scheme in ("http", "https"):
             return await self._serve_http()
+        options: dict[str, Any] = dict(self._options)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._server.running())
             served = await serve_router(
@@ -124,7 +132,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
                 limits=self._limits,
                 on_connect=self._connected,
                 **self._guards(),
-                **self._options,
+                **options,
             )
             return DuplexServing(self._server, served, stack.pop_all())
 
@@ -132,8 +140,8 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         from accord.mcp.server.http.endpoint import McpEndpoint
         from accord.transports.web.server import listen_web
 
-        given = dict(self._options)
-        transport = {key: given.pop(key) for key in _TRANSPORT_OPTIONS if key in given}
+        given: dict[str, Any] = dict(self._options)
+        transport = {key: given.pop(key) for key in LISTENER_OPTIONS if key in given}
         endpoint = McpEndpoint(self._server, limits=self._limits, auth=self._auth, **given)
         options = Options(limits=self._limits, **transport)
         await endpoint.start()
@@ -244,7 +252,7 @@ def run(
     url: str,
     *,
     on_listen: Callable[[Serving], None] | None = None,
-    **options: Any,
+    **options: Unpack[McpServeOptions],
 ) -> None:
     """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
     run_until_stopped(lambda: serve(server, url, **options), on_listen)

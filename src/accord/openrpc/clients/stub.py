@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack, get_args
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -18,7 +18,7 @@ from accord.jsonrpc.outgoing_batch import OutgoingBatch
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.router import Router
 from accord.openrpc.clients.stand_ins import decoder, either, open_record
-from accord.transports.connect import connect
+from accord.transports.connect import ConnectOptions, connect
 
 __all__ = [
     "AsyncClient",
@@ -103,7 +103,7 @@ class AsyncClient(Methods):
         cls,
         target: str | Sequence[str] | None = None,
         router: Router | None = None,
-        **options: Any,
+        **options: Unpack[ConnectOptions],
     ) -> Connecting[Self]:
         """Connect as `accord.connect` does, with the same options; use it with `async with`,
         or await it. Without a target it is where the document says that the API is."""
@@ -311,7 +311,7 @@ class BlockingClient(BlockingMethods):
         cls,
         target: str | Sequence[str] | None = None,
         router: Router | None = None,
-        **options: Any,
+        **options: Unpack[ConnectOptions],
     ) -> Self:
         """Connect as `accord.sync.connect` does, with the same options. Without a target it is
         where the document says that the API is."""

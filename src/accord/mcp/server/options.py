@@ -1,0 +1,100 @@
+"""What serving a server can be told, as keywords: over HTTP, over other transports, as an ASGI
+application; and what a proxy can be told about its client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypedDict
+
+from accord.jsonrpc.ids import IdKind
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.observer import Observer
+from accord.jsonrpc.threads import ThreadPool
+from accord.transports.options import TransportOptions
+
+if TYPE_CHECKING:
+    from accord.mcp.client.asked import ElicitationMode
+    from accord.mcp.client.inbox import ProgressHandler
+    from accord.mcp.server.auth.authenticator import Authenticator
+    from accord.mcp.server.auth.verifier import Verifier
+    from accord.mcp.server.http.events import EventStore
+    from accord.mcp.server.http.sessions import SessionLimits, Sessions
+    from accord.mcp.server.principal import Principal
+    from accord.mcp.server.serving import Serving
+    from accord.transports.http.replies import Reply
+    from accord.transports.web.app import WebRequest
+
+
+class _EndpointOptions(TypedDict, total=False):
+    session_limits: SessionLimits | None
+    hosts: tuple[str, ...] | None
+    sessions: Sessions | None
+    events: EventStore | None
+    handshake: bool
+    batches: bool
+    plain_refusals: bool
+    plain: bool
+    old_sse: bool
+    shared: str | None
+    pulse_seconds: float
+    pages: Mapping[str, Callable[[WebRequest], Reply]] | None
+    threads: ThreadPool | None
+    debug: bool
+    observer: Observer | None
+
+
+class McpAsgiOptions(_EndpointOptions, total=False):
+    """What `McpEndpoint` can be told, as keywords."""
+
+    origins: tuple[str, ...] | None
+    limits: Limits
+    auth: Authenticator | Verifier | None
+
+
+class McpListenOptions(_EndpointOptions, TransportOptions, total=False):
+    """The options of an endpoint over HTTP, and of a connection over other transports."""
+
+    timeout: float | None
+    ids: IdKind
+    strict_codes: bool
+
+
+class McpServeOptions(McpListenOptions, total=False):
+    """What `serve` can be told, as keywords."""
+
+    drain: float | None
+    limits: Limits | None
+    auth: Authenticator | Verifier | None
+    principal: Principal | None
+
+
+class McpRunOptions(McpServeOptions, total=False):
+    """What `run` can be told, as keywords."""
+
+    on_listen: Callable[[Serving], None] | None
+
+
+class ProxyOptions(TransportOptions, total=False):
+    """What a proxy can tell its client, as keywords."""
+
+    title: str
+    mode: Literal["auto", "modern", "legacy"]
+    protocol_version: str | None
+    headers: Mapping[str, str] | None
+    elicitation_modes: Sequence[ElicitationMode]
+    progress: ProgressHandler | None
+    timeout: float | None
+    longest: float | None
+    probe_seconds: float
+    cache: bool
+
+
+LISTENER_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
+"""Of those of a transport, what a listener for HTTP takes."""
+HTTP_OPTIONS: Final = frozenset((*_EndpointOptions.__annotations__, "origins", *LISTENER_OPTIONS))
+DUPLEX_OPTIONS: Final = frozenset(
+    (
+        *TransportOptions.__annotations__,
+        *("timeout", "ids", "strict_codes", "threads", "debug", "observer"),
+    )
+)
