@@ -6,10 +6,15 @@ that `import accord` costs next to nothing.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# Whether and where this library logs is up to the program: without a handler of its own, Python
+# would print warnings to stderr.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
     "AccordError": "accord.jsonrpc.errors",

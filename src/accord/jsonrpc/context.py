@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar, overload
 
 from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.messages import Id
+from accord.jsonrpc.states import State
+
+
+T = TypeVar("T")
 
 
 class Caller(Protocol):
-    """The side of a peer that calls the other end."""
+    """The other end of a connection, as a handler can call it. `Peer` implements it."""
 
+    @property
+    def state(self) -> State:
+        """Whether the connection is open, closing or closed."""
+
+    @overload
     async def call(
-        self, method: str, params: Any = ..., *, timeout: float | None | UnsetType = ...
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> T: ...
+    @overload
+    async def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
     ) -> Any: ...
 
-    async def notify(self, method: str, params: Any = ...) -> None: ...
+    async def notify(self, method: str, params: Any = ...) -> None:
+        """Send a notification; return when it is on its way."""
+
+    def post(self, method: str, params: Any = ...) -> None:
+        """Send a notification without waiting; drop it if the connection is over."""
+
+    def cancel_incoming(self, id: Id) -> bool:
+        """Stop serving a request of the other end, without an answer; return whether it ran."""
 
 
 InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -45,6 +76,8 @@ class Context(_Called, eq=False, kw_only=True):
     """One call being served. A handler gets it by annotating a parameter with `Context`."""
 
     peer: Caller | None = None
+    """The other end, to be called back at any time, also after this call. None where the
+    transport only answers, as HTTP does; `call` and `notify` say so by an error."""
     channel: ChannelInfo
     headers: Mapping[str, str] = {}
     state: dict[str, Any] = {}
@@ -65,14 +98,33 @@ class Context(_Called, eq=False, kw_only=True):
         defaults: for interceptors. It is a copy: changing it does not change the call."""
         return self.name_arguments()
 
+    @overload
     async def call(
-        self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+    ) -> T: ...
+    @overload
+    async def call(
+        self, method: str, params: Any = ..., *, timeout: float | None | UnsetType = ...
+    ) -> Any: ...
+
+    async def call(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        into: Any = Any,
+        timeout: float | None | UnsetType = UNSET,
     ) -> Any:
-        """Call the other end on the same connection.
+        """Call the other end on the same connection; return its result, checked against `into`.
 
         Raises capability_not_supported where the transport is one-way, as HTTP is.
         """
-        return await self._caller().call(method, params, timeout=timeout)
+        return await self._caller().call(method, params, into=into, timeout=timeout)
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
         """Notify the other end on the same connection."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeAlias
 
 from accord.jsonrpc.errors import FramingError, RpcError, own_error
@@ -23,6 +23,7 @@ _USUAL_HEAD = re.compile(rb"Content-Length: (\d{1,18})\r\n\r\n")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _LONGEST_HEAD_END = 4
 _MAX_DIGITS = 18
+_BLANKS = b" \t\r"
 
 Piece: TypeAlias = bytes | RpcError
 """A whole message, or the error that says why one was skipped. A `FramingError` is the last."""
@@ -54,7 +55,8 @@ class Framer(Protocol):
 
 
 class NewlineFramer:
-    """One message a line. Blank lines, and a carriage return before the newline, are ignored."""
+    """One message a line. Empty lines, lines of blanks, and a carriage return before the newline
+    are ignored."""
 
     __slots__ = ("_max_bytes", "_partial", "_size", "_skipping")
 
@@ -91,7 +93,13 @@ class NewlineFramer:
         elif self._size:
             pieces[0] = self._finish(lines[0])
             pieces = self._tidied(pieces)
-        elif b"" in pieces or b"\r" in data or len(data) > self._max_bytes:
+        elif (
+            b"" in pieces
+            or b"\r" in data
+            or b" \n" in data
+            or b"\t\n" in data
+            or len(data) > self._max_bytes
+        ):
             pieces = self._tidied(pieces)
         if rest:
             self._keep(rest)
@@ -126,14 +134,15 @@ class NewlineFramer:
 
     def _tidied(self, pieces: list[Piece]) -> list[Piece]:
         tidy: list[Piece] = []
-        for piece in pieces:
+        full: Iterator[Piece] = filter(None, pieces)  # empty lines may come by the million
+        for piece in full:
             if isinstance(piece, bytes):
                 size = len(piece)
                 piece = piece.removesuffix(b"\r")
-                if not piece:
-                    continue
                 if len(piece) > self._max_bytes:
                     piece = _too_large(size, self._max_bytes)
+                elif piece[:1] in _BLANKS and not piece.strip(_BLANKS):
+                    continue
             tidy.append(piece)
         return tidy
 

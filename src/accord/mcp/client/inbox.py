@@ -180,9 +180,8 @@ class Inbox:
         if cancelled is None or cancelled.request_id is UNSET or context is None:
             return
         log.debug("the server cancels: %s", log_line(cancelled.reason))
-        cancel = getattr(context.peer, "cancel_incoming", None)
-        if cancel is not None:
-            cancel(cancelled.request_id)
+        if context.peer is not None:
+            context.peer.cancel_incoming(cancelled.request_id)
 
 
 def _id_error(fault: IdFault, params: Any, context: Context) -> RpcError:

@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
+from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import (
     ConnectionLostError,
     FramingError,
@@ -346,9 +347,22 @@ class StreamChannel(asyncio.BufferedProtocol):
     def _handle(self, piece: RpcError) -> None:
         """Something arrived that is no message."""
         if isinstance(piece, FramingError):
-            self._cut(piece)
+            self._refuse_framing(piece)
         else:
             cast(Receiver, self._receiver).message_refused(piece)
+
+    def _refuse_framing(self, error: FramingError) -> None:
+        """Say what is wrong with the framing and end the connection: nothing after it can be
+        read."""
+        where = self.info.address or "a peer"
+        log.warning("the connection to %s ends, its framing is broken: %s", where, error.message)
+        if not self._settings.serving:
+            self._cut(error)
+            return
+        self._error = error
+        refused = own_error("parse_error", f"Parse error: {error.message}")
+        self.send(encode_failure(None, refused))
+        self.close()
 
     def _hold(self) -> None:
         """Deliver and read nothing until `_release`."""

@@ -17,6 +17,7 @@ not offered: it would cost some 46 KB for each connection.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterator
 from typing import Final, cast
@@ -34,6 +35,8 @@ from accord.transports.websocket.frames import (
     Ping,
     close_payload,
 )
+
+log = logging.getLogger("accord.transports")
 
 CLOSE_SECONDS: Final = 5.0
 """How long the other end may take for its part of the closing handshake."""
@@ -152,6 +155,10 @@ class WebSocketChannel(StreamChannel):
                 # Section 5.5.1: an endpoint that receives a close frame MUST answer with one
                 self._close(piece.code)
             case FramingError():
+                where = self.info.address or "a peer"
+                log.warning(
+                    "the connection to %s ends, its framing is broken: %s", where, piece.message
+                )
                 self._error = piece
                 self._broken = True
                 # Section 7.1.7: tell the other end why, and read no more
