@@ -29,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage steady lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
+.PHONY: help setup assets serve demo test suite coverage steady lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub soak-memory races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ soak: setup ## Run for long, and check that nothing is left behind.
 
 soak-hub: setup ## Use the whole system for minutes on each database; writes into docs/soak.md.
 	$(BIN)/python -m tests.soak.hub
+
+soak-memory: setup ## Attack servers with messages that never end, and measure memory; writes into docs/limits.md.
+	$(BIN)/python -m tests.soak.memory
 
 races: setup ## Race 64 writers for 1,000 rounds, kill servers and databases, try any writes.
 	ACCORD_RACES=100 ACCORD_STATEFUL=20 $(BIN)/python -m pytest tests/hub/races tests/hub/stateful

@@ -48,7 +48,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True):
     """HTTP: how long a client may take to send a body."""
     idle_seconds: float = 75.0
     """HTTP: how long a kept-alive connection may stay silent."""
-    max_buffered_bytes: int | None = 16 * MIB
+    max_buffered_bytes: int | None = 12 * MIB
     """Most bytes held for incoming messages, over all connections of the server: while they arrive
     and, over HTTP, until they are answered. A message that does not fit is answered -32010 and
     skipped (HTTP: 503). Messages up to 16 KiB are not counted."""

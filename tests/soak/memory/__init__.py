@@ -1,0 +1,1 @@
+"""A crowd of strangers who send large messages and never finish them: what that costs a server."""
