@@ -215,6 +215,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-20", "Service errors become codes and statuses in one place."),
         ("H-50", "One rule decides what is verified, for every page, tool and report."),
         ("H-60", "An assistant is named, by client and token, wherever its work is shown."),
+        ("H-62", "A baseline shows the text of each item as it was kept."),
         ("H-61", "The history of an item lists changes of its links and labels, with Undo."),
         (
             "H-40",

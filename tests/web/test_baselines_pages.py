@@ -124,3 +124,38 @@ async def test_everybody_can_use_the_pages_in_any_window(
         await visitor.open(f"/baselines/{baseline}")
         found["all of it"] = await overflow(visitor.page)
     assert {path: each for path, each in found.items() if each} == {}
+
+
+@pytest.mark.req("H-62")
+async def test_a_baseline_shows_the_agreed_text_and_leads_to_both_versions(
+    visitor: Visitor, house: House, axe: str
+) -> None:
+    page = visitor.page
+    long = "The agreed words. " * 80
+    await house.do("create_epic", title="Agreed")
+    epic = (await house.do("search_global", query="Agreed", kinds=["epic"])).items[0].reference_id
+    story = await house.do("create_user_story", epic_id=epic, title="A story", description=long)
+    await house.do("update_epic", id=epic, description=f"We **agreed** on this {XSS}.")
+    kept = await house.do("create_baseline", name="Agreement", epic_id=epic)
+    await house.do("update_epic", id=epic, description="Nobody agreed on this.")
+    await visitor.open(f"/baselines/{kept.id}")
+    rows = page.locator("tbody tr")
+    await expect(rows.first).to_contain_text(f"We agreed on this {XSS}.")
+    await expect(rows.first.locator(".text strong")).to_have_text("agreed")
+    await expect(page.get_by_role("link", name="Read all 1,440 characters")).to_be_visible()
+    assert await violations(page, axe) == []
+
+    await rows.first.get_by_role("link", name=epic, exact=True).click()
+    await expect(page.locator("main")).to_contain_text("version 2, as kept in Agreement")
+    await expect(page.locator("main .text")).to_have_text(f"We agreed on this {XSS}.")
+    assert await violations(page, axe) == []
+    await page.get_by_role("link", name="compare both versions").click()
+    await expect(page.locator("ins").first).to_contain_text("Nobody")
+    await visitor.open(f"/baselines/{kept.id}")
+    await rows.first.get_by_role("link", name="Today").click()
+    await page.wait_for_url(f"**/items/{epic}")
+
+    await house.do("delete_user_story", id=story.reference_id)
+    await visitor.open(f"/baselines/Agreement/items/{story.reference_id.lower()}")
+    await expect(page.locator("main")).to_contain_text("It was deleted since.")
+    await expect(page.locator("main .text")).to_contain_text(long.strip())

@@ -15,6 +15,7 @@ from accord.operations.errors import (
 )
 from accord.store.errors import StoreError
 from tests.hub.relations.shop import Shop
+from tests.hub.world import World
 
 
 async def test_a_baseline_keeps_what_everything_said(shop: Shop) -> None:
@@ -202,3 +203,15 @@ async def test_a_dry_run_keeps_no_baseline(shop: Shop) -> None:
     preview = await shop.call("create_baseline", name="Release 1", dry_run=True)
     assert preview.result.entries == 9
     assert (await shop.call("list_baselines")).total == 0
+
+
+@pytest.mark.req("H-62")
+async def test_one_entry_of_a_baseline_is_given_as_it_was_kept(world: World) -> None:
+    await world.call("create_epic", title="Checkout", description="As agreed.")
+    await world.call("create_baseline", name="R1")
+    await world.call("update_epic", id="EP-001", description="Otherwise.")
+    entry = await world.call("get_baseline_entry", id="r1", reference_id="ep-1")
+    assert (entry.reference_id, entry.version) == ("EP-001", 1)
+    assert entry.content["description"] == "As agreed."
+    with pytest.raises(NotFoundError, match="EP-002 is not in the baseline 'R1'"):
+        await world.call("get_baseline_entry", id="R1", reference_id="EP-002")

@@ -90,6 +90,7 @@ MATRIX: dict[str, Call] = {
     "list_baselines": Call(READ, {}),
     "compare_baselines": Call(READ, {"a": "$baseline"}),
     "export_baseline": Call(READ, {"id": "$baseline"}),
+    "get_baseline_entry": Call(READ, {"id": "$baseline", "reference_id": "EP-001"}),
     "get_change": Call(READ, {"change_id": "$change"}),
     "list_changes": Call(READ, {}),
     "list_news": Call(READ, {}),

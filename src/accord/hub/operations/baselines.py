@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.hub.domain.diffs import differences
 from accord.hub.domain.folding import fold
+from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import Cursor, Difference, Id, Limit, Page, Provenance
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.presentation import summary
@@ -33,6 +34,7 @@ FORMAT: Final = "accord-baseline-1"
 """What a file with a baseline says that it is."""
 
 BaselineName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
+EntryName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=300)]
 Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
 
 
@@ -167,6 +169,22 @@ async def get_baseline(
         has_more=page.has_more,
         total=page.total,
     )
+
+
+@operations.read(
+    rest=Rest("GET", "/baselines/{id}/entries/{reference_id}"),
+    tag="baselines",
+    tool=False,
+    snapshot=True,
+)
+async def get_baseline_entry(
+    work: Work, *, id: BaselineName, reference_id: EntryName
+) -> BaselineEntry:
+    """Get what one item or link said in a baseline."""
+    row = await baselines.find(work.db, id)
+    reference = parse_reference(reference_id)
+    name = reference_id if reference is None else str(reference)
+    return _entry(await baselines.entry(work.db, row, name))
 
 
 @operations.read(

@@ -123,6 +123,10 @@ ENTRIES: Final = """
 SELECT place, kind, reference_id, version, content FROM baseline_entries
 WHERE baseline_id = $1 AND place > $2 ORDER BY place LIMIT $3
 """
+ENTRY: Final = """
+SELECT place, kind, reference_id, version, content FROM baseline_entries
+WHERE baseline_id = $1 AND reference_id = $2 ORDER BY place LIMIT 1
+"""
 
 CURRENT: Final = "current"
 """What stands for the present in comparisons."""
@@ -223,6 +227,14 @@ async def count(db: Database) -> int:
 async def entries(db: Database, id: str, behind: int, limit: int) -> list[EntryRow]:
     """What things said, by kind and number, behind a place."""
     return [_entry(row) for row in await db.fetch(ENTRIES, id, behind, limit)]
+
+
+async def entry(db: Database, baseline: BaselineRow, reference_id: str) -> EntryRow:
+    """Return what one item said. Raises NotFoundError."""
+    found = await db.fetch(ENTRY, baseline.id, reference_id)
+    if not found:
+        raise NotFoundError(f"{reference_id} is not in the baseline {baseline.name!r}")
+    return _entry(found[0])
 
 
 async def compared(

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer, File
+from accord.web.pages.items.item import find_item
 from accord.web.pages.traceability.epics import epics_offered
 from accord.web.routing import Pages
 from accord.web.turn import Turn
@@ -19,6 +20,8 @@ NOW: Final = "current"
 PER_PAGE: Final = 50
 OFFERED: Final = 100
 COMPARED: Final = 30
+SHORTENED: Final = 1_000
+"""Characters of a text that the list of a baseline shows; the page of an entry shows all of it."""
 
 
 @pages.get("/baselines")
@@ -67,6 +70,18 @@ async def baseline(turn: Turn) -> Answer:
     return await _page(turn, "one", found=found)
 
 
+@pages.get("/baselines/{id}/items/{reference}")
+async def entry(turn: Turn) -> Answer:
+    """The agreed text of one item, beside a link to what it says today."""
+    one = await turn.do("get_baseline", id=turn.values["id"], limit=1)
+    kept = await turn.do("get_baseline_entry", id=one.id, reference_id=turn.values["reference"])
+    try:
+        item = await find_item(turn, kept.reference_id)
+    except ServiceError:  # it was deleted since
+        item = None
+    return await _page(turn, "entry", one=one, kept=kept, item=item)
+
+
 @pages.get("/baselines/{id}/compare")
 async def compare(turn: Turn) -> Answer:
     id, other = turn.values["id"], turn.query["with"] or NOW
@@ -111,5 +126,6 @@ async def _page(turn: Turn, template: str, *, status: int = 200, **context: Any)
         tab="baselines",
         section="/traceability",
         now=NOW,
+        shortened=SHORTENED,
         **context,
     )
