@@ -62,7 +62,6 @@ _decode_id = msgspec.json.Decoder(int | str | float | None).decode
 _decode_error = msgspec.json.Decoder(WireError).decode
 _decode_string = msgspec.json.Decoder(str).decode
 
-_FIRST: Final = re.compile(rb"[ \t\n\r]*(.)", re.DOTALL)
 _WINDOW: Final = 10_000
 """Most items that a batch is split into by a type of as many fields."""
 _DETAILED: Final = 8
@@ -108,9 +107,9 @@ def has_more_items(data: bytes, most: int) -> bool:
 
 
 def _first(data: bytes) -> bytes:
-    """The first byte of a value."""
-    found = _FIRST.match(data)
-    return b"" if found is None else found[1]
+    """The first byte of a value, none if there is no value."""
+    # Faster than any expression, and the further blanks that it skips are refused by msgspec.
+    return data.lstrip()[:1]
 
 
 # Splitting
