@@ -6,7 +6,7 @@ comes from Accord.
 
 A message that comes again finds the task that it began. What was begun when the agent was killed is
 gone on with when it is started again; with --forget it knows nothing of it any more. The ledger
-keeps all of it either way.
+keeps all of it either way. The first messages of a text fail, as many as they say in `fails`.
 """
 
 from __future__ import annotations
@@ -59,13 +59,19 @@ class Agent:
     """Its tasks, by the ids of the messages that began them and by their own."""
 
     def __init__(self, path: Path, *, forget: bool) -> None:
-        before = [] if forget or not path.exists() else list(_lines(path))
+        before = list(_lines(path)) if path.exists() else []
         self._lock = threading.Lock()
         self._book = Book(path)
         self._by_message: dict[str, dict[str, Any]] = {}
         self._tasks: dict[str, dict[str, Any]] = {}
+        self._asked: dict[str, list[str]] = {}
+        """By text: the ids of its messages. It is never forgotten, so that a message that fails, or
+        does not, always ends in the same way."""
+        for line in before:
+            self._count(line)
         self._book.write("started", forgets=forget)
-        self._remember(before)
+        if not forget:
+            self._remember(before)
 
     def _remember(self, lines: list[dict[str, Any]]) -> None:
         over = {line["task"]: line["kind"] for line in lines if line["kind"] in _STATES}
@@ -75,7 +81,7 @@ class Agent:
             task = self._begin(line)
             state = over.get(task["id"])
             if state is None:
-                self._work(task, line["delay"])
+                self._work(task, line)
             else:
                 _settle(task, _STATES[state])
 
@@ -93,10 +99,12 @@ class Agent:
                 "task": str(uuid4()),
                 "text": text,
                 "delay": float(more.get("delay", 0)),
+                "fails": int(more.get("fails", 0)),
             }
             self._book.write("received", **line)
+            self._count({"kind": "received", **line})
             task = self._begin(line)
-            self._work(task, line["delay"])
+            self._work(task, line)
             return _shown(task)
 
     def get(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -131,8 +139,15 @@ class Agent:
         self._tasks[task["id"]] = self._by_message[task["message"]] = task
         return task
 
-    def _work(self, task: dict[str, Any], seconds: float) -> None:
-        timer = threading.Timer(seconds, self._effect, (task,))
+    def _count(self, line: dict[str, Any]) -> None:
+        asked = self._asked.setdefault(line.get("text", ""), [])
+        if line["kind"] == "received" and line["message"] not in asked:
+            asked.append(line["message"])
+
+    def _work(self, task: dict[str, Any], line: dict[str, Any]) -> None:
+        is_failing = task["message"] in self._asked[task["text"]][: line.get("fails", 0)]
+        end = self._failure if is_failing else self._effect
+        timer = threading.Timer(line["delay"], end, (task,))
         timer.daemon = True
         timer.start()
 
@@ -143,8 +158,14 @@ class Agent:
                 self._book.write("effect", task=task["id"], **told)
                 _settle(task, "completed")
 
+    def _failure(self, task: dict[str, Any]) -> None:
+        with self._lock:
+            if task["state"] == "working":
+                self._book.write("failed", task=task["id"], message=task["message"])
+                _settle(task, "failed")
 
-_STATES: Final = {"effect": "completed", "cancelled": "canceled"}
+
+_STATES: Final = {"effect": "completed", "cancelled": "canceled", "failed": "failed"}
 
 
 def _settle(task: dict[str, Any], state: str) -> None:

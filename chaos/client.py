@@ -15,6 +15,9 @@ from msgspec import Struct
 from chaos.workflow import signal_payload
 
 AGAIN_SECONDS: Final = 0.1
+LOOK_SECONDS: Final = 0.05
+"""How often it is looked whether a run has ended."""
+ENDED: Final = ("completed", "failed", "cancelled")
 
 
 class RefusedError(Exception):
@@ -34,6 +37,8 @@ class Acknowledged(Struct):
     id: str
     cancelled: bool = False
     """Whether somebody wanted it to end before."""
+    retried: bool = False
+    """Whether it is brought to its end by retries, whatever becomes of it in between."""
 
     @property
     def least(self) -> int:
@@ -51,27 +56,60 @@ class Client:
         self.acknowledged = 0
         self.unanswered = 0
         """Requests that nobody answered, or that were answered by 503."""
+        self.retries = 0
+        """Of runs, that the server accepted."""
 
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def start_run(self, workflow: str, key: str, number: int) -> Acknowledged:
-        body = {"input": {"key": key, "number": number}, "idempotency_key": key}
+    async def start_run(
+        self, workflow: str, key: str, number: int, *, fails: int = 0
+    ) -> Acknowledged:
+        input = {"key": key, "number": number, "fails": fails}
+        body = {"input": input, "idempotency_key": key}
         run = await self.ask("POST", f"/workflows/{workflow}/runs", body)
         self.acknowledged += 1
         return Acknowledged(key, number, workflow, run["id"])
 
     async def signal(self, run: Acknowledged) -> None:
+        """Send a run its signal; one that has ended and is to be retried hears it after that."""
         body = {"name": "go", "id": f"go-{run.key}", "payload": signal_payload(run.key)}
-        await self.ask("POST", f"/runs/{run.id}/signal", body)
+        if not run.retried:
+            await self.ask("POST", f"/runs/{run.id}/signal", body)
+            return
+        while not await self._command(run, "signal", body):
+            await self.retry(run)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def cancel(self, run: Acknowledged) -> None:
-        run.cancelled = True
+        await self._command(run, "cancel")
+
+    async def until_ended(self, run: Acknowledged) -> str:
+        """The state in which a run has ended."""
+        while True:
+            state: str = (await self.ask("GET", f"/runs/{run.id}"))["state"]
+            if state in ENDED:
+                return state
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def retry(self, run: Acknowledged) -> None:
+        self.retries += await self._command(run, "retry")
+
+    async def bring_to_end(self, run: Acknowledged) -> None:
+        """Retry a run until it has completed."""
+        while await self.until_ended(run) != "completed":
+            await self.retry(run)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _command(self, run: Acknowledged, verb: str, body: Any = None) -> bool:
+        """Whether a run took it; one that has ended or goes on meanwhile does not."""
         try:
-            await self.ask("POST", f"/runs/{run.id}/cancel")
+            await self.ask("POST", f"/runs/{run.id}/{verb}", body)
         except RefusedError as error:
-            if error.status != 409:  # it has ended already
+            if error.status != 409:
                 raise
+            return False
+        return True
 
     async def ask(self, verb: str, path: str, body: Any = None) -> Any:
         """What the server answers, when it does. Raises RefusedError."""

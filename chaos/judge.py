@@ -13,14 +13,18 @@ from chaos.tables import Rows, Tables, listed
 from chaos.verdict import (
     Problem,
     counted,
+    judge_all_done,
     judge_history,
     judge_ledger,
     judge_output,
+    judge_retried,
     judge_tasks,
 )
 from chaos.workflow import (
+    BROKEN,
     CHILD_STEPS,
     CHILD_TASKS,
+    LOOSE,
     SLOW,
     SLOW_SECONDS,
     expected_steps,
@@ -41,7 +45,8 @@ UNION ALL SELECT 'outbox', message_id FROM outbox
 UNION ALL SELECT 'tasks', id || ' ' || state FROM tasks WHERE state <> 'done'
 UNION ALL SELECT 'approvals', task FROM approvals WHERE state = 'open'
 UNION ALL SELECT 'dead_letters', id || ' ' || code || ' ' || message FROM dead_letters
-"""
+    WHERE NOT (code = 'task_failed' AND ({failing}))
+""".format(failing=" OR ".join(f"task LIKE '{name}%'" for name in (LOOSE, BROKEN)))
 _STARTED: Final = "SELECT COUNT(*) AS number FROM runs WHERE parent_run IS NULL"
 
 
@@ -110,6 +115,9 @@ def _judge_runs(runs: Sequence[Acknowledged], rows: dict[str, Rows]) -> Iterator
     for run in runs:
         history, least = histories.get(run.id, []), run.least
         wanted = expected_tasks(run.number)
+        if run.retried:
+            yield from _judge_retried(run, histories, tasks, children.get(run.id, []))
+            continue
         yield from judge_history(run.id, history, expected_steps(run.number), wanted, least=least)
         late = {SLOW} if run.id in long else ()
         yield from judge_tasks(
@@ -130,6 +138,20 @@ def _judge_runs(runs: Sequence[Acknowledged], rows: dict[str, Rows]) -> Iterator
     for row in rows["runs"]:
         if row["status"] not in allowed[row["parent_run"] or row["id"]]:
             yield Problem("lost", f"run {row['id']} is {row['status']}")
+
+
+def _judge_retried(
+    run: Acknowledged, histories: dict[Any, Rows], tasks: dict[Any, Rows], children: Rows
+) -> Iterator[Problem]:
+    history = histories.get(run.id, [])
+    yield from judge_retried(run.id, history, expected_tasks(run.number))
+    yield from judge_all_done(run.id, tasks.get(run.id, []))
+    yield from judge_output(run, history)
+    yield from counted(f"run {run.id}:", {"its child": len(children)}, ["its child"])
+    for row in children:
+        id = row["id"]
+        yield from judge_retried(id, histories.get(id, []), CHILD_TASKS)
+        yield from judge_all_done(id, tasks.get(id, []))
 
 
 def _seconds(row: dict[str, Any]) -> float:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, json
 
 EntryKind: TypeAlias = Literal[
-    "started", "received", "repeated", "effect", "cancelled", "told", "unknown"
+    "started", "received", "repeated", "effect", "failed", "cancelled", "told", "unknown"
 ]
 
 
@@ -23,6 +23,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     task: str = ""
     text: str = ""
     delay: float = 0.0
+    fails: int = 0
     forgets: bool = False
 
 

@@ -20,7 +20,7 @@ _TITLES: Final = {
     "postgresql": "server, executors, bridges on PostgreSQL",
     "kafka": "the same with Kafka",
 }
-_COLUMNS: Final = ("rounds", "runs", "sent again", "unanswered", "seconds a round")
+_COLUMNS: Final = ("rounds", "runs", "retries", "sent again", "unanswered", "seconds a round")
 _TEXT: Final = """# Killing everything
 
 `make chaos` runs workflows on real processes, kills one of these with SIGKILL, starts it again, and
@@ -32,9 +32,11 @@ This page is written by the program; shorter runs that came later are added at i
 
 ## What is killed
 
-A round starts {runs} runs over REST, and cancels one of them. Their workflow has agents in
-sequence, in parallel, in a loop, behind a condition and in a race that one of them loses; it waits
-for a signal and for the time, starts a run of another workflow, and calls an operation of the hub.
+A round starts {runs} runs over REST. One of them is cancelled; one is cancelled and retried, up to
+three times; one fails in a branch and is retried. Their workflow has agents in sequence, in
+parallel, in a loop, behind a condition, in a race that one of them loses and in a step that always
+fails and is tolerated; it waits for a signal and for the time, starts a run of another workflow,
+and calls an operation of the hub.
 While they go on, one process is killed, in each fifth round two, and comes back at once or within
 a second:
 
@@ -56,14 +58,18 @@ message and each effect to a file, on the disk before it answers. The client kee
 server acknowledged; it asks again with the same idempotency key until it has an answer. After each
 round these must agree with the database, row by row:
 
-- each acknowledged run has completed with the right output, or was cancelled on purpose; there is
-  no run that nobody asked for, and none was started twice;
+- each acknowledged run has completed with the right output, after retries where it was to be
+  retried, or was cancelled on purpose; there is no run that nobody asked for, and none was started
+  twice;
 - the rows of each history follow on each other without a gap; each step started once, each task has
-  one outcome;
+  one outcome; in a run that was retried each step completed once, and did not start again after
+  that;
 - the agent was asked each thing under one message id, and did it once; an agent that forgot
-  everything may have done it once more for each time that it did;
-- the operation of the hub was done once for each run;
-- nothing is left: no task, no message in an inbox or outbox, no open approval, no dead letter;
+  everything may have done it once more for each time that it did. Where a run was retried it may
+  have been asked under a new id, but never after it had done the thing;
+- the operation of the hub was done once for each run, and there is one child run;
+- nothing is left: no task, no message in an inbox or outbox, no open approval, no dead letter but
+  those of the steps that are to fail;
 - no process ended that nobody killed.
 
 """
@@ -90,7 +96,10 @@ def _lines(progress: Progress, commit: str, date: str) -> Iterator[str]:
     for set_up, _ in SHARES:
         tally = progress.tallies.get(set_up)
         if tally is not None:
-            numbers = (tally.rounds, tally.runs, tally.repeated, tally.unanswered)
+            numbers = (
+                *(tally.rounds, tally.runs, tally.retries, tally.repeated),
+                tally.unanswered,
+            )
             faults = (tally.faults.get(fault, 0) for fault in FAULTS)
             seconds = f"{tally.seconds / tally.rounds:.1f}"
             yield _row(_TITLES[set_up], *(f"{each:,}" for each in numbers), seconds, *faults)

@@ -35,6 +35,7 @@ class Tally(Struct, kw_only=True):
     runs: int = 0
     repeated: int = 0
     unanswered: int = 0
+    retries: int = 0
     seconds: float = 0.0
     killed: dict[str, int] = {}
     moments: dict[str, int] = {}
@@ -45,6 +46,7 @@ class Tally(Struct, kw_only=True):
         self.runs += done.runs
         self.repeated += done.repeated
         self.unanswered += done.unanswered
+        self.retries += done.retries
         self.seconds += done.seconds
         for kill in done.kills:
             self.killed[kill.victim] = self.killed.get(kill.victim, 0) + 1

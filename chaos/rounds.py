@@ -25,7 +25,10 @@ got a message, had an effect, somebody heard of it, or an operation of the hub w
 
 MOMENTS: Final[tuple[Moment, ...]] = get_args(Moment)
 RUNS: Final = 5
-"""The last of which is cancelled."""
+"""One of which fails and is retried, one is cancelled and retried, and the last is cancelled."""
+FAILING: Final = RUNS - 3
+RETRIED: Final = RUNS - 2
+CANCELLED: Final = RUNS - 1
 LATEST: Final = 1.5
 """Seconds after which something is killed at the latest, at any time."""
 PATIENCE: Final = 120.0
@@ -53,6 +56,8 @@ class Plan(Struct, frozen=True):
     """When each run is started, in seconds."""
     signals: tuple[float, ...]
     """How long after that it gets its signal, or is cancelled."""
+    cancels: tuple[float, ...] = ()
+    """How long after each retry the run is cancelled that is cancelled and retried."""
 
 
 class Round(Struct, frozen=True, kw_only=True):
@@ -66,6 +71,8 @@ class Round(Struct, frozen=True, kw_only=True):
     repeated: int
     """Messages that the agent got again."""
     unanswered: int
+    retries: int = 0
+    """Of runs."""
     problems: list[Problem]
     details: Any = None
 
@@ -81,6 +88,7 @@ def plan_round(seed: int, number: int, victims: Iterable[str]) -> Plan:
         tuple(_plan_kill(random, name) for name in names),
         tuple(random.choice((0.0, random.random() * 0.5)) for _ in range(RUNS)),
         tuple(random.random() * 1.5 for _ in range(RUNS)),
+        tuple(random.random() for _ in range(random.randint(1, 3))),
     )
 
 
@@ -129,13 +137,30 @@ class _Going:
         number = self.plan.number * RUNS + place
         workflow = workflow_name(number % COPIES)
         key = f"{self.prefix}-{place}"
-        run = await self.world.client.start_run(workflow, key, number)
+        client, fails = self.world.client, int(place == FAILING)
+        run = await client.start_run(workflow, key, number, fails=fails)
+        run.retried, run.cancelled = place in (FAILING, RETRIED), place == CANCELLED
         self.runs.append(run)
+        if run.retried:
+            await client.signal(run)
         await asyncio.sleep(self.plan.signals[place])
-        if place < RUNS - 1:
-            await self.world.client.signal(run)
+        if place == CANCELLED:
+            await client.cancel(run)
+        elif not run.retried:
+            await client.signal(run)
         else:
-            await self.world.client.cancel(run)
+            if place == RETRIED:
+                await self._cancel_and_retry(run)
+            await client.bring_to_end(run)
+
+    async def _cancel_and_retry(self, run: Acknowledged) -> None:
+        client = self.world.client
+        for pause in self.plan.cancels:
+            await client.cancel(run)
+            if await client.until_ended(run) == "completed":
+                return
+            await client.retry(run)
+            await asyncio.sleep(pause)
 
     async def _until_finished(self) -> None:
         while True:
@@ -174,7 +199,7 @@ async def do_round(world: World, set_up: SetUp, plan: Plan, prefix: str) -> Roun
     """Raises ProgramError where something does not come back."""
     began = time.monotonic()
     going = _Going(world, plan, prefix)
-    unanswered = world.client.unanswered
+    unanswered, retries = world.client.unanswered, world.client.retries
     problems: list[Problem] = []
     try:
         await going.run()
@@ -195,6 +220,7 @@ async def do_round(world: World, set_up: SetUp, plan: Plan, prefix: str) -> Roun
         seconds=time.monotonic() - began,
         repeated=sum(entry.kind == "repeated" for entry in going.entries),
         unanswered=world.client.unanswered - unanswered,
+        retries=world.client.retries - retries,
         problems=problems,
         details=await world.judge.rows(going.runs) if problems else None,
     )

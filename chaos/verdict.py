@@ -11,7 +11,7 @@ from msgspec import Struct, json
 from chaos.client import Acknowledged
 from chaos.ledger import Entry
 from chaos.tables import Rows
-from chaos.workflow import CHILD_STEP, SLOW, expected_output, expected_texts
+from chaos.workflow import CHILD_STEP, LOOSE, SLOW, expected_output, expected_texts
 
 Fault: TypeAlias = Literal["lost", "twice", "left", "wrong"]
 FAULTS: Final[tuple[Fault, ...]] = ("lost", "twice", "left", "wrong")
@@ -52,10 +52,34 @@ def judge_history(
     started = Counter(event["key"] for event in events if event["type"] == "step_started")
     yield from counted(f"run {id}: the start of", started, steps, least=least)
     outcomes = Counter(event["task"] for event in events if event["type"] in _OUTCOMES)
-    yield from counted(f"run {id}: the outcome of", outcomes, tasks, least=least)
+    yield from counted(f"run {id}: the outcome of", outcomes, tasks, least=least, besides={LOOSE})
     for event in events:
-        if event["type"] in _FAILURES:
+        if event["type"] in _FAILURES and event.get("task") != LOOSE:
             yield Problem("wrong", f"run {id}: {event}")
+
+
+def judge_retried(id: str, history: Rows, tasks: Collection[str]) -> Iterator[Problem]:
+    """Of a run that was retried: rows follow on each other, each of these tasks succeeded once in
+    all, and no step started again after it had completed."""
+    following = 1
+    for row in history:
+        if row["sequence"] != following or row["count"] != len(json.decode(row["events"])):
+            yield Problem("wrong", f"run {id}: its history is broken at {row['sequence']}")
+        following = row["sequence"] + row["count"]
+    succeeded: Counter[str] = Counter()
+    for event in events_of(history):
+        if event["type"] == "step_started" and succeeded[event["key"]]:
+            yield Problem("twice", f"run {id}: {event['key']} started after it had completed")
+        elif event["type"] == "task_succeeded":
+            succeeded[event["task"].partition("@")[0]] += 1
+    yield from counted(f"run {id}: the success of", succeeded, tasks)
+
+
+def judge_all_done(id: str, rows: Rows) -> Iterator[Problem]:
+    """Nothing is under way, whatever became of it."""
+    for row in rows:
+        if row["state"] != "done":
+            yield Problem("left", f"run {id}: task {row['task']} is {row['state']}")
 
 
 def judge_tasks(
@@ -75,6 +99,8 @@ def judge_tasks(
     for task, (state, outcome) in sorted(found.items()):
         if state != "done":
             yield Problem("left", f"run {id}: task {task} is {state}")
+        elif task == LOOSE and outcome == "error":
+            continue  # as it is to be
         elif outcome not in _allowed(task in outside, cancelled, task in late):
             yield Problem("wrong", f"run {id}: task {task} ended with {outcome}")
 
@@ -90,7 +116,7 @@ def judge_output(run: Acknowledged, history: Rows) -> Iterator[Problem]:
     """A run has completed with what it had to give, or was cancelled if somebody wanted that."""
     ends = [event for event in events_of(history) if event["type"] == "run_finished"]
     wanted = expected_output(run.key, run.number)
-    for end in ends[:1]:
+    for end in ends[-1:]:
         if run.cancelled and end["status"] == "cancelled":
             continue
         if end["status"] != "completed" or end.get("output") != wanted:
@@ -105,13 +131,28 @@ def judge_ledger(runs: Sequence[Acknowledged], entries: Sequence[Entry]) -> Iter
         own = [each for each in entries if each.text.partition(" ")[0] == run.key]
         effects = Counter(each.text for each in own if each.kind == "effect")
         wanted = expected_texts(run.key, run.number)
-        least, slow = run.least, f"{run.key} {SLOW}"
+        least, slow, loose = run.least, f"{run.key} {SLOW}", f"{run.key} {LOOSE}"
         yield from counted(
             "the effect of", effects, wanted, least=least, allowed=allowed, besides={slow}
         )
         sent = {(each.text, each.message) for each in own}
         ids = Counter(text for text, _ in sent)
-        yield from counted("the message id of", ids, wanted, least=least, besides={slow})
+        if run.retried:
+            yield from _judge_ids(own)
+            ids = Counter(dict.fromkeys(ids, 1))
+        yield from counted("the message id of", ids, wanted, least=least, besides={slow, loose})
+
+
+def _judge_ids(entries: Sequence[Entry]) -> Iterator[Problem]:
+    """What was done is never asked for under another message id."""
+    done: dict[str, str] = {}
+    for each in entries:
+        if each.kind == "effect":
+            done.setdefault(each.text, each.message)
+        if each.kind in ("received", "effect") and done.get(each.text, each.message) != (
+            each.message
+        ):
+            yield Problem("twice", f"{each.text} was done, and {each.kind} under a new message id")
 
 
 def counted(

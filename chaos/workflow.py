@@ -18,13 +18,21 @@ SLOW: Final = "slow"
 """The step that loses a race: nobody waits for what it does."""
 SLOW_SECONDS: Final = 20.0
 """What it takes for it."""
+LOOSE: Final = "loose"
+"""The step that always fails, and is got over."""
+BROKEN: Final = "left-again"
+"""The step that fails once where a run is to fail."""
 CHILD_STEP: Final = "below-it"
 """The step that is a run of its own."""
 
 _DELAYS: Final = {
     "first": 0.02, "left": 0.0, "left-again": 0.08, "right": 0.15, "item": 0.01, "even": 0.05,
-    "odd": 0.0, "quick": 0.0, SLOW: SLOW_SECONDS, "below": 0.05,
+    "odd": 0.0, "quick": 0.0, SLOW: SLOW_SECONDS, "below": 0.05, LOOSE: 0.0,
 }  # fmt: skip
+
+
+_FAILS: Final = {LOOSE: 1_000_000, BROKEN: "${input.fails}"}
+"""How many messages of it the agent fails."""
 
 
 def agent_name(copy: int, step: str) -> str:
@@ -59,6 +67,7 @@ def _workflow(copy: int) -> dict[str, Any]:
         "input": {"type": "object", "required": ["key", "number"]},
         "steps": [
             ask("first"),
+            {**ask(LOOSE), "on_error": "continue"},
             {
                 "name": "both",
                 "type": "parallel",
@@ -114,7 +123,7 @@ def _ask(copy: int, step: str, more: str = "") -> dict[str, Any]:
         "name": step,
         "type": "agent",
         "agent": agent_name(copy, step),
-        "input": {"text": text, "delay": _DELAYS[step]},
+        "input": {"text": text, "delay": _DELAYS[step], "fails": _FAILS.get(step, 0)},
     }
 
 
@@ -157,7 +166,7 @@ def expected_tasks(number: int) -> set[str]:
 
 def expected_steps(number: int) -> set[str]:
     """All steps that start, each exactly once."""
-    others = {"both", "each", "choice", "race", SLOW, "go", "rest"}
+    others = {LOOSE, "both", "each", "choice", "race", SLOW, "go", "rest"}
     return expected_tasks(number) | others
 
 

@@ -14,9 +14,11 @@ from chaos.ledger import Entry
 from chaos.tables import Rows
 from chaos.verdict import (
     Problem,
+    judge_all_done,
     judge_history,
     judge_ledger,
     judge_output,
+    judge_retried,
     judge_tasks,
 )
 from chaos.workflow import expected_output, expected_texts
@@ -144,6 +146,50 @@ def test_the_agent_did_each_thing_once_unless_it_forgot(change: Change, found: l
     written = lines()
     change(written)
     assert faults(judge_ledger([RUN], written)) == found
+
+
+RETRIED = Acknowledged("k", 1, "survivor-0", "r", retried=True)
+RESTARTED = {"type": "retry_requested"}
+SUCCEEDED_LATER = {"type": "task_succeeded", "task": "s@2"}
+
+
+@pytest.mark.req("W-15")
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ([STARTED, STEP, SUCCEEDED, FINISHED], []),
+        ([STARTED, STEP, FAILED, ENDED, RESTARTED, STEP, SUCCEEDED_LATER, FINISHED], []),
+        ([STARTED, STEP, SUCCEEDED, ENDED, RESTARTED, STEP, FINISHED], ["twice"]),
+        ([STARTED, STEP, SUCCEEDED, ENDED, SUCCEEDED_LATER, FINISHED], ["twice"]),
+        ([STARTED, STEP, FAILED, ENDED], ["lost"]),
+    ],
+)
+def test_a_step_of_a_retried_run_completes_once_and_does_not_start_after_that(
+    events: list[dict[str, Any]], found: list[str]
+) -> None:
+    assert faults(judge_retried("r", [row(1, *events)], {"s"})) == found
+    assert faults(judge_retried("r", [row(2, *events)], {"s"})) == ["wrong", *found]
+
+
+@pytest.mark.req("W-15")
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (lambda lines: lines.insert(0, again("received", "other")), []),
+        (lambda lines: lines.append(again("received")), []),
+        (lambda lines: lines.append(again("received", "other")), ["twice"]),
+        (lambda lines: lines.append(again("effect", "other")), ["twice", "twice"]),
+        (lambda lines: lines.remove(lines[1]), ["lost"]),
+    ],
+)
+def test_what_was_done_is_never_asked_for_under_another_id(
+    change: Change, found: list[str]
+) -> None:
+    written = lines()
+    change(written)
+    assert faults(judge_ledger([RETRIED], written)) == found
+    assert faults(judge_all_done("r", [{"task": "s", "state": "done"}])) == []
+    assert faults(judge_all_done("r", [{"task": "s", "state": "running"}])) == ["left"]
 
 
 def test_the_agent_answers_with_what_it_was_told() -> None:

@@ -50,8 +50,8 @@ class Ledger:
         """From now on the agent does everything at once."""
         work = self.agent._work
 
-        def at_once(task: dict[str, Any], seconds: float) -> None:
-            work(task, 0.0)
+        def at_once(task: dict[str, Any], line: dict[str, Any]) -> None:
+            work(task, line | {"delay": 0.0})
 
         self.agent._work = at_once  # type: ignore[method-assign]
 
