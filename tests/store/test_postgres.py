@@ -15,6 +15,7 @@ from accord.store import Transaction, open_store
 from accord.store.errors import UnavailableError
 from accord.store.postgres import PostgresStore
 from accord.store.postgres_transaction import together
+from accord.store.store import Reading
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
 
@@ -39,6 +40,22 @@ async def test_a_lost_connection_is_made_again_and_everybody_woken(cluster: Clus
         heard.clear()
         await other.notify("news")
         await asyncio.wait_for(heard.wait(), PATIENCE)
+        assert len(await store.fetch("SELECT 1")) == 1
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+async def test_a_connection_that_is_lost_while_it_is_read_is_said(
+    cluster: Cluster, snapshot: bool
+) -> None:
+    async def read(db: Reading) -> None:
+        [row] = await db.fetch("SELECT pg_backend_pid() AS pid")
+        await other.fetch("SELECT pg_terminate_backend($1)", row["pid"])
+        await db.fetch("SELECT 1")
+
+    url = cluster.database()
+    async with open_store(url) as store, open_store(url) as other:
+        with pytest.raises(UnavailableError, match="the database cannot be used"):
+            await store.read(read, snapshot=snapshot)
         assert len(await store.fetch("SELECT 1")) == 1
 
 

@@ -207,8 +207,7 @@ class PostgresStore:
         try:
             if not snapshot:
                 return await work(PostgresTransaction(connection))
-            async with connection.transaction(isolation="repeatable_read", readonly=True):
-                return await work(PostgresTransaction(connection))
+            return await _read_snapshot(connection, work)
         finally:
             await pool.release(connection)
 
@@ -340,6 +339,23 @@ class PostgresStore:
         self._reconnecting = None
         for channel in tuple(self._hearing):
             self._notified(None, 0, channel, "")
+
+
+async def _read_snapshot(connection: Any, work: ReadWork[T]) -> T:
+    """Read in a transaction that sees one state. Its end is no `async with`: that fails in its own
+    way where the connection was lost, and would hide that from the caller."""
+    transaction = connection.transaction(isolation="repeatable_read", readonly=True)
+    with translated():
+        await transaction.start()
+    try:
+        result = await work(PostgresTransaction(connection))
+    except BaseException:
+        with suppress(*FOREIGN):
+            await transaction.rollback()
+        raise
+    with translated():
+        await transaction.commit()
+    return result
 
 
 async def _migrate(connection: Any, part: str, known: list[migrations.Migration]) -> None:

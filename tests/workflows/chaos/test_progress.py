@@ -64,6 +64,7 @@ def test_the_page_tells_what_came_of_it() -> None:
     text = page(progress, commit="abc", date="2026-11-15")
     assert "`make chaos ROUNDS=2 SEED=7` on 2026-11-15, commit abc" in text
     assert (
-        "| server, executors, bridges on PostgreSQL | 2 | 8 | 0 | 2 | 0 | 2.0 | 0 | 1 | 0 | 0 |" in text
+        "| server, executors, bridges on PostgreSQL | 2 | 8 | 0 | 2 | 0 | 2.0 | 0 | 1 | 0 | 0 |"
+        in text
     )
     assert "Killed: executor-1 2. Moments: told 2.\n- round 1, twice: something\n" in text
