@@ -8,6 +8,7 @@ HTMX := src/accord/web/static/vendor/htmx.min.js
 URL ?= http://127.0.0.1:8000/rpc
 DATA ?= accord-data
 PORT ?= 8000
+ARGS ?=
 DOCS_PORT ?= 8001
 # Two more than there are cores: many tests wait for programs that they started.
 JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 2)
@@ -53,8 +54,8 @@ assets: $(HTMX) ## Fetch what the pages take from npm.
 $(HTMX): front/package-lock.json
 	@tools/web-assets
 
-serve: setup assets ## Run the whole system on embedded defaults (DATA=… for another directory, PORT=…).
-	$(BIN)/accord serve --data "$(DATA)" --port $(PORT)
+serve: setup assets ## Run the whole system on embedded defaults (DATA=… for another directory, PORT=…, ARGS="--allow-agents 127.0.0.1").
+	$(BIN)/accord serve --data "$(DATA)" --port $(PORT) $(ARGS)
 
 demo: setup ## Serve a few methods over HTTP to try the library with (URL=… for another address).
 	$(BIN)/accord demo "$(URL)"

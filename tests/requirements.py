@@ -304,6 +304,11 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
             "W-16",
             "What cannot be decided on stays, says why, delays no other run, and goes on later.",
         ),
+        (
+            "W-17",
+            "Failures say what to do: the flag that is missing, what was answered, where to retry.",
+        ),
+        ("W-18", "A run says what it waits for; approvals show a message and data."),
     ),
     ("accord.workflows.bus.kafka", "tests"): (
         ("W-10", "Logs, metrics, and traces across executor, broker, bridge and agent."),

@@ -114,7 +114,9 @@ async def test_the_chain_is_checked_on_demand_and_what_was_found_is_explained(
     await store.execute("DROP TRIGGER audit_records_no_update")
     await store.execute("UPDATE audit_records SET actor = 'mallory' WHERE operation = 'first_run'")
     await page.get_by_role("link", name="Check again").click()
-    await expect(page.get_by_role("heading", name="The trail or the data was changed")).to_be_visible()
+    await expect(
+        page.get_by_role("heading", name="The trail or the data was changed")
+    ).to_be_visible()
     await expect(page.get_by_role("row").last).to_contain_text("does not say any more what it said")
     await store.execute("UPDATE audit_records SET actor = 'accord' WHERE operation = 'first_run'")
     await page.keyboard.press("v")

@@ -23,6 +23,18 @@ HEAR = {
     "steps": [{"name": "listen", "type": "wait", "signal": "go"}],
     "output": "${steps.listen.output}",
 }
+USELESS = {
+    "name": "useless",
+    "steps": [
+        {"name": "first", "type": "agent", "agent": "ears-review", "input": "which one?"},
+        {
+            "name": "load",
+            "type": "call",
+            "operation": "get_requirement",
+            "input": {"id": "${steps.first.output}"},
+        },
+    ],
+}
 OUTER = {
     "name": "outer",
     "steps": [
@@ -299,6 +311,27 @@ async def test_decisions_and_what_was_given_up_wait_in_lists(
     await page.get_by_role("button", name="Replay").click()
     await page.wait_for_url(f"**/runs/{lost}?follow=1")
     await expect(page.locator("#run-events")).to_contain_text("retried by admin")
+
+
+@pytest.mark.req("W-17")
+async def test_a_failed_run_offers_the_steps_to_retry_from_with_what_they_answered(
+    visitor: Visitor, shop: Workshop, axe: str
+) -> None:
+    page = visitor.page
+    await shop.save(USELESS)
+    id = await shop.start("useless")
+    await shop.until(id, "failed")
+    await visitor.open(f"/runs/{id}")
+    step = page.locator("#run-step")
+    await expect(step.get_by_role("heading", name="load")).to_be_visible()
+    rows = step.locator(".again li")
+    await expect(rows).to_have_count(2)
+    await expect(rows.nth(0)).to_contain_text("there is no requirement")
+    await expect(rows.nth(1)).to_contain_text("ears-review: which one?")
+    assert await violations(page, axe) == []
+    await rows.nth(1).get_by_role("button", name="Retry from first").click()
+    await came_to(page, "Retrying from first.")
+    await expect(page.locator("#run-events")).to_contain_text("retried from first by admin")
 
 
 @pytest.mark.req("W-16")

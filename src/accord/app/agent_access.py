@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Final
 
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.app.settings import Settings
 from accord.workflows.bridge.secrets import Secrets
+
+ADVICE: Final = (
+    "start accord with --allow-agents and the host or its network (setting allow_agents,"
+    " ACCORD_ALLOW_AGENTS)"
+)
 
 
 def agent_addresses(settings: Settings) -> AddressPolicy:
@@ -18,7 +24,10 @@ def agent_addresses(settings: Settings) -> AddressPolicy:
         each.lower().rstrip(".") for each in settings.allow_agents if each not in networks
     )
     return AddressPolicy(
-        allow_private=settings.allow_private_agents, hosts=hosts, networks=networks
+        allow_private=settings.allow_private_agents,
+        hosts=hosts,
+        networks=networks,
+        advice=ADVICE,
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from accord.a2a import message_id
 from accord.a2a.protocol.outcome import MAX_UNCLEAR
+from accord.workflows.bridge.outcomes import MAX_ANSWERED
 from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.definition import Retry
 from accord.workflows.core.events import TaskFailed, TaskSucceeded
@@ -281,6 +282,17 @@ async def test_the_log_says_what_was_wrong_without_secrets(
     said = record.__dict__["body"]
     assert said.startswith('{"oops": 1, "password": "[redacted]"')
     assert len(said) < 20_000
+
+
+@pytest.mark.req("W-17")
+async def test_what_was_answered_is_kept_with_the_failed_step_bounded_and_without_secrets(
+    yard: Yard,
+) -> None:
+    body = b'{"oops": 1, "password": "hunter2", "more": "' + b"x" * 100_000 + b'"}'
+    told, _ = await outcome(yard, lambda asked, n: http(body))
+    answered = told.error.details["answered"]
+    assert answered.startswith('{"oops": 1, "password": "[redacted]", "more": "xxx')
+    assert (len(answered), answered[-1]) == (MAX_ANSWERED + 1, "…")
 
 
 @pytest.mark.req("W-24")

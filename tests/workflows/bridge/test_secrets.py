@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from accord.workflows.bridge.secrets import MAX_BYTES, SecretError, Secrets
-from tests.workflows.bridge.unruly import done, unruly
+from tests.a2a.scripted import http
+from tests.workflows.bridge.unruly import Answer, done, refuse, reply, task03, unruly
 from tests.workflows.bridge.yard import Yard, working
 
 ENVIRON = {"ACCORD_SECRET_A": "s3cr3t", "PATH": "/bin", "ACCORD_SECRET_KEY": "x\r\nEvil: 1"}
@@ -113,6 +114,28 @@ async def test_a_secret_that_is_replaced_is_used_at_once(yard: Yard, folder: Pat
         "Bearer from-a-file",
         "Bearer another",
     ]
+
+
+@pytest.mark.req("W-17")
+@pytest.mark.parametrize(
+    ("wire", "answer"),
+    [
+        ("a2a-0.3", lambda asked, n: http(b"you sent s3cr3t", status=403)),
+        ("a2a-0.3", lambda asked, n: refuse(asked, -32602, "not s3cr3t")),
+        ("a2a-0.3", lambda asked, n: reply(asked, task03("failed", "s3cr3t"))),
+        ("plain", lambda asked, n: http(b'{"sent": "s3cr3t"}')),
+    ],
+)
+async def test_an_agent_that_repeats_its_secret_does_not_make_it_known(
+    yard: Yard, wire: str, answer: Answer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with unruly(answer) as agent:
+        auth = {"type": "api_key", "secret": "env:ACCORD_SECRET_A"}
+        await yard.register("a", agent.url, wire=wire, auth=auth)
+        told = await yard.told(await yard.ask("a"))
+    assert "[redacted]" in told.error.details["answered"]
+    shown = f"{told.error} {await yard.letters()} {[each.__dict__ for each in caplog.records]}"
+    assert "s3cr3t" not in shown
 
 
 async def test_without_its_secret_an_agent_is_not_called(yard: Yard) -> None:

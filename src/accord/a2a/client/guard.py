@@ -19,7 +19,7 @@ class AddressRefusedError(TransportError):
 
     default_message = "Address refused"
     recoverable = False
-    advice = "Allow the host or its network, if agents are meant to be there."
+    advice = "Allow the host or its network where that is meant to be asked; the message says how."
 
 
 class Guard:

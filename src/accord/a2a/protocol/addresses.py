@@ -29,6 +29,8 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
     allow_private: bool = False
     hosts: frozenset[str] = frozenset()
     networks: tuple[str, ...] = ()
+    advice: str = "name its host in `hosts`, or its network in `networks`, of the AddressPolicy"
+    """How whoever runs this allows a private address: the end of a refusal."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for a network that is none."""
@@ -47,7 +49,7 @@ class AddressPolicy(Struct, frozen=True, kw_only=True):
             return f"{ip} is not the address of a machine"
         if _is_public(ip) or self._allows(host, ip):
             return ""
-        return f"{ip} is private: allow the host or its network to connect to it"
+        return f"{ip} is private, and not allowed here: {self.advice}"
 
     def _allows(self, host: str, ip: Address) -> bool:
         if self.allow_private or host.lower().rstrip(".") in self.hosts:

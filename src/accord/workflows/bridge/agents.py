@@ -10,9 +10,11 @@ The agent is always asked for an answer at once; however long its work takes, no
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from accord.a2a.client.client import Client
 from accord.a2a.client.trace import Trace
@@ -22,13 +24,13 @@ from accord.a2a.protocol.answers import MAX_KEPT, ReceivedAnswer
 from accord.a2a.protocol.errors import (
     FAULTS,
     TASK_NOT_FOUND,
-    AgentError,
     CallError,
     RefusedError,
     UnknownOutcomeError,
 )
 from accord.a2a.protocol.polling import intervals
 from accord.a2a.protocol.task import Task
+from accord.operations.logs.redaction import REDACTED
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
@@ -79,12 +81,17 @@ class AgentCaller:
             line = await self._lines.take(agent)
             try:
                 if isinstance(line.client, PlainClient):
-                    return await _call_plain(line.client, task, trace)
-                return await _Conversation(line.client, task, agent, trace, progress).run()
-            except AgentError as error:
+                    outcome = await _call_plain(line.client, task, trace)
+                else:
+                    talk = _Conversation(line.client, task, agent, trace, progress)
+                    outcome = await talk.run()
+            except CallError as error:
                 if error.code in _OTHER_WIRE and agent.wire == "auto":
                     self._lines.forget(agent)
+                _hide(error, line.secrets)
                 raise
+            else:
+                return _without(outcome, line.secrets)
             finally:
                 await self._lines.let_go(line)
 
@@ -108,6 +115,26 @@ class AgentCaller:
         if not agent.active:
             raise RefusedError("inactive_agent", f"the agent {name!r} is not active")
         return agent
+
+
+def _hide(error: CallError, secrets: Sequence[str]) -> None:
+    """Take the agent's own secrets out of what it answered."""
+    for each in secrets:
+        error.message = error.message.replace(each, REDACTED)
+        error.body = error.body.replace(each.encode(), REDACTED.encode())
+
+
+def _without(outcome: Outcome, secrets: Sequence[str]) -> Outcome:
+    """The same of a failure that the agent told."""
+    if not isinstance(outcome, Failed):
+        return outcome
+    for each in secrets:
+        outcome = replace(
+            outcome,
+            message=outcome.message.replace(each, REDACTED),
+            body=outcome.body.replace(each.encode(), REDACTED.encode()),
+        )
+    return outcome
 
 
 class _Conversation:

@@ -46,6 +46,13 @@ class Line:
         self.users = 0
         self.retired = False
 
+    @property
+    def secrets(self) -> list[str]:
+        """What is not to be shown again if the agent repeats it."""
+        auth = self.key.auth
+        values = [] if auth is None else list(auth.headers.values())
+        return [each.removeprefix("Bearer ") for each in values if each]
+
 
 class Lines:
     """The lines of one process. Belongs to one event loop."""

@@ -16,6 +16,7 @@ from accord.a2a.protocol.errors import (
     RefusedError,
     UnknownOutcomeError,
 )
+from accord.operations.logs.redaction import redact
 from accord.store.errors import StoreError
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.answered import Answer, Answered
@@ -37,6 +38,9 @@ from accord.workflows.storage.inbox import Message
 
 TASK_CANCELED: Final = "task_canceled"
 """What an agent's task failed with that somebody cancelled."""
+
+MAX_ANSWERED: Final = 4_000
+"""Characters of an answer that are kept with a failed step."""
 
 _UNWRITABLE: Final = "the answer has something that the database cannot keep"
 
@@ -96,6 +100,7 @@ class Outcomes:
         """It failed for good."""
         task, at = held.task, self._now()
         logs.failed(task, error, again=False)
+        details = _with_answer(error, details)
         failure = Failure(
             str(error.code), error.message, task.command.step, details, _is_unknown(task, error)
         )
@@ -225,6 +230,15 @@ class Outcomes:
         self._ended()
         if not written.cancelled() and not is_unwritable and not written.result():
             self._tally.lost += 1
+
+
+def _with_answer(error: CallError, details: Any) -> Any:
+    """What is told of a failure, with the beginning of what was answered, without secrets."""
+    if not error.body or not (details is None or isinstance(details, dict)):
+        return details
+    text = redact(error.body.decode("utf-8", "replace"))
+    answered = text if len(text) <= MAX_ANSWERED else f"{text[:MAX_ANSWERED]}…"
+    return {"answered": answered, **(details or {})}
 
 
 def _is_unknown(task: ClaimedTask, error: CallError) -> bool:

@@ -47,7 +47,10 @@ class Secrets:
         """What a file says, without the line break at its end. Links are not followed: a name
         stands for a file of this folder, and for nothing else."""
         if self._folder is None:
-            raise SecretError("no folder of secrets is configured")
+            raise SecretError(
+                "no folder of secrets is configured: start accord with --secrets FOLDER (setting"
+                " secrets, ACCORD_SECRETS)"
+            )
         try:
             fd = os.open(self._folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:

@@ -3,11 +3,13 @@ Everything that changes while it runs is a piece of its own, so that scripts can
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import time
 from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from accord.operations.errors import NotFoundError
 from accord.web.answers import Answer
@@ -19,15 +21,17 @@ from accord.web.pages.workflows.timeline import MAX_BARS, SCALE, bars
 from accord.web.pages.workflows.values import MUCH, in_line, shown
 from accord.web.routing import Pages
 from accord.web.turn import Turn
-from accord.workflows.core.definition import Definition, WaitStep
+from accord.workflows.core.definition import Definition, WaitStep, inner_lists
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.places import find_places
 from accord.workflows.core.state import FINAL
 from accord.workflows.operations.approvals import may_decide
-from accord.workflows.operations.run_views import Run
+from accord.workflows.operations.run_views import Run, Step
 
 SECTION: Final = "/runs"
 EVENTS: Final = 100
+MOST_AGAIN: Final = 50
+"""Steps to retry from that are shown."""
 PARTS: Final = ("input", "output", "error", "prompt")
 
 pages: Final = Pages()
@@ -122,10 +126,39 @@ async def run_context(turn: Turn) -> dict[str, Any]:
         "awaits": None if step is None else _signal(definition, step),
         "link": link,
         "quote": quote,
+        "again": list(_again(definition, run)) if is_final and run.state != "completed" else (),
+        "most_again": MOST_AGAIN,
         "shown": shown,
         "in_line": in_line,
         **_rights(turn, run),
     }
+
+
+class Again(Struct, frozen=True):
+    """A step that a run may be retried from, and what is known to have been answered."""
+
+    step: Step
+    answered: Any
+
+
+def _again(definition: Definition, run: Run) -> Iterator[Again]:
+    """The steps that started, the last first: of those with steps inside, the inner ones."""
+    places = {place.step.name: place for place in find_places(definition)}
+    for step in reversed(run.steps):
+        place = places.get(step.name)
+        if step.started_at is None or place is None or place.path.startswith("on_error"):
+            continue
+        if not inner_lists(place.step):
+            yield Again(step, answered_by(step))
+
+
+def answered_by(step: Step) -> Any:
+    """What came of a step: its output; else what was answered although it failed, or its error."""
+    if step.error is None:
+        return step.output
+    details = step.error.details
+    answered = details.get("answered") if isinstance(details, dict) else None
+    return answered or f"{step.error.code}: {step.error.message}"
 
 
 def _definition(definition: dict[str, Any], run: Run) -> Definition:
