@@ -179,6 +179,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.faces.tools_text", "tests"): (
         ("M-23", "Text and structured content of a result say the same, and which words are data."),
     ),
+    ("accord.sync", "tests"): (
+        ("F-34", "The blocking client can do what the asynchronous one can."),
+    ),
     ("accord.operations.arguments", "tests"): (
         ("F-32", "Operations are never called with arguments that have a member twice."),
     ),

@@ -6,20 +6,26 @@
         print(peer.call("add", [1, 2]))
 
 A background thread runs one event loop for all such connections. Every method here may be
-called from any thread but that one; handlers of the router run on it.
+called from any thread but that one; handlers of the router and observers run on it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.peer import Peer
+from accord.jsonrpc.call import Call
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.messages import Id
+from accord.jsonrpc.outgoing_batch import OutgoingBatch
+from accord.jsonrpc.peer import Peer, StateObserver
 from accord.jsonrpc.router import Router
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.states import State
@@ -28,19 +34,159 @@ from accord.transports.connect import ConnectOptions, connect as connect_async
 T = TypeVar("T")
 
 
+class SyncCall:
+    """A call that has been sent. `result` waits for its result."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    @property
+    def id(self) -> Id:
+        return self._call.id
+
+    @property
+    def method(self) -> str:
+        return self._call.method
+
+    @property
+    def done(self) -> bool:
+        """Whether it was answered, failed or given up."""
+        return self._call.done
+
+    @overload
+    def result(self, into: type[T]) -> T: ...
+    @overload
+    def result(self) -> Any: ...
+
+    def result(self, into: Any = Any) -> Any:
+        """Wait for the result and return it, checked against the type `into`."""
+        return _wait(self._call.result(into))
+
+    def answer(self) -> Any:
+        """Wait for the result and return it as raw JSON."""
+        return _wait(self._call.answer())
+
+    def future(self, into: Any = Any) -> Future[Any]:
+        """A future of the result, for `concurrent.futures.wait` and others. Cancelling it gives
+        the call up."""
+        return _start(self._call.result(into))
+
+    def cancel(self) -> None:
+        """Give the call up; whoever waits for it gets a `CancelledError`."""
+        _do(self._call.cancel)
+
+    def extend(self) -> None:
+        """Give the call its full time again: the other end has shown that it works on it."""
+        _do(self._call.extend)
+
+    def fail(self, error: RpcError) -> None:
+        """End the call with an error."""
+        _do(lambda: self._call.fail(error))
+
+
+class SyncBatch:
+    """Collects calls; sends them when its `with` block ends, and waits for the answers.
+
+        with peer.batch() as batch:
+            total = batch.call("sum", [1, 2, 3])
+            batch.notify("log", ["summed"])
+        print(total.result())
+
+    A call that fails raises when its result is asked for, not when the block ends.
+    """
+
+    def __init__(self, batch: OutgoingBatch) -> None:
+        self._batch = batch
+
+    def call(
+        self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
+    ) -> SyncCall:
+        """Add a call; ask what this returns for its result after the batch was sent."""
+        return SyncCall(_do(lambda: self._batch.call(method, params, timeout=timeout)))
+
+    def notify(self, method: str, params: Any = UNSET) -> None:
+        """Add a notification."""
+        _do(lambda: self._batch.notify(method, params))
+
+    def send(self) -> None:
+        """Send what was collected and wait until every call is settled."""
+        _wait(self._batch.send())
+
+    def __enter__(self) -> SyncBatch:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        _wait(self._batch.__aexit__(exc_type, exc, traceback))
+
+
 class SyncPeer:
-    """A peer whose calls block."""
+    """A peer whose calls block. What it has in common with `Peer` does the same."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
+
+    # What is known
 
     @property
     def state(self) -> State:
         return self._peer.state
 
     @property
+    def info(self) -> ChannelInfo:
+        return self._peer.info
+
+    @property
     def statistics(self) -> Statistics:
         return self._peer.statistics
+
+    @property
+    def pending(self) -> int:
+        """How many outgoing calls wait for an answer."""
+        return self._peer.pending
+
+    @property
+    def in_flight(self) -> int:
+        """How many incoming calls are being handled."""
+        return self._peer.in_flight
+
+    @property
+    def call_state(self) -> dict[str, Any]:
+        """What handlers of this connection share as `context.state`."""
+        return self._peer.call_state
+
+    def observe(self, observer: StateObserver) -> Callable[[], None]:
+        """Have `observer(state, error)` called at every change of state, in the background thread;
+        return how to stop it."""
+        stop = _do(lambda: self._peer.observe(observer))
+        return lambda: _do(stop)
+
+    # Calling
+
+    @overload
+    def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: type[T],
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> T: ...
+    @overload
+    def call(
+        self,
+        method: str,
+        params: Any = ...,
+        *,
+        into: Any = ...,
+        timeout: float | None | UnsetType = ...,
+        idempotent: bool = ...,
+    ) -> Any: ...
 
     def call(
         self,
@@ -56,12 +202,81 @@ class SyncPeer:
             self._peer.call(method, params, into=into, timeout=timeout, idempotent=idempotent)
         )
 
+    def call_threadsafe(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        into: Any = Any,
+        timeout: float | None | UnsetType = UNSET,
+        idempotent: bool = False,
+    ) -> Future[Any]:
+        """Call the other end and return a future of the result at once, for
+        `concurrent.futures.wait` and others."""
+        return _start(
+            self._peer.call(method, params, into=into, timeout=timeout, idempotent=idempotent)
+        )
+
+    def begin(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        longest: float | None = None,
+        idempotent: bool = False,
+    ) -> SyncCall:
+        """Send a call now and return it, to be asked for its result; its id is known at once.
+
+        `call.extend()` gives it its full time again, up to `longest` seconds in all.
+        """
+        begin = self._peer.begin
+        return SyncCall(
+            _do(
+                lambda: begin(
+                    method, params, timeout=timeout, longest=longest, idempotent=idempotent
+                )
+            )
+        )
+
     def notify(self, method: str, params: Any = UNSET) -> None:
         """Tell the other end something; returns when it is on its way."""
         _wait(self._peer.notify(method, params))
 
-    def close(self) -> None:
-        _wait(self._peer.close())
+    def post(self, method: str, params: Any = UNSET) -> None:
+        """`notify` that does not wait for the other end to read."""
+        _do(lambda: self._peer.post(method, params))
+
+    def send(self, data: bytes) -> None:
+        """Send one encoded message or batch as soon as the other end takes it."""
+        _wait(self._peer.send(data))
+
+    def batch(self) -> SyncBatch:
+        """Collect calls and notifications to be sent as one batch."""
+        return SyncBatch(_do(self._peer.batch))
+
+    def cancel_incoming(self, id: Id) -> bool:
+        """Stop serving a request of the other end; it is not answered. Whether it was running."""
+        return _do(lambda: self._peer.cancel_incoming(id))
+
+    # Closing
+
+    def close(self, *, drain: float | None = None) -> None:
+        """End the connection: let running handlers finish for up to `drain` seconds and
+        their answers leave, fail what still waits for an answer."""
+        _wait(self._peer.close(drain=drain))
+
+    def close_soon(self, *, drain: float | None = None) -> None:
+        """Begin to close; `wait_closed` tells when it is done."""
+        _do(lambda: self._peer.close_soon(drain=drain))
+
+    def abort(self) -> None:
+        """End the connection at once; nothing more is sent."""
+        _do(self._peer.abort)
+
+    def wait_closed(self) -> None:
+        """Wait until the connection has ended, by whichever side."""
+        _wait(self._peer.wait_closed())
 
     def __enter__(self) -> SyncPeer:
         return self
@@ -90,21 +305,50 @@ def connect(
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
+_thread: threading.Thread | None = None
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:
-    global _loop
+    """The loop of all connections. Raises RuntimeError in its own thread, where waiting for it
+    would take forever."""
+    global _loop, _thread
     with _lock:
         if _loop is None:
             _loop = asyncio.new_event_loop()
-            threading.Thread(target=_loop.run_forever, name="accord-sync", daemon=True).start()
+            _thread = threading.Thread(target=_loop.run_forever, name="accord-sync", daemon=True)
+            _thread.start()
+        if threading.current_thread() is _thread:
+            raise RuntimeError(
+                "accord.sync blocks, and cannot be used in a handler or an observer: take a "
+                "Context in an async handler and use context.call, or declare the method with "
+                "thread=True"
+            )
         return _loop
 
 
+def _start(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Have the background thread do `work`."""
+    try:
+        loop = _background_loop()
+    except RuntimeError:
+        work.close()
+        raise
+    return asyncio.run_coroutine_threadsafe(work, loop)
+
+
 def _wait(work: Coroutine[Any, Any, T]) -> T:
-    future = asyncio.run_coroutine_threadsafe(work, _background_loop())
+    future = _start(work)
     try:
         return future.result()
     except BaseException:
         future.cancel()  # an interrupt must not leave the call running
         raise
+
+
+def _do(function: Callable[[], T]) -> T:
+    """The result of a function that only the background thread may call."""
+
+    async def work() -> T:
+        return function()
+
+    return _wait(work())

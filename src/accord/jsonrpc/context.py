@@ -12,7 +12,6 @@ from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.states import State
 
-
 T = TypeVar("T")
 
 
