@@ -163,6 +163,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord.mcp.protocol.codes", "tests"): (
         ("M-21", "The reason of an error decides which entry of the catalogue it has."),
+        (
+            "M-27",
+            "The page of errors says which are sent; the extended profile has codes that fit.",
+        ),
     ),
     ("accord.operations.abilities", "tests"): (
         ("M-22", "What clients are told of a tool follows from what its operation can do."),

@@ -1,4 +1,4 @@
-"""`Router(id_errors=…)`: only strings and integers are ids, and each is in flight once."""
+"""`Router(request_errors=…)`: only strings and integers are ids, and each is in flight once."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 
 from accord import Peer, Router, RpcError
 from accord.jsonrpc.context import Context
-from accord.jsonrpc.ids import IdFault, id_fault
+from accord.jsonrpc.ids import RequestFault, id_fault
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.observer import Observation
 from accord.transports.memory import memory_pair
 from tests.transports.recorder import Recorder
 
-CODES: dict[IdFault, int] = {"invalid": -40_001, "conflict": -40_002}
+CODES: dict[RequestFault, int] = {"invalid_id": -40_001, "id_conflict": -40_002}
 
 
-def id_error(fault: IdFault, params: Any, context: Context) -> RpcError:
+def request_error(fault: RequestFault, params: Any, context: Context) -> RpcError:
     return RpcError(fault, code=CODES[fault])
 
 
@@ -85,16 +85,23 @@ def make_router(gate: asyncio.Event, **options: Any) -> Router:
 
 @pytest.mark.parametrize(
     ("id", "fault"),
-    [(1, None), ("", None), (2**70, None), (None, "invalid"), (1.0, "invalid"), (7, "conflict")],
+    [
+        (1, None),
+        ("", None),
+        (2**70, None),
+        (None, "invalid_id"),
+        (1.0, "invalid_id"),
+        (7, "id_conflict"),
+    ],
 )
-def test_an_id_is_judged(id: Id, fault: IdFault | None) -> None:
+def test_an_id_is_judged(id: Id, fault: RequestFault | None) -> None:
     assert id_fault(id, {7}.__contains__) == fault
 
 
 @pytest.mark.parametrize("observed", [False, True])
 async def test_ids_are_refused_before_a_method_is_looked_for(observed: bool) -> None:
     watching = Watching()
-    router = make_router(asyncio.Event(), id_errors=id_error)
+    router = make_router(asyncio.Event(), request_errors=request_error)
     raw = Raw(router, observer=watching if observed else None)
     refused: list[Any] = [None, 1.5, True, [1]]
     for id in refused:
@@ -108,7 +115,7 @@ async def test_ids_are_refused_before_a_method_is_looked_for(observed: bool) -> 
 
 async def test_an_id_may_be_used_again_when_its_request_is_over() -> None:
     gate = asyncio.Event()
-    raw = Raw(make_router(gate, id_errors=id_error))
+    raw = Raw(make_router(gate, request_errors=request_error))
     raw.send(call(1, "later"))
     assert code(await raw.ask(call(1))) == (-40_002, 1)
     assert (await raw.ask(call("1")))["result"] == "now"
@@ -124,7 +131,7 @@ async def test_an_id_may_be_used_again_when_its_request_is_over() -> None:
 
 async def test_connections_have_ids_of_their_own() -> None:
     gate = asyncio.Event()
-    router = make_router(gate, id_errors=id_error)
+    router = make_router(gate, request_errors=request_error)
     one, other = Raw(router), Raw(router)
     one.send(call(1, "later"))
     other.send(call(1, "later"))
@@ -136,7 +143,7 @@ async def test_connections_have_ids_of_their_own() -> None:
 
 async def test_a_batch_has_each_id_once_and_shares_them_with_its_connection() -> None:
     gate = asyncio.Event()
-    raw = Raw(make_router(gate, id_errors=id_error))
+    raw = Raw(make_router(gate, request_errors=request_error))
     answers = await raw.ask([call(1), call(1), call(None), call(1.5), call("1")])
     assert [each.get("result") or code(each) for each in answers] == [
         "now",
@@ -152,7 +159,7 @@ async def test_a_batch_has_each_id_once_and_shares_them_with_its_connection() ->
     await raw.peer.close()
 
 
-@pytest.mark.parametrize("options", [{}, {"id_errors": id_error}])
+@pytest.mark.parametrize("options", [{}, {"request_errors": request_error}])
 async def test_a_request_of_a_batch_can_be_cancelled(options: dict[str, Any]) -> None:
     raw = Raw(make_router(asyncio.Event(), **options))
     raw.send([call(1, "later"), call(2)])

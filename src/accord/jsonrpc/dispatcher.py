@@ -42,7 +42,7 @@ from accord.jsonrpc.codec import (
 from accord.jsonrpc.context import Context, InThread
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen, to_wire, told_code
-from accord.jsonrpc.ids import IdFault, id_fault
+from accord.jsonrpc.ids import RequestFault, id_fault
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.log_line import is_worth_logging, log_line
 from accord.jsonrpc.messages import (
@@ -81,7 +81,6 @@ class Dispatcher:
         "_debug",
         "_find",
         "_find_direct",
-        "_id_errors",
         "_idle",
         "_in_thread",
         "_limits",
@@ -90,6 +89,7 @@ class Dispatcher:
         "_max_in_flight",
         "_max_items",
         "_observer",
+        "_request_errors",
         "_running",
         "_running_by_id",
         "_serve_any",
@@ -118,9 +118,9 @@ class Dispatcher:
         """Serves one request, or a notification if its id is UNSET, of which all is known. Params
         are raw, or what the method's plan takes in their place."""
         self._observer = observer
-        self._id_errors = router.id_errors
+        self._request_errors = router.request_errors
         self._serve_any = self._serve_call if observer is None else self._serve_observed
-        self.serve = self._serve_any if self._id_errors is None else self._serve_unique
+        self.serve = self._serve_any if self._request_errors is None else self._serve_unique
         if self.serve != self._serve_call:  # then every call takes that one way
             self._find_direct = _NOTHING_DIRECT.get
         self._limits = limits
@@ -134,7 +134,7 @@ class Dispatcher:
         self._in_thread: InThread = self._submit
         self._strict = strict_codes
         self._debug = debug
-        self._running_by_id = None if self._id_errors is None else RunningById()
+        self._running_by_id = None if self._request_errors is None else RunningById()
         self._running: set[Running] = set() if self._running_by_id is None else self._running_by_id
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._loop, self._sweep)
@@ -185,9 +185,9 @@ class Dispatcher:
         if id is not UNSET:
             fault = id_fault(id, lambda id: self._is_in_use(id, source))
             if fault is not None:
-                told = id if fault == "conflict" else None
+                told = id if fault == "id_conflict" else None
                 return self._refuse_invalid(
-                    Invalid(self._id_error(fault, params, source.context(name, id)), told)
+                    Invalid(self._request_error(fault, params, source.context(name, id)), told)
                 )
         return self._serve_any(id, name, params, source)
 
@@ -198,9 +198,9 @@ class Dispatcher:
         repeated = isinstance(source, Slot) and not source.takes(id)
         return repeated or self._running_by_id.has(source, id)
 
-    def _id_error(self, fault: IdFault, params: Any, context: Context) -> RpcError:
-        assert self._id_errors is not None
-        return self._id_errors(fault, params, context)
+    def _request_error(self, fault: RequestFault, params: Any, context: Context) -> RpcError:
+        assert self._request_errors is not None
+        return self._request_errors(fault, params, context)
 
     def _serve_observed(
         self, id: Id | UnsetType, name: str, params: Any, source: Source
@@ -259,7 +259,7 @@ class Dispatcher:
             # JSON-RPC 2.0, section 6: an empty array is one Invalid Request.
             return self._refuse_invalid(EMPTY_BATCH)
         if len(items) > self._max_items:
-            return self._refuse_invalid(too_many_items(self._max_items))
+            return self._refuse_invalid(self._named(too_many_items(self._max_items), source))
         if self._observer is not None:
             tell_batch(self._observer, len(items))
         room = self._limits.max_batch_response_bytes
@@ -330,13 +330,23 @@ class Dispatcher:
             case Notification(method=method, params=params):
                 return self.serve(UNSET, method, params, source)
             case Invalid(response=False):
-                if self._id_errors is not None and is_id_fault(message):
-                    context = source.context("", None)
-                    message = Invalid(self._id_error("invalid", UNSET, context), message.id)
-                return self._refuse_invalid(message)
+                return self._refuse_invalid(self._named(message, source))
             case _:
                 source.settle(message)
                 return None
+
+    def _named(self, message: Invalid, source: Source) -> Invalid:
+        """A refusal with the error that the protocol above has for it."""
+        if self._request_errors is None:
+            return message
+        if is_id_fault(message):
+            error = self._request_error("invalid_id", UNSET, source.context("", None))
+            return Invalid(error, message.id)
+        if message.oversized:
+            context = source.context("", None)
+            error = self._request_error("batch_too_large", message.error, context)
+            return Invalid(error, oversized=True)
+        return message
 
     def _note_null_id(self, method: str) -> None:
         # JSON-RPC 2.0, section 4: null as an id is discouraged, yet it is answered.

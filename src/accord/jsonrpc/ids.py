@@ -18,18 +18,20 @@ LAST_ID: Final = 2**60 - 1
 
 IdKind = Literal["counter", "uuid"]
 
-IdFault: TypeAlias = Literal["invalid", "conflict"]
-"""Why an id is refused: not a string or an integer, or in use by a request in flight."""
+RequestFault: TypeAlias = Literal["invalid_id", "id_conflict", "batch_too_large"]
+"""Why a protocol refuses what JSON-RPC allows, or has an error of its own for it: an id that is
+not a string or an integer, one of a request in flight, a batch over the limit."""
 
-IdErrors: TypeAlias = Callable[[IdFault, Any, Context], RpcError]
-"""Return the error for a refused id, given the raw params and the context of the request."""
+RequestErrors: TypeAlias = Callable[[RequestFault, Any, Context], RpcError]
+"""Return the error for a fault, given the context of the request and its raw params; for a batch
+the error that JSON-RPC has."""
 
 
-def id_fault(id: Id, in_use: Callable[[Id], bool]) -> IdFault | None:
-    """Return why the id of a request is refused where `IdErrors` apply; None if it is not."""
+def id_fault(id: Id, in_use: Callable[[Id], bool]) -> RequestFault | None:
+    """Return why the id of a request is refused where `RequestErrors` apply; None if it is not."""
     if id is None or type(id) is float:
-        return "invalid"
-    return "conflict" if in_use(id) else None
+        return "invalid_id"
+    return "id_conflict" if in_use(id) else None
 
 
 class Counter:

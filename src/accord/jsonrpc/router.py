@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 from accord.jsonrpc.about import About
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.errors import RegistrationError
-from accord.jsonrpc.ids import IdErrors
+from accord.jsonrpc.ids import RequestErrors
 from accord.jsonrpc.interceptors import Interceptor, check_interceptor
 from accord.jsonrpc.marks import F, Mark, mark_of, marked_in, method as method
 from accord.jsonrpc.method import Method, make_method, where
@@ -39,13 +39,13 @@ class Router:
     Everything that declares a method raises `RegistrationError` when it cannot be served as
     declared, or its name is taken; nothing has changed then.
 
-    JSON-RPC serves any id. With `id_errors`, as MCP has it, the id of a request must be a string
-    or an integer, and unique among the requests in flight on the same connection.
+    JSON-RPC serves any id. With `request_errors`, as MCP has it, the id of a request must be a
+    string or an integer, and unique among the requests in flight on the same connection.
     """
 
-    def __init__(self, *, id_errors: IdErrors | None = None) -> None:
-        self.id_errors = id_errors
-        """What a request is answered whose id is refused; None serves every id."""
+    def __init__(self, *, request_errors: RequestErrors | None = None) -> None:
+        self.request_errors = request_errors
+        """What requests are answered that a protocol above JSON-RPC refuses; None for none."""
         self.methods: dict[str, Method] = {}
         """Every method by its full name: one dictionary for the router's life, to read only."""
         self.direct: dict[str, Plan] = {}

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from accord.jsonrpc.catalogue import CATALOGUE
-from accord.jsonrpc.errors import RpcError, from_wire
-from accord.jsonrpc.ids import IdFault
+from accord.jsonrpc.errors import RpcError, from_wire, own_error
+from accord.jsonrpc.ids import RequestFault
 from accord.mcp.protocol.codes import (
     CASES,
     Profile,
     failure,
     http_status,
-    id_error,
+    request_error,
     standard_reason,
 )
 from accord.mcp.protocol.versions import Era
@@ -79,13 +79,24 @@ def test_what_a_code_of_the_standard_stands_for_where_nobody_says(
 
 
 @pytest.mark.req("M-11", "M-12")
-@pytest.mark.parametrize(("fault", "extended"), [("invalid", -32067), ("conflict", -32068)])
-def test_a_refused_id_has_the_code_of_its_era_and_profile(fault: IdFault, extended: int) -> None:
-    assert id_error(fault, era=Era.HANDSHAKE, profile="standard").code == -32600
-    assert id_error(fault, era=Era.HANDSHAKE, profile="extended").code == extended
-    error = id_error(fault, era=Era.STATELESS, profile="extended")
+@pytest.mark.parametrize(("fault", "extended"), [("invalid_id", -32067), ("id_conflict", -32068)])
+def test_a_refused_id_has_the_code_of_its_era_and_profile(
+    fault: RequestFault, extended: int
+) -> None:
+    assert request_error(fault, era=Era.HANDSHAKE, profile="standard").code == -32600
+    assert request_error(fault, era=Era.HANDSHAKE, profile="extended").code == extended
+    error = request_error(fault, era=Era.STATELESS, profile="extended")
     assert error.code == -32600
-    assert error.data == {"reason": f"request_id_{fault}", "field": "id"}
+    reason = {"invalid_id": "request_id_invalid", "id_conflict": "request_id_conflict"}[fault]
+    assert error.data == {"reason": reason, "field": "id"}
+
+
+@pytest.mark.req("M-11", "M-27")
+def test_a_batch_that_is_too_large_has_its_code_and_limit() -> None:
+    said = own_error("invalid_request", "Invalid Request: too large", limit=2)
+    error = request_error("batch_too_large", era=Era.HANDSHAKE, profile="extended", of=said)
+    assert (error.code, error.message) == (-32069, said.message)
+    assert error.data == {"reason": "batch_request_too_large", "limit": 2}
 
 
 ALLOWED = {-32020, -32021, -32022}

@@ -19,13 +19,13 @@ from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.duplicates import check_members
 from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import IdFault
+from accord.jsonrpc.ids import RequestFault
 from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
 from accord.mcp.client.asked import Asked, Question
-from accord.mcp.protocol.codes import id_error
+from accord.mcp.protocol.codes import request_error
 from accord.mcp.protocol.meta import SUBSCRIPTION_ID, ProgressToken
 from accord.mcp.protocol.params import CancelledParams, LogParams, ProgressParams
 from accord.mcp.protocol.versions import Era
@@ -105,7 +105,7 @@ class Inbox:
 
     def router(self) -> Router:
         """The methods that the server can call."""
-        router = Router(id_errors=_id_error)
+        router = Router(request_errors=_request_error)
         plans: dict[str, Plan] = {
             "ping": lambda params, context: {},
             "notifications/progress": self._progressed,
@@ -184,8 +184,9 @@ class Inbox:
             context.peer.cancel_incoming(cancelled.request_id)
 
 
-def _id_error(fault: IdFault, params: Any, context: Context) -> RpcError:
-    return id_error(fault, era=Era.HANDSHAKE, profile="standard")
+def _request_error(fault: RequestFault, params: Any, context: Context) -> RpcError:
+    of = params if isinstance(params, RpcError) else None
+    return request_error(fault, era=Era.HANDSHAKE, profile="standard", of=of)
 
 
 def _checked(plan: Plan) -> Plan:

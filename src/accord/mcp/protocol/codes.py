@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.jsonrpc.errors import RpcError, from_wire
-from accord.jsonrpc.ids import IdFault
+from accord.jsonrpc.ids import RequestFault
 from accord.mcp.protocol.versions import Era
 
 Profile: TypeAlias = Literal["standard", "extended"]
@@ -37,6 +37,14 @@ CASES: Final = {
     "invalid_params": Case(-32602, -32602, -32602),
     "request_id_invalid": Case(-32600, -32600, -32067, status=400),
     "request_id_conflict": Case(-32600, -32600, -32068, status=400),
+    "batch_request_too_large": Case(-32600, -32600, -32069, status=400),
+    "session_not_found": Case(-32600, -32600, -32058, status=404),
+    "unsupported_media_type": Case(-32600, -32600, -32019, status=415),
+    "media_type_not_acceptable": Case(-32600, -32600, -32020, status=406),
+    "invalid_prompt_arguments": Case(-32602, -32602, -32045),
+    "prompt_render_failed": Case(-32603, -32603, -32044),
+    "template_render_failed": Case(-32603, -32603, -32029),
+    "completion_failed": Case(-32603, -32603, -32113),
     "invalid_meta": Case(-32602, -32602, -32602, status=400),
     "method_not_found": Case(-32601, -32601, -32601, status=404),
     "method_not_supported": Case(-32601, -32601, -32065, status=404),
@@ -77,17 +85,25 @@ def failure(
     return from_wire(code, message, {"reason": case, **data})
 
 
-def id_error(fault: IdFault, *, era: Era, profile: Profile) -> RpcError:
-    """Return the error for a request whose id is refused."""
-    case, why = _ID_FAULTS[fault]
+def request_error(
+    fault: RequestFault, *, era: Era, profile: Profile, of: RpcError | None = None
+) -> RpcError:
+    """Return the error for a request whose id is refused, or for a batch; `of` is the error that
+    JSON-RPC has for the latter."""
+    if fault == "batch_too_large":
+        assert of is not None
+        case = "batch_request_too_large"
+        about = {name: each for name, each in of.data.items() if name != "reason"}
+        return failure(case, of.message, era=era, profile=profile, **about)
+    case, why = _FAULTS[fault]
     return failure(case, f"Invalid Request: {why}", era=era, profile=profile, field="id")
 
 
-_ID_FAULTS: Final[dict[IdFault, tuple[str, str]]] = {
+_FAULTS: Final[dict[RequestFault, tuple[str, str]]] = {
     # 2025-11-25 and 2026-07-28, requests: a string or an integer, never null, …
-    "invalid": ("request_id_invalid", "'id' must be a string or an integer"),
+    "invalid_id": ("request_id_invalid", "'id' must be a string or an integer"),
     # … and not that of another request in flight.
-    "conflict": ("request_id_conflict", "a request with this 'id' is being served"),
+    "id_conflict": ("request_id_conflict", "a request with this 'id' is being served"),
 }
 
 

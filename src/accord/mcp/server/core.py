@@ -10,6 +10,8 @@ transport carries them is not known here.
 from __future__ import annotations
 
 import asyncio
+import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final
@@ -18,8 +20,10 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.call_plan import Plan
+from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.context import Context as RpcContext
-from accord.jsonrpc.errors import own_error
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.failures import is_foreseen
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.capabilities import feature_of
@@ -33,9 +37,12 @@ from accord.mcp.server.deadlines import Deadlines
 from accord.mcp.server.incoming import BOTH, Admission, Incoming, check_era, check_heard, reader
 from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
+from accord.mcp.server.resource import ResourceNotFoundError
 
 if TYPE_CHECKING:
     from accord.mcp.server.server import Server
+
+log = logging.getLogger("accord.mcp")
 
 HANDSHAKE: Final = (Era.HANDSHAKE,)
 STATELESS: Final = (Era.STATELESS,)
@@ -78,7 +85,7 @@ class Core:
         self.readers: dict[str, Callable[[Any], Params]] = {}
         """Read the raw params of a method, for whoever must look at them before it is served. They
         raise `REFUSALS`; what they give may be served in place of what was read."""
-        self.router = Router(id_errors=self.admission.id_error)
+        self.router = Router(request_errors=self.admission.request_error)
         for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
             for name, row in feature.methods(self).items():
                 self.router.put(raw_method(self._plan(name, row), name))
@@ -121,6 +128,23 @@ class Core:
             return self.replies.finish(result if required is None else required, incoming)
         finally:
             context.end()
+
+    def unforeseen(self, error: Exception, case: str, incoming: Incoming) -> RpcError | None:
+        """The error for a function that failed, in the extended profile. None for what is told as
+        it is, and in the standard, which has an internal error for all of them."""
+        extended = self.server.codes == "extended" and incoming.era is Era.HANDSHAKE
+        if not extended or is_foreseen(error) or isinstance(error, ResourceNotFoundError):
+            return None
+        correlation_id = secrets.token_hex(8)
+        log.error("%s failed [%s]", incoming.method, correlation_id, exc_info=error)
+        message = CATALOGUE.named(case).message
+        return failure(
+            case,
+            message,
+            era=incoming.era,
+            profile=self.server.codes,
+            correlationId=correlation_id,
+        )
 
     def _plan(self, name: str, row: Row) -> Plan:
         read, admit = self.admission.read, self.admission.admit

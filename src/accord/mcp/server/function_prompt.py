@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.errors import RegistrationError
+from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.jsonrpc.method import where
 from accord.jsonrpc.parameters import Parameter
 from accord.mcp.protocol.content import Icon
@@ -19,7 +19,7 @@ from accord.mcp.server.completions import choices_of
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler import Handler
 from accord.mcp.server.permission import Allow
-from accord.mcp.server.prompt import ServedPrompt, user_message
+from accord.mcp.server.prompt import ServedPrompt, WrongArgumentsError, user_message
 from accord.mcp.server.registry import Enabled
 from accord.mcp.server.text_arguments import TextArguments
 from accord.mcp.server.tool import check_name
@@ -80,7 +80,10 @@ class FunctionPrompt(ServedPrompt):
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
         """Raises what the function raises, and `InvalidParamsError` for arguments that are not
         of their parameters' types."""
-        bound = self._handler.bind(self._arguments.encode(arguments), context)
+        try:
+            bound = self._handler.bind(self._arguments.encode(arguments), context)
+        except InvalidParamsError as error:
+            raise WrongArgumentsError(error.message, data=error.data) from None
         value = self._handler.begin(bound, context)
         return self._finish(value) if isawaitable(value) else self._result(value)
 

@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.duplicates import DuplicateMemberError, check_members
 from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import IdFault
+from accord.jsonrpc.ids import RequestFault
 from accord.jsonrpc.msgspec_types import REFUSALS, MsgspecType
 from accord.jsonrpc.params_errors import (
     Problem,
@@ -22,7 +22,7 @@ from accord.jsonrpc.params_errors import (
 )
 from accord.jsonrpc.params_form import Params as RawParams
 from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.codes import Profile, failure, id_error
+from accord.mcp.protocol.codes import Profile, failure, request_error
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.meta import (
     CLIENT_CAPABILITIES,
@@ -119,7 +119,7 @@ class Admission:
             )
         return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
 
-    def id_error(self, fault: IdFault, params: Any, context: Context) -> RpcError:
+    def request_error(self, fault: RequestFault, params: Any, context: Context) -> RpcError:
         """Return the error for a request whose id is refused, in the codes of its era."""
         era = Era.STATELESS if link_of(context).session is None else Era.HANDSHAKE
         if isinstance(params, bytes | Raw):
@@ -128,7 +128,8 @@ class Admission:
                     era = Era.STATELESS
             except REFUSALS:
                 pass  # the id is refused first; what is wrong with the params does not matter
-        return id_error(fault, era=era, profile=self._profile)
+        of = params if isinstance(params, RpcError) else None
+        return request_error(fault, era=era, profile=self._profile, of=of)
 
     def read(
         self,

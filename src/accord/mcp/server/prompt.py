@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from msgspec import UNSET, UnsetType
 
+from accord.jsonrpc.errors import InvalidParamsError
 from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Prompt
 from accord.mcp.protocol.meta import Meta
@@ -39,6 +40,10 @@ class PromptOptions(TypedDict, total=False):
     """Decides beside the scopes who may see and get it: `lambda principal: …`."""
     enabled: Enabled | None
     """Decides for each request whether its client sees it."""
+
+
+class WrongArgumentsError(InvalidParamsError):
+    """Arguments of a prompt that are not of their parameters' types."""
 
 
 class ServedPrompt:

@@ -24,10 +24,10 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort
+from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort, too_many_items
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import IdFault, id_fault
+from accord.jsonrpc.ids import RequestFault, id_fault
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.messages import (
     Failure,
@@ -42,7 +42,7 @@ from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
-from accord.mcp.protocol.codes import id_error
+from accord.mcp.protocol.codes import request_error
 from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import (
     STATELESS_VERSIONS,
@@ -139,7 +139,12 @@ class McpEndpoint(LivingApp[McpHead]):
         self.pulse = Pulse(pulse_seconds, self._sweep)
         self.statistics = Statistics()
         self._gate = Gate(
-            origins=origins, hosts=hosts, old_sse=old_sse, handshake=handshake, plain=plain
+            profile=lambda: server.codes,
+            origins=origins,
+            hosts=hosts,
+            old_sse=old_sse,
+            handshake=handshake,
+            plain=plain,
         )
         auth = server.auth if auth is None else auth
         self._auth = None if auth is None else authenticator_of(auth)
@@ -364,7 +369,7 @@ class McpEndpoint(LivingApp[McpHead]):
         id, params = what.id, what.params
         if id is None or type(id) is float:
             stateless = _is_stateless(arrival.head, method, mirrored(params))
-            arrival.refuse(400, self.id_error("invalid", stateless=stateless))
+            arrival.refuse(400, self.request_error("invalid_id", stateless=stateless))
             return
         reader = self._readers.get(method)
         if reader is not None and params is not UNSET and id is not UNSET:
@@ -421,11 +426,10 @@ class McpEndpoint(LivingApp[McpHead]):
         call.begin(self.dispatcher.serve(id, method, what.params, call))
 
     def _batch(self, arrival: Arrival, messages: list[Message]) -> None:
-        most = self.limits.max_batch_items
         if not messages:
             arrival.refuse(400, invalid("the batch is empty"))
-        elif len(messages) > most:
-            arrival.refuse(400, invalid(f"a batch has at most {most:,} messages"))
+        elif len(messages) > self.limits.max_batch_items:
+            self._refuse_invalid(arrival, too_many_items(self.limits.max_batch_items))
         elif _is_stateless_batch(arrival.head, messages):
             arrival.refuse(400, invalid("this version has no batches"))
         elif self._plain is not None and is_plain(arrival.head, ""):
@@ -437,32 +441,35 @@ class McpEndpoint(LivingApp[McpHead]):
         assert isinstance(message, Invalid)
         self.statistics.invalid_received += 1
         error = message.error
+        stateless = arrival.head.version in STATELESS_VERSIONS
         if is_id_fault(message):
-            stateless = arrival.head.version in STATELESS_VERSIONS
-            error = self.id_error("invalid", stateless=stateless)
+            error = self.request_error("invalid_id", stateless=stateless)
+        elif message.oversized:
+            error = self.request_error("batch_too_large", stateless=stateless, of=error)
         # The id of a broken response is one of ours: whatever carries it would answer nobody.
         arrival.refuse(400, error, UNSET if message.response else message.id)
 
     # Ids, by the rule that the dispatcher has for connections
 
-    def id_error(self, fault: IdFault, *, stateless: bool = False) -> RpcError:
-        """Return the error for a request whose id is refused."""
+    def request_error(
+        self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None
+    ) -> RpcError:
+        """Return the error for a request that is refused; see `accord.mcp.protocol.codes`."""
         found = Era.STATELESS if stateless else Era.HANDSHAKE
-        return id_error(fault, era=found, profile=self.server.codes)
+        return request_error(fault, era=found, profile=self.server.codes, of=of)
 
     def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
         """Return the answer to an item of a batch whose id is refused; None if it is served."""
         fault = id_fault(id, in_use)
         if fault is None:
             return None
-        return encode_failure(id if fault == "conflict" else None, self.id_error(fault))
+        return encode_failure(id if fault == "id_conflict" else None, self.request_error(fault))
 
     def refused(self, message: Invalid) -> bytes:
         """Return the answer to an item of a batch that is no message."""
-        if message.answer is not None:
-            return message.answer
-        error = self.id_error("invalid") if is_id_fault(message) else message.error
-        return encode_failure(message.id, error)
+        if is_id_fault(message):
+            return encode_failure(message.id, self.request_error("invalid_id"))
+        return message.answer or encode_failure(message.id, message.error)
 
     # Around all of this
 

@@ -7,14 +7,14 @@ Asked before a body is read. Knows neither sessions nor who is asking.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from accord.jsonrpc.codec import encode_failure
 from accord.jsonrpc.errors import own_error
-from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.codes import CASES, Profile, failure
 from accord.mcp.protocol.headers import METHOD, NAME, SESSION, VERSION, decode_value
 from accord.mcp.protocol.versions import era
 from accord.mcp.server.principal import Principal
@@ -74,12 +74,14 @@ class Gate:
     def __init__(
         self,
         *,
+        profile: Callable[[], Profile],
         origins: tuple[str, ...] | None,
         hosts: tuple[str, ...] | None,
         old_sse: bool,
         handshake: bool,
         plain: bool = False,
     ) -> None:
+        self._profile = profile
         self._origins = origins
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self._old_sse = old_sse
@@ -103,7 +105,7 @@ class Gate:
         refusal = _media_refusal(request) if request.method == "POST" else None
         refusal = refusal or _accept_refusal(request, self._accepted(request, route))
         if refusal is not None:
-            return refusal.adding(cors)
+            return self._reply_for(refusal, request).adding(cors)
         return McpHead(
             request=request,
             route=route,
@@ -115,6 +117,16 @@ class Gate:
             lines=cors,
             json=JSON + cors if cors else JSON,
         )
+
+    def _reply_for(self, refusal: _MediaRefusal, request: WebRequest) -> Reply:
+        """The answer to a request whose media types do not fit, in the codes of its version."""
+        error = failure(
+            refusal.case,
+            f"Invalid Request: {refusal.why}",
+            era=era(request.fields.get(VERSION, "")),
+            profile=self._profile(),
+        )
+        return Reply(CASES[refusal.case].status, JSON + refusal.lines, encode_failure(None, error))
 
     def _accepted(self, request: WebRequest, route: Route) -> tuple[str, ...]:
         """The media types that a client must take."""
@@ -210,22 +222,32 @@ def _wrong_method(methods: tuple[str, ...]) -> Reply:
     return text_reply(405, "This method is not served here", allow)
 
 
-def _media_refusal(request: WebRequest) -> Reply | None:
+class _MediaRefusal(Struct, frozen=True):
+    """Why the media types of a request do not fit."""
+
+    case: Literal["unsupported_media_type", "media_type_not_acceptable"]
+    why: str
+    lines: bytes = b""
+    """Header lines of the answer."""
+
+
+def _media_refusal(request: WebRequest) -> _MediaRefusal | None:
     fields = request.fields
     if fields.get("content-encoding", "identity").lower() != "identity":
-        return _refused(415, "send the body without content-encoding").adding(
-            b"accept-encoding: identity\r\n"
-        )
+        why = "send the body without content-encoding"
+        return _MediaRefusal("unsupported_media_type", why, b"accept-encoding: identity\r\n")
     media_type = fields.get("content-type", "")
     if _MEDIA_TYPE.fullmatch(media_type) is None:
-        return _refused(415, "send messages with content-type: application/json")
+        why = "send messages with content-type: application/json"
+        return _MediaRefusal("unsupported_media_type", why)
     charset = _CHARSET.search(media_type)
     if charset is not None and charset[1].lower() not in ("utf-8", "utf8", "us-ascii"):
-        return _refused(415, "JSON is UTF-8; send it without another charset")
+        why = "JSON is UTF-8; send it without another charset"
+        return _MediaRefusal("unsupported_media_type", why)
     return None
 
 
-def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> Reply | None:
+def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> _MediaRefusal | None:
     accept = request.fields.get("accept")
     if accept is None or not needed:
         return None  # RFC 9110, section 12.5.1: any media type will do
@@ -233,7 +255,8 @@ def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> Reply | Non
     for media_type in needed:
         kind = media_type.partition("/")[0]
         if not taken & {media_type, f"{kind}/*", "*/*"}:
-            return _refused(406, f"the header accept must list {' and '.join(needed)}")
+            why = f"the header accept must list {' and '.join(needed)}"
+            return _MediaRefusal("media_type_not_acceptable", why)
     return None
 
 

@@ -112,7 +112,7 @@ class Handshake:
             return None
         found = self._endpoint.sessions.find(session_id, arrival.principal)
         if found is None or type(found) is HttpSession:
-            return _owned(found, arrival, id)
+            return self._owned(found, arrival, id)
         return found
 
     def _use(
@@ -127,10 +127,20 @@ class Handshake:
             return
 
         def late(session: HttpSession | None) -> None:
-            if _owned(session, arrival, id) is not None:
+            if self._owned(session, arrival, id) is not None:
                 use(cast(HttpSession, session))
 
         self._endpoint.then(found, late, arrival.exchange)
+
+    def _owned(self, session: HttpSession | None, arrival: Arrival, id: Any) -> HttpSession | None:
+        """The session that was found for a request; None if there is none, and that is answered."""
+        if session is None:
+            # 2025-11-25, transports: unknown and ended sessions are 404. So are those of others, as
+            # nobody else is to learn that they exist.
+            arrival.refuse(404, no_such_session(self._endpoint.server.codes), id)
+        else:
+            session.owner = arrival.principal  # with the newest of their tokens
+        return session
 
     # Messages
 
@@ -162,7 +172,7 @@ class Handshake:
             self._hear(arrival, session, method, params)
             self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
         elif session.serves(id):
-            arrival.refuse(400, self._endpoint.id_error("conflict"), id)
+            arrival.refuse(400, self._endpoint.request_error("id_conflict"), id)
         else:
             post = Post(session, arrival)
             call = SessionCall(session, session.state, arrival.principal, post, id)
@@ -287,14 +297,3 @@ class Handshake:
         stream.reconnect(connection, found)
         if stream.is_over:
             stream.disconnect()
-
-
-def _owned(session: HttpSession | None, arrival: Arrival, id: Any) -> HttpSession | None:
-    """The session that was found for a request; None if there is none, and that is answered."""
-    if session is None:
-        # 2025-11-25, transports: unknown and ended sessions are 404. So are those of others, as
-        # nobody else is to learn that they exist.
-        arrival.refuse(404, no_such_session(), id)
-    else:
-        session.owner = arrival.principal  # with the newest of their tokens
-    return session

@@ -75,7 +75,7 @@ class OldSse:
             or link is None
             or owner_of(link.principal) != owner_of(arrival.principal)
         ):
-            arrival.refuse(404, no_such_session())
+            arrival.refuse(404, no_such_session(self._endpoint.server.codes))
         elif len(body) > MAX_MESSAGE_BYTES:
             reply = self._endpoint.too_large(request, MAX_MESSAGE_BYTES)
             arrival.exchange.reply(reply.body, status=413, headers=arrival.head.json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.jsonrpc.errors import RpcError, own_error
-from accord.mcp.protocol.codes import failure
+from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.headers import SESSION, VERSION
 from accord.mcp.protocol.meta import PROTOCOL_VERSION
 from accord.mcp.protocol.versions import STATELESS_VERSIONS, VERSIONS, Era
@@ -45,8 +45,9 @@ def missing_session() -> RpcError:
     return invalid(f"the header {SESSION} is missing")
 
 
-def no_such_session() -> RpcError:
-    return invalid("there is no such session")
+def no_such_session(profile: Profile) -> RpcError:
+    message = "Invalid Request: there is no such session"
+    return failure("session_not_found", message, era=Era.HANDSHAKE, profile=profile)
 
 
 def too_many_sessions() -> RpcError:

@@ -45,6 +45,11 @@ class _Completion:
                 late = self._access.too_late("the completion", incoming)
                 seconds = self._server.limits.call_seconds
                 found = await self._core.deadlines.keep(found, seconds, late, never)
+        except Exception as error:
+            named = self._core.unforeseen(error, "completion_failed", incoming)
+            if named is None:
+                raise
+            raise named from error
         finally:
             context.end()
         return self._core.replies.finish(CompleteResult(completion=_completion(found)), incoming)

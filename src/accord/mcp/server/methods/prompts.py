@@ -15,7 +15,7 @@ from accord.mcp.protocol.results import GetPromptResult, ListPromptsResult
 from accord.mcp.server.context import Context
 from accord.mcp.server.core import Row
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.prompt import ServedPrompt
+from accord.mcp.server.prompt import ServedPrompt, WrongArgumentsError
 from accord.mcp.server.versions_seen import definition_in
 
 if TYPE_CHECKING:
@@ -59,12 +59,26 @@ class _Prompts:
         self, prompt: ServedPrompt, params: GetPromptParams, context: Context, incoming: Incoming
     ) -> GetPromptResult:
         arguments = {} if params.arguments is UNSET else params.arguments
-        result = prompt.get(arguments, context)
-        if not isawaitable(result):
-            return result
-        late = self._access.too_late(f"prompt '{params.name}'", incoming)
-        seconds = self._access.seconds_for(prompt.timeout)
-        return await self._core.deadlines.keep(result, seconds, late, context.is_asking)
+        try:
+            result = prompt.get(arguments, context)
+            if not isawaitable(result):
+                return result
+            late = self._access.too_late(f"prompt '{params.name}'", incoming)
+            seconds = self._access.seconds_for(prompt.timeout)
+            return await self._core.deadlines.keep(result, seconds, late, context.is_asking)
+        except WrongArgumentsError as error:
+            raise failure(
+                "invalid_prompt_arguments",
+                error.message,
+                era=incoming.era,
+                profile=self._server.codes,
+                **{name: each for name, each in error.data.items() if name != "reason"},
+            ) from None
+        except Exception as error:
+            named = self._core.unforeseen(error, "prompt_render_failed", incoming)
+            if named is None:
+                raise
+            raise named from error
 
     async def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
         """The prompt that is asked for. Raises RpcError."""

@@ -95,6 +95,13 @@ class _Resources:
             return await self._core.deadlines.keep(contents, seconds, late, context.is_asking)
         except ResourceNotFoundError:
             raise self._access.resource_not_found(uri, incoming) from None
+        except Exception as error:
+            named = None
+            if resource.template is not None:
+                named = self._core.unforeseen(error, "template_render_failed", incoming)
+            if named is None:
+                raise
+            raise named from error
 
     def _result(
         self, contents: list[ResourceContents], resource: ServedResource, incoming: Incoming
