@@ -271,6 +271,8 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
             "H-54",
             "The audit log tells people from page views, dry runs from writes, and names tokens.",
         ),
+        ("H-58", "A search corrects only words that there are not."),
+        ("H-59", "Versions are restored, changes listed, and Done over open work is hinted at."),
         ("H-55", "A write that a token may not do is refused with the way that is open."),
     ),
     ("accord.a2a.client.client", "tests"): (

@@ -151,3 +151,17 @@ async def test_changes_are_found_in_the_menu_and_undone_in_their_list(
     assert visitor.path == "/changes"
     await expect(page.get_by_role("row").nth(2)).to_contain_text("undone")
     assert (await house.do("get_requirement", id="REQ-018")).labels == []
+
+
+@pytest.mark.req("H-59")
+async def test_an_earlier_version_is_restored_from_the_history(
+    visitor: Visitor, house: House
+) -> None:
+    made = await house.do("create_requirement", user_story_id="US-001", title="As it was")
+    id = made.reference_id
+    await house.do("update_requirement", id=id, title="As it is")
+    await visitor.open(f"/items/{id}/history")
+    await visitor.page.get_by_role("button", name="Restore version 1").click()
+    await expect(visitor.page.get_by_role("heading", level=1)).to_have_text("As it was")
+    await expect(visitor.page.locator("#toasts")).to_contain_text("Version 1 is restored.")
+    await expect(visitor.page.locator("#toasts").get_by_role("button", name="Undo")).to_be_visible()

@@ -28,6 +28,12 @@ MAX_NAMED: Final = 10
 DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
 """Types whose source needs its target."""
 ENDED: Final = frozenset({"Obsolete", "Cancelled"})
+OPEN_BELOW: Final = """
+SELECT reference_id FROM items
+WHERE parent_id = $1 AND kind IN ('user_story', 'requirement')
+  AND status NOT IN ('Done', 'Active', 'Obsolete', 'Cancelled')
+ORDER BY number LIMIT 1000
+"""
 
 
 async def advise(work: Work, change: Change) -> None:
@@ -39,6 +45,8 @@ async def advise(work: Work, change: Change) -> None:
             await _lint(work, effect)
         if effect.action == "updated" and (says_something_else(changed) or "status" in changed):
             await _links(work, effect, changed)
+        if "status" in changed and (effect.after or {}).get("status") == "Done":
+            await _open_below(work, effect)
 
 
 def _changed(effect: Effect) -> set[str]:
@@ -79,6 +87,15 @@ async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
         needing = [link for link in links if link.target_id == effect.id and link.type in DEPENDENT]
         if needing:
             _hint(work, effect, "still-needed", f"other items still need it: {_named(needing)}")
+
+
+async def _open_below(work: Work, effect: Effect) -> None:
+    """Hint at stories and requirements below that are not finished."""
+    found = [row["reference_id"] for row in await work.db.fetch(OPEN_BELOW, effect.id)]
+    if found:
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        named = ", ".join(found[:MAX_NAMED]) + more
+        _hint(work, effect, "open-below", f"still open below it: {named}")
 
 
 def _is_newly_suspect(

@@ -6,7 +6,7 @@ import pytest
 
 from accord.hub.entities import Difference
 from accord.hub.operations.surroundings import Ancestor, InBaseline, Surroundings
-from accord.operations.errors import InvalidError
+from accord.operations.errors import InvalidError, StaleError
 from tests.hub.relations.shop import Shop
 
 pytestmark = pytest.mark.req("H-21")
@@ -62,6 +62,33 @@ async def test_two_versions_are_compared(shop: Shop) -> None:
     ]
     with pytest.raises(InvalidError, match="b: REQ-001 has only version 3 as yet"):
         await shop.call("compare_versions", id="REQ-001", a=1, b=9)
+
+
+@pytest.mark.req("H-59")
+async def test_an_earlier_version_is_restored(shop: Shop) -> None:
+    before = await shop.call("get_requirement", id="REQ-001")
+    await shop.call("update_requirement", id="REQ-001", title="Charge once", priority=1)
+    await shop.call("update_requirement", id="REQ-001", status="Active")
+    done = await shop.call("restore_version", id="REQ-001", version=1)
+    assert (done.reference_id, done.restored, done.version) == ("REQ-001", 1, 4)
+    now = await shop.call("get_requirement", id="REQ-001")
+    assert (now.title, now.priority, now.status) == (before.title, before.priority, "Active")
+    await shop.call("undo", change_id=done.change_id)
+    assert (await shop.call("get_requirement", id="REQ-001")).title == "Charge once"
+    assert (await shop.call("restore_version", id="REQ-001", version=5)).version == 5
+    with pytest.raises(InvalidError, match="version: REQ-001 has only version 5 as yet"):
+        await shop.call("restore_version", id="REQ-001", version=6)
+    with pytest.raises(StaleError):
+        await shop.call("restore_version", id="REQ-001", version=1, expected_version=2)
+
+
+@pytest.mark.req("H-59")
+async def test_what_is_done_over_open_things_gets_a_hint(shop: Shop) -> None:
+    done = await shop.call("update_epic", id="EP-001", status="In Progress")
+    done = await shop.call("update_epic", id="EP-001", status="Done")
+    assert [each.message for each in done.hints or () if each.code == "open-below"] == [
+        "still open below it: US-001, US-002"
+    ]
 
 
 async def test_everybody_sees_who_can_be_assigned_something(shop: Shop) -> None:

@@ -121,6 +121,17 @@ async def test_misspelt_words_are_found(world: World) -> None:
         assert (len(page.items), page.corrected) == (1, corrected)
 
 
+@pytest.mark.req("H-58")
+async def test_words_that_there_are_are_not_corrected(world: World) -> None:
+    await add(world, "Open the door", "A poor signal", "Keep the pine wood")
+    page = await world.call("search_requirements", query="door pine")
+    assert (page.corrected, len(page.items)) == (None, 2)
+    page = await world.call("search_requirements", query="doo pinx")
+    assert page.corrected in (None, "doo pine")
+    page = await world.call("search_requirements", query="dorr pine")
+    assert page.corrected == "door pine"
+
+
 async def test_where_nothing_has_all_words_whatever_has_most_of_them_comes_first(
     world: World,
 ) -> None:

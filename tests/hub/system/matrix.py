@@ -168,6 +168,7 @@ MATRIX: dict[str, Call] = {
     "update_view": Call(WRITE, {"id": "$view", "shared": True}),
     "create_baseline": Call(WRITE, {"name": "Second"}),
     "undo": Call(WRITE, {"change_id": "$change"}),
+    "restore_version": Call(WRITE, {"id": "$requirement", "version": 1}),
     "apply_changes": Call(WRITE, {"steps": STEPS}),
     "import_items": Call(WRITE, {"format": "markdown", "content": "## EP-001: Till\n"}),
     "check_proposal": Call(WRITE, {"id": "$proposal"}),

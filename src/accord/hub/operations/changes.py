@@ -155,7 +155,7 @@ async def get_change(work: Work, *, change_id: ChangeId) -> ChangeDetail:
     return ChangeDetail(**summary_of(row), touched=touched, total=len(done))
 
 
-@operations.read(rest=Rest("GET", "/changes"), tag="changes", tool=False, snapshot=True)
+@operations.read(rest=Rest("GET", "/changes"), tag="changes", snapshot=True)
 async def list_changes(
     work: Work,
     *,

@@ -1,4 +1,4 @@
-"""What an item said at one time and at another."""
+"""Versions of an item: compared, and restored."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from accord.hub import lifecycle
 from accord.hub.entities import Difference, Id, Version
 from accord.hub.storage import items
 from accord.hub.storage.differences import Pair, shown
@@ -14,12 +15,15 @@ from accord.hub.storage.items import ItemRow
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Database, Work
+from accord.operations.work import Changed, Database, Work
 
 BEFORE: Final = """
 SELECT r.version, r.before FROM revisions r
 WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.version DESC
 """
+
+RESTORED: Final = ("title", "description", "content", "type", "priority", "assignee_id")
+"""What a version says. Where an item stands and how far it is are not restored."""
 
 operations: Final = Registry()
 
@@ -48,6 +52,38 @@ async def compare_versions(
     before, after = await _state(work.db, row, a), await _state(work.db, row, to)
     [found] = await shown(work.db, [Pair(row.kind, before, after)])
     return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
+
+
+class Restored(Changed, kw_only=True):
+    """An item that says again what an earlier version said."""
+
+    reference_id: str
+    restored: int
+    """The version that it was restored to."""
+    version: int
+    """The version that it has now."""
+
+
+@operations.write(rest=Rest("POST", "/items/{id}/versions/{version}/restore"), tag="changes")
+async def restore_version(
+    work: Work, *, id: Id, version: Version, expected_version: Version | None = None
+) -> Restored:
+    """Make an item say again what it said in an earlier version: title, texts, type, priority and
+    assignee. Its status and its place stay, and so does its history."""
+    row = await items.find(work.db, id)
+    if row.kind == "prompt":
+        work.caller.require("admin", "to restore a prompt")
+    await lifecycle.check_version(work.db, row, expected_version)
+    if version > row.version:
+        raise InvalidError("version", f"{row.reference_id} has only version {row.version} as yet")
+    then, now = await _state(work.db, row, version), row.stored()
+    values: dict[str, Any] = {
+        name: then[name] for name in RESTORED if name in then and then[name] != now[name]
+    }
+    if values.get("type"):
+        values["type"] = await lifecycle.find_type(work.db, values["type"])
+    restored = await lifecycle.write(work, row, values) if values else row
+    return Restored(reference_id=row.reference_id, restored=version, version=restored.version)
 
 
 async def _state(db: Database, row: ItemRow, version: int) -> dict[str, Any]:

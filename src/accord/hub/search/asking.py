@@ -27,7 +27,7 @@ MAX_COMMON: Final = 1_000
 LONGER: Final = "SELECT 1 FROM search_vocabulary WHERE term >= $1 AND term < $2 LIMIT 1"
 _FIRST: Final = "0"
 """The first of all signs that words have; see `words`."""
-_LAST: Final = "\U0010ffff"
+LAST: Final = "\U0010ffff"
 
 
 class Question(Struct, frozen=True):
@@ -84,6 +84,6 @@ async def _known(db: Database, group: Group) -> Group:
     if not group.is_beginning:
         return group
     for word in group.words:
-        if await db.fetch(LONGER, word + _FIRST, word + _LAST):
+        if await db.fetch(LONGER, word + _FIRST, word + LAST):
             return group
     return replace(group, is_whole=True)

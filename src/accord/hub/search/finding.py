@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.search import spelling
-from accord.hub.search.asking import Question, few, many, remember
+from accord.hub.search.asking import LAST, Question, few, many, remember
 from accord.hub.search.matching import Asked, Group
 from accord.hub.storage.rows import places
 from accord.operations.work import Database
@@ -66,6 +66,8 @@ CROSS JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_i
 SPELT_ALIKE: Final = """
 SELECT DISTINCT word FROM search_spellings WHERE key IN ({places}) ORDER BY word LIMIT 1000
 """
+
+KNOWN: Final = "SELECT 1 FROM search_words WHERE word >= $1 AND word < $2 LIMIT 1"
 
 EXACT: Final = 1_000
 """For what the query names by its reference id."""
@@ -283,9 +285,10 @@ def _expression(
 
 
 async def _alike(db: Database, group: Group) -> Group:
-    """The words that one which may be misspelt stands for, itself among them."""
+    """The words that one which may be misspelt stands for, itself among them. A word that there
+    is, or that begins one, is not misspelt: only together with the others it finds nothing."""
     [word] = group.words
-    if not spelling.is_spelt(word):
+    if not spelling.is_spelt(word) or await db.fetch(KNOWN, word, f"{word}{LAST}"):
         return group
     keys = spelling.keys(word, slips=2)
     rows = await db.fetch(SPELT_ALIKE.format(places=places(len(keys))), *keys)

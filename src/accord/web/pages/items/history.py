@@ -54,5 +54,13 @@ async def undo(turn: Turn) -> Answer:
     return await done(turn, item.reference_id, "The change was undone.")
 
 
+@pages.post("/items/{id}/restore")
+async def restore(turn: Turn) -> Answer:
+    item = await find_item(turn, turn.values["id"])
+    version = turn.form["version"]
+    await turn.do("restore_version", id=item.reference_id, version=version)
+    return await done(turn, item.reference_id, f"Version {version} is restored.")
+
+
 def _order(version: str) -> int:
     return int(version) if version.isdecimal() and len(version) < 10 else 0
