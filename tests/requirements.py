@@ -248,6 +248,12 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.workflows.operations.approvals", "tests"): (
         ("H-31", "No token approves a workflow run that its owner started."),
     ),
+    ("accord.operations.choices", "tests"): (
+        ("H-56", "Wrong choices are answered with the valid ones; letter case does not matter."),
+    ),
+    ("accord.hub.listing", "tests"): (
+        ("H-57", "Filters of lists and searches take several values, and find the unassigned."),
+    ),
     ("accord.hub.exchange.identity", "tests"): (
         ("H-22", "Names in a file are of its source; items of another one change only if asked."),
     ),

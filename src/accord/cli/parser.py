@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from accord.cli.commands import COMMANDS, SECTIONS, in_group
 from accord.cli.exits import MEANINGS, UsageError
@@ -49,6 +49,13 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument("-h", "--help", action="help", help="show this help and exit")
 
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Add an argument. Choices are found without regard to letter case, as in operations."""
+        choices = options.get("choices")
+        if choices is not None and "type" not in options:
+            options["type"] = lambda word: _chosen(word, tuple(choices))
+        return super().add_argument(*names, **options)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, advice=self._meant(message))
 
@@ -62,6 +69,12 @@ class Parser(argparse.ArgumentParser):
         known = [name for name in self._option_string_actions if name.startswith("--")]
         close = get_close_matches(flag, known, n=1)
         return f"did you mean {close[0]}?" if close else None
+
+
+def _chosen(word: str, choices: tuple[str, ...]) -> str:
+    from accord.operations.choices import equivalent
+
+    return word if word in choices else equivalent(word, choices) or word
 
 
 def top_parser() -> Parser:

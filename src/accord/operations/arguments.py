@@ -13,12 +13,13 @@ from math import isfinite
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct, defstruct, field
+from msgspec import Raw, Struct, defstruct, field
 from msgspec.structs import asdict
 
 from accord.jsonrpc.duplicates import DuplicateMemberError, check_members
 from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.parameters import Parameter
+from accord.operations.choices import MAX_REPEATED, Choices, choices_of, corrected
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.logs.redaction import masked
 from accord.operations.operation import Operation
@@ -31,20 +32,24 @@ _NAMED: Final = re.compile(
     r"Object (?:missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL
 )
 _STEP: Final = re.compile(r"[.\[\]]+")
+_CHOICE: Final = "Invalid enum value "
 _INT64: Final = 2**63
+_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Part:
     """Some arguments that come together: all of them, or those in a body or in a query."""
 
-    __slots__ = ("_decode", "names", "type")
+    __slots__ = ("_choices", "_decode", "_parameters", "names", "type")
 
     def __init__(self, name: str, parameters: Iterable[Parameter]) -> None:
+        self._parameters = tuple(parameters)
+        self._choices: Choices | None = None
         fields: list[Any] = [
             (each.name, each.annotation)
             if each.required
             else (each.name, each.annotation, field(default=each.default))
-            for each in parameters
+            for each in self._parameters
         ]
         self.type = defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
         self.names = frozenset(self.type.__struct_fields__)
@@ -60,7 +65,7 @@ class Part:
             check_once(body)
             values = asdict(self._decode(body))
         except msgspec.ValidationError as error:
-            raise self._refusal(str(error)) from None
+            values = self._decode_again(body, str(error))
         except NestingError as error:
             raise MalformedError(f"what was sent is {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -71,9 +76,57 @@ class Part:
         """The arguments from values that were decoded already, or with `from_text` from words, as
         in a query. Raises InvalidError, which names the field."""
         try:
-            return _checked(asdict(msgspec.convert(values, self.type, strict=not from_text)))
+            found = msgspec.convert(values, self.type, strict=not from_text)
+        except msgspec.ValidationError as error:
+            changed = self._corrected(values, str(error), from_text=from_text)
+            if not changed:
+                raise self._refusal(str(error)) from None
+            try:
+                found = msgspec.convert({**values, **changed}, self.type, strict=not from_text)
+            except msgspec.ValidationError as other:
+                raise self._refusal(str(other)) from None
+        return _checked(asdict(found))
+
+    def _decode_again(self, body: bytes, said: str) -> dict[str, Any]:
+        """The arguments in a JSON object that msgspec refused, with choices as they are declared.
+        Only arguments that have choices are looked at. Raises InvalidError."""
+        if not self._is_choice(said):
+            raise self._refusal(said) from None
+        members: dict[str, Any] = _members(body)
+        given = {
+            name: msgspec.json.decode(members[name])
+            for name in self._all_choices().members
+            if name in members
+        }
+        changed = self._corrected(given, said)
+        if not changed:
+            raise self._refusal(said) from None
+        try:
+            return asdict(self._decode(msgspec.json.encode({**members, **changed})))
         except msgspec.ValidationError as error:
             raise self._refusal(str(error)) from None
+
+    def _corrected(
+        self, values: Mapping[str, Any], said: str, *, from_text: bool = False
+    ) -> dict[str, Any]:
+        """The arguments whose choices were written in another way. Raises InvalidError."""
+        if not self._is_choice(said):
+            return {}
+        known = self._all_choices()
+        given = {name: values[name] for name in known.members if name in values}
+        found = corrected(given, known, "", from_text=from_text)
+        return {name: value for name, value in found.items() if value is not given[name]}
+
+    def _is_choice(self, said: str) -> bool:
+        """Whether what msgspec said is about an argument that has choices."""
+        place = _AT.fullmatch(said)
+        steps = [step for step in _STEP.split(place["where"]) if step] if place else []
+        return bool(steps) and steps[0] in self._all_choices().members
+
+    def _all_choices(self) -> Choices:
+        if self._choices is None:  # few operations are ever called with a wrong one
+            self._choices = choices_of((each.name, each.annotation) for each in self._parameters)
+        return self._choices
 
     def _refusal(self, said: str) -> InvalidError:
         return _refusal(said, self.type.__struct_fields__)
@@ -176,6 +229,8 @@ def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
         there = "" if steps else f"; there are {', '.join(fields)}"
         steps.append(_step(masked(named["name"])))
         what = "is required" if "missing" in what else f"there is no such field{there}"
+    elif what.startswith(_CHOICE):  # among more than are looked at again
+        what = masked(what[: 4 * MAX_REPEATED])[: len(_CHOICE) + MAX_REPEATED]
     return InvalidError("/".join(steps), what[:1].lower() + what[1:])
 
 

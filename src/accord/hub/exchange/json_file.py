@@ -28,6 +28,8 @@ from accord.hub.exchange.project import (
     Type,
 )
 from accord.jsonrpc.nesting import decode_json
+from accord.operations.choices import choices_of_struct, corrected
+from accord.operations.errors import InvalidError
 
 FORMAT: Final = "accord-hub"
 VERSION: Final = 1
@@ -86,9 +88,23 @@ def _rows(file: _File) -> Iterator[Numbered]:
             record: Record | Fault
             try:
                 record = msgspec.json.decode(raw, type=type)
+            except msgspec.ValidationError as error:
+                record = _again(raw, type, str(error)[:300], f"{member}[{place}]")
             except msgspec.DecodeError as error:
                 record = Fault(f"{member}[{place}]: {str(error)[:300]}")
             yield Numbered(next(rows), record)
+
+
+def _again(raw: Any, type: type[Any], said: str, where: str) -> Record | Fault:
+    """A row that was refused, with its kind in another spelling such as `User Story`."""
+    try:
+        value = corrected(msgspec.json.decode(raw), choices_of_struct(type), "")
+        record: Record = msgspec.convert(value, type)
+    except InvalidError as error:
+        return Fault(f"{where}: {error.message}")
+    except msgspec.DecodeError:
+        return Fault(f"{where}: {said}")
+    return record
 
 
 def _check(pairs: list[tuple[str, Any]]) -> None:

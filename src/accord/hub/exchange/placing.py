@@ -47,6 +47,7 @@ from accord.hub.storage import comments, items, labels, people, relationships, s
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.arguments import convert
+from accord.operations.choices import equivalent
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, ServiceError
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.work import Work, is_uuid
@@ -231,6 +232,7 @@ class Placing:
     # Items
 
     async def _put_item(self, numbered: Numbered, item: Item, row: Row) -> Action:
+        item = _with_known_status(item)
         known = await find_match(self._work.db, numbered, item, self._origin)
         if known.item is not None and known.item.id in self._rows:
             if not item.foreign_id or known.foreign_id in self._foreign:
@@ -642,6 +644,14 @@ def _title(record: Record | Fault | Origin | NotKept) -> str:
         case Comment():
             return summary(record.text)
     return record.name
+
+
+def _with_known_status(item: Item) -> Item:
+    """The same item, with its status as it is spelt here: `in progress` is `In Progress`."""
+    if not item.status:
+        return item
+    known = equivalent(item.status, STATUSES.get(item.kind, ()))
+    return item if known is None else replace(item, status=known)
 
 
 def _is_same(item: Item, now: Item, field: str) -> bool:
