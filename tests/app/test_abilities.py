@@ -8,23 +8,28 @@ from accord.app.composition import all_operations
 from accord.hub.steps import is_step
 from accord.operations.abilities import abilities
 from accord.operations.operation import Operation
+from accord.workflows.operations.saving import is_callable
 
 REGISTRY = all_operations()
 
+OF_RUNS = {
+    *("run_workflow", "retry_run", "resume_run", "pause_run", "cancel_run", "signal_run"),
+    *("approve_run", "replay_dead_letter"),
+}
+"""What has a run go on, which calls agents and operations."""
+OF_STEPS = {"apply_changes", "accept_proposal"}
+"""What carries out operations that it is given; one may try a run again."""
 DELETING = {
     *("delete_acceptance_criteria", "delete_agent", "delete_comment", "delete_epic"),
     *("delete_label", "delete_prompt", "delete_relationship", "delete_relationship_type"),
     *("delete_requirement", "delete_requirement_type", "delete_steering_document"),
-    *("delete_user_story", "delete_view", "undo"),
-    *("unlabel_item", "unsuppress_lint", "update_steering_document", "import_items"),
-    *("apply_changes", "accept_proposal"),
+    *("delete_user_story", "delete_view", "undo", "import_items"),
+    *("unlabel_item", "unsuppress_lint", "update_steering_document"),
+    *OF_STEPS,
+    *OF_RUNS,
 }
 """What removes something; strict runs of all other tests show that nothing else does."""
-REACHING = {
-    *("run_workflow", "retry_run", "resume_run", "pause_run", "cancel_run", "signal_run"),
-    *("approve_run", "replay_dead_letter", "check_agent_health"),
-    *("apply_changes", "accept_proposal"),
-}
+REACHING = {*OF_STEPS, *OF_RUNS, "check_agent_health"}
 """What has agents do something."""
 
 
@@ -49,6 +54,13 @@ def test_whatever_may_be_a_step_counts_for_those_that_run_steps() -> None:
         assert operation.runs is is_step
         assert not operation.destructive, "it follows from the steps"
         assert abilities(operation, REGISTRY).destructive is True
+
+
+@pytest.mark.req("M-22")
+def test_a_run_can_do_what_the_operations_that_it_may_call_can() -> None:
+    callable_by_runs = [each for each in REGISTRY if is_callable(each)]
+    assert any(each.name == "delete_epic" for each in callable_by_runs)
+    assert {each.name for each in REGISTRY if each.runs is is_callable} == OF_RUNS
 
 
 @pytest.mark.req("M-22")

@@ -29,6 +29,7 @@ from accord.workflows.operations.run_views import (
     require_readable,
 )
 from accord.workflows.operations.runs import RunId
+from accord.workflows.operations.saving import is_callable
 from accord.workflows.storage.loading import Loaded
 
 operations: Final = Registry()
@@ -69,6 +70,7 @@ class WaitingApproval(Struct, kw_only=True):
     tag="approvals",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def approve_run(
     work: Work,

@@ -25,7 +25,7 @@ from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded,
 from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.spans import Spans, span_of
 from accord.workflows.core.definition import Retry
-from accord.workflows.operations.saving import NOT_FROM_RUNS
+from accord.workflows.operations.saving import is_callable
 
 TERMS: Final = Terms(retry=Retry(attempts=5), concurrency=64, breaks=False)
 
@@ -76,7 +76,7 @@ class OperationCaller:
 
     async def _call(self, task: ClaimedTask, traceparent: str) -> Outcome:
         operation = self._runner.registry.get(task.target)
-        if operation is None or operation.right in NOT_FROM_RUNS:
+        if operation is None or not is_callable(operation):
             raise _Refused("unknown_operation", f"runs have no operation {task.target!r}")
         given = {} if task.command.input is None else task.command.input
         if not isinstance(given, dict):

@@ -24,6 +24,7 @@ from accord.workflows.core.sizes import size_problem
 from accord.workflows.operations.moments import now_of
 from accord.workflows.operations.run_views import Run, loaded, require_readable, shown_run
 from accord.workflows.operations.runs import RunId
+from accord.workflows.operations.saving import is_callable
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.loading import Loaded
 
@@ -45,6 +46,7 @@ SignalId: TypeAlias = Annotated[
     tag="runs",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
     """Cancel a run; agents that work for it are told."""
@@ -61,6 +63,7 @@ async def cancel_run(work: Work, *, run: RunId, reason: Reason = "") -> Run:
     tag="runs",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def pause_run(work: Work, *, run: RunId) -> Run:
     """Let a run start nothing more until it is resumed; what is under way goes on."""
@@ -77,6 +80,7 @@ async def pause_run(work: Work, *, run: RunId) -> Run:
     tag="runs",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def resume_run(work: Work, *, run: RunId) -> Run:
     """Let a run that was paused go on."""
@@ -93,6 +97,7 @@ async def resume_run(work: Work, *, run: RunId) -> Run:
     tag="runs",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> Run:
     """Continue a run that failed or was cancelled: what did not complete starts again, what
@@ -110,6 +115,7 @@ async def retry_run(work: Work, *, run: RunId, step: StepKey | None = None) -> R
     tag="runs",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def signal_run(
     work: Work, *, run: RunId, name: SignalName, id: SignalId | None = None, payload: Any = None

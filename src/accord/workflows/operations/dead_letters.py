@@ -21,6 +21,7 @@ from accord.workflows.operations.commands import check
 from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.run_views import loaded, require_run
 from accord.workflows.operations.runs import RunId
+from accord.workflows.operations.saving import is_callable
 from accord.workflows.storage.inbox import Message, deliver
 
 operations: Final = Registry()
@@ -111,6 +112,7 @@ async def get_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     tag="dead letters",
     tool=False,
     open_world=True,
+    runs=is_callable,
 )
 async def replay_dead_letter(work: Work, *, id: LetterId) -> DeadLetter:
     """Try again what was given up: a run that failed is retried, a message is delivered again."""

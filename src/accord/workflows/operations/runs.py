@@ -29,6 +29,7 @@ from accord.workflows.operations.run_views import (
     shown_run,
     shown_steps,
 )
+from accord.workflows.operations.saving import is_callable
 from accord.workflows.operations.workflows import WorkflowName, find_workflow
 from accord.workflows.starter import starter_of, trace_of
 from accord.workflows.storage.definitions import Definitions
@@ -90,6 +91,7 @@ async def _wait_for_end(work: Work, arguments: Mapping[str, Any], result: Any) -
     tag="runs",
     finish=_wait_for_end,
     open_world=True,
+    runs=is_callable,
 )
 async def run_workflow(work: Work, *, name: WorkflowName, input: Any = None, wait: Wait = 0) -> Run:
     """Start a run of a workflow. get_run tells what became of it."""

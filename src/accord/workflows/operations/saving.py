@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from accord.operations.errors import FieldError, InvalidError
 from accord.operations.logs.redaction import masked
+from accord.operations.operation import Operation
 from accord.operations.registry import Registry
 from accord.operations.rights import IN_PERSON
 from accord.operations.work import Database
@@ -70,8 +71,13 @@ def callable_operations(registry: Registry) -> dict[str, Arguments]:
             frozenset(parameter.name for parameter in each.parameters if parameter.required),
         )
         for each in registry
-        if each.right not in NOT_FROM_RUNS
+        if is_callable(each)
     }
+
+
+def is_callable(operation: Operation) -> bool:
+    """Return whether runs may call an operation, as whoever started them."""
+    return operation.right not in NOT_FROM_RUNS
 
 
 def read_given(given: Given, known: Known) -> Definition:
