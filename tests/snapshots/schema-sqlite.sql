@@ -48,7 +48,7 @@ CREATE TABLE approvals (
     approvers text NOT NULL, -- JSON: names of people and roles
     deadline double precision,
     state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'closed')),
-    created_at double precision NOT NULL,
+    created_at double precision NOT NULL, shown text,
     PRIMARY KEY (run_id, task)
 );
 

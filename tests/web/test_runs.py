@@ -35,6 +35,21 @@ USELESS = {
         },
     ],
 }
+PUBLISH = {
+    "name": "publish",
+    "steps": [
+        {
+            "name": "ok",
+            "type": "wait",
+            "approval": {
+                "by": ["Administrator"],
+                "timeout": 86_400,
+                "message": "Publish ${input.title}?",
+                "data": "${input}",
+            },
+        }
+    ],
+}
 OUTER = {
     "name": "outer",
     "steps": [
@@ -332,6 +347,57 @@ async def test_a_failed_run_offers_the_steps_to_retry_from_with_what_they_answer
     await rows.nth(1).get_by_role("button", name="Retry from first").click()
     await came_to(page, "Retrying from first.")
     await expect(page.locator("#run-events")).to_contain_text("retried from first by admin")
+
+
+@pytest.mark.req("W-18")
+async def test_the_step_that_matters_is_shown_until_somebody_chooses_another(
+    visitor: Visitor, shop: Workshop
+) -> None:
+    page = visitor.page
+    await shop.save(USELESS)
+    agent = shop.agents["ears-review"]
+    for path, ended in (("", "load"), ("?step=first", "first")):
+        agent.go.clear()
+        id = await shop.start("useless")
+        await shop.until_step(id, "first", "running")
+        await visitor.open(f"/runs/{id}{path}")
+        step = page.locator("#run-step")
+        await expect(step.get_by_role("heading", name="first", exact=True)).to_be_visible()
+        await expect(page.locator("#run-waits")).to_have_text("waiting for ears-review (first)")
+        agent.go.set()
+        await expect(page.locator("#run-state")).to_contain_text("Failed")
+        await expect(step.get_by_role("heading", name=ended, exact=True)).to_be_visible()
+        await expect(page.locator("#run-graph .marked")).to_contain_text(ended)
+        await expect(page.locator("#run-waits")).to_be_hidden()
+
+
+@pytest.mark.req("W-18")
+async def test_who_decides_sees_what_there_is_to_decide(
+    visitor: Visitor, shop: Workshop, axe: str
+) -> None:
+    page = visitor.page
+    await shop.save(PUBLISH)
+    id = await shop.start("publish", {"title": "Ferry", "pages": 3})
+    await shop.until(id, "waiting")
+    await visitor.open(f"/runs/{id}")
+    await expect(page.locator("#run-waits")).to_have_text(
+        "waiting for the approval of Administrator (ok), expires in 24.0 h"
+    )
+    step = page.locator("#run-step")
+    await expect(step).to_contain_text("Publish Ferry?")
+    await expect(step).to_contain_text('"pages": 3')
+    assert await violations(page, axe) == []
+    await page.locator("summary", has_text="Approve").click()
+    await expect(page.locator("#pop-approve")).to_contain_text("Publish Ferry?")
+    await visitor.open("/approvals")
+    row = page.locator("li", has_text=f"run {id[-8:]}")
+    await expect(row).to_contain_text("Publish Ferry?")
+    await expect(row).to_contain_text('"pages": 3')
+    assert await violations(page, axe) == []
+    await visitor.open("/")
+    await expect(page.get_by_text("Publish Ferry?")).to_be_visible()
+    await shop.house.do("approve_run", run=id)
+    await shop.until(id, "completed")
 
 
 @pytest.mark.req("W-16")

@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from accord.operations.errors import InvalidError
+from accord.web.dates import parse
 from accord.web.forms import Words
 from accord.web.pages.workflows.happenings import clock, told
 from accord.web.pages.workflows.inputs import Field, fields_of, filled, value_of
 from accord.web.pages.workflows.outline import FAILED, described, outline, read
 from accord.web.pages.workflows.places import line_of
+from accord.web.pages.workflows.run_waits import waits_for
 from accord.web.pages.workflows.source import EXAMPLE, as_json, as_yaml, without_version
 from accord.web.pages.workflows.standing import WHOLE, Standing, link_to
 from accord.web.pages.workflows.timeline import SCALE, bars
@@ -22,7 +24,7 @@ from accord.web.pages.workflows.values import in_line, shown
 from accord.workflows.core.errors import DefinitionError
 from accord.workflows.core.reading import read_text
 from accord.workflows.operations.run_calls import RunCall
-from accord.workflows.operations.run_views import Run, RunEvent, Step
+from accord.workflows.operations.run_views import Run, RunEvent, RunProblem, RunWait, Step
 from tests.web.workshop import REVIEW
 
 pytestmark = pytest.mark.req("H-21")
@@ -174,6 +176,7 @@ def a_run(*steps: Step) -> Run:
         children=[],
         signals=[],
         trace_id="",
+        waits=[],
         problem=None,
     )
 
@@ -414,3 +417,33 @@ def test_long_values_are_cut_and_say_how_long_they_are() -> None:
     assert not shown([1]).is_cut
     assert in_line({"a": 1}) == '{"a":1}'
     assert len(in_line("x" * 500)) == 100
+
+
+@pytest.mark.req("W-18")
+@pytest.mark.parametrize(
+    ("state", "waits", "said"),
+    [
+        ("pending", [], "waiting for an executor"),
+        ("paused", [("task", "a")], "until somebody resumes it"),
+        ("completed", [], ""),
+        ("running", [("task", "a")], "waiting for a (s)"),
+        ("running", [("run", "w")], "waiting for a run of w (s)"),
+        ("waiting", [("time", "")], "s is due in 35 s"),
+        ("waiting", [("signal", "go")], "waiting for the signal go (s), expires in 35 s"),
+        ("waiting", [("question", "a")], "waiting for an answer to a (s), expires in 35 s"),
+        (
+            "waiting",
+            [("task", "a"), ("approval", "ann or bob")],
+            "waiting for the approval of ann or bob (s), expires in 35 s, and 1 more",
+        ),
+    ],
+)
+def test_the_header_says_what_a_run_waits_for(
+    state: Any, waits: list[tuple[Any, str]], said: str
+) -> None:
+    run = a_run()
+    run.state = state
+    run.waits = [RunWait(kind=kind, step="s", what=what, until=_time(40.0)) for kind, what in waits]
+    assert waits_for(run, parse(_time(5.0)).timestamp()) == said
+    run.problem = RunProblem(code="newer_schema", message="…", next_try=None)
+    assert waits_for(run, 0.0) == "does not go on: newer_schema"

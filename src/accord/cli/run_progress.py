@@ -49,11 +49,14 @@ async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) ->
     found: Run = await call(local, caller, "get_run", id=run_id)
     if found.problem is not None:
         print_error_line(f"note: the run does not go on: {printable(found.problem.message)}")
+    asked: set[str] = set()
     async with aclosing(local.watch.follow(run_id)) as following:
         async for events in following:
             for number, event in events:
                 shown = shown_event(number, event)
                 print_line(msgspec.json.encode(shown) if as_json else _line(shown))
+            if events and not as_json:
+                _print_approvals(await call(local, caller, "get_run", id=run_id), asked)
     run: Run = await call(local, caller, "get_run", id=run_id)
     if not as_json:
         print_end(run)
@@ -67,6 +70,18 @@ async def call(local: Local, caller: Caller, operation: str, **arguments: Any) -
     found = local.runner.registry[operation]
     outcome = await local.runner.run(found, lambda: convert(found, arguments), caller)
     return outcome.result
+
+
+def _print_approvals(run: Run, asked: set[str]) -> None:
+    """The decisions that the run waits for, each once."""
+    for each in run.approvals:
+        if f"{each.key} {each.since}" not in asked:
+            asked.add(f"{each.key} {each.since}")
+            message = f": {each.message}" if each.message else ""
+            said = f"{each.key} waits for the approval of {' or '.join(each.by)}{message}"
+            print_line(f"          {printable(said)}")
+            if each.data is not None:
+                print_line(pretty(msgspec.json.encode(each.data), sys.stdout))
 
 
 def print_end(run: Run) -> None:

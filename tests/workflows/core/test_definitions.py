@@ -206,6 +206,8 @@ TYPES = "there are agent, parallel, condition, loop, wait, workflow, call"
         ([{"name": "a", "type": "wait", "until": "tomorrow"}], ["steps[0].until: 'tomorrow' is no time (a time with a zone, as in 2026-11-15T09:30:00Z, or ${…})"]),
         ([{"name": "a", "type": "wait", "approval": {"by": []}}], ["steps[0].approval.by: a list of people or roles is needed"]),
         ([{"name": "a", "type": "wait", "approval": {}}], ["steps[0].approval.by: 'by' is missing"]),
+        ([{"name": "a", "type": "wait", "approval": {"by": ["x"], "message": 1}}], ["steps[0].approval.message: a text is needed"]),
+        ([{"name": "a", "type": "wait", "approval": {"by": ["x"], "text": "?"}}], ["steps[0].approval.text: there is no field 'text' (there are by, timeout, message, data)"]),
         ([{"name": "a", "type": "call"}], ["steps[0]: exactly one of operation, mcp, rpc is needed, and none is there"]),
         ([{"name": "a", "type": "call", "rpc": {"url": "file:///etc", "method": "m"}}], ["steps[0].rpc.url: 'file:///etc' is no address (http://… or https://…)"]),
         ([{"name": "a", "type": "workflow", "workflow": "w@0"}], ["steps[0].workflow: 'w@0' is no workflow (NAME or NAME@VERSION)"]),

@@ -574,6 +574,43 @@ def test_a_rejection_fails_the_step() -> None:
     assert run.state.error.message == "ann rejected it"
 
 
+SHOWN = {"by": ["admin"], "message": "Publish ${steps.a.output.name}?", "data": "${steps.a.output}"}
+
+
+@pytest.mark.req("W-18")
+def test_who_is_to_decide_is_shown_a_message_and_data_as_long_as_they_are_asked() -> None:
+    run = Run(agent("a"), wait("w", approval=SHOWN), agent("b")).start().done("a", {"name": "X"})
+    shown = {"message": "Publish X?", "data": {"name": "X"}}
+    [_, request] = run.commands
+    assert isinstance(request, RequestApproval)
+    assert (request.message, request.data) == ("Publish X?", {"name": "X"})
+    step = run.state.steps["w"]
+    size = run.state.steps["a"].size
+    assert (step.shown, step.prompt, run.state.bytes) == (shown, None, size + step.size)
+    run.approve("w")
+    assert (run.state.steps["w"].shown, run.state.bytes) == (None, size)
+    run = Run(agent("a"), wait("w", approval=SHOWN)).start().done("a", {"name": "X"}).cancel()
+    assert (run.state.steps["w"].shown, run.state.bytes) == (None, size)
+    assert run.retry().state.steps["w"].shown == shown
+    run = Run(wait("w", approval={"by": ["admin"], "message": "${input}"})).start([1])
+    assert run.state.steps["w"].shown == {"message": "[1]"}
+
+
+@pytest.mark.req("W-18")
+@pytest.mark.parametrize(
+    ("input", "code"),
+    [
+        ("x" * 65_537, "data_too_large"),
+        ("x" * 1_048_570, "data_too_large"),
+        ("missing", "expression_failed"),
+    ],
+)
+def test_what_is_shown_has_a_limit(input: str, code: str) -> None:
+    data = "${input.name}" if input == "missing" else "${input}"
+    run = Run(wait("w", approval={"by": ["admin"], "data": data})).start(input)
+    assert run.outcome == ("failed", code)
+
+
 def test_an_approval_has_its_time() -> None:
     run = Run(wait("w", approval={"by": ["admin"], "timeout": 60})).start().later(59.9)
     assert (run.state.status, run.state.next_timer) == ("waiting", 60.0)

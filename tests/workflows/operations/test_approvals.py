@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from accord.a2a.protocol.parts import DataPart
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError
+from accord.workflows.agent.operations import operations
+from accord.workflows.agent.tasks import task_of
 from tests.workflows.operations.office import GATE, Office
 
 TWO = {
@@ -40,6 +43,76 @@ async def test_people_and_roles_that_are_named_decide(busy: Office) -> None:
         assert (run.state, run.output, run.approvals) == ("completed", f"says {who}", [])
         [step] = run.steps
         assert (step.output["approved"], step.output["by"]) == (True, who)
+
+
+PUBLISH = {
+    "name": "publish",
+    "steps": [
+        {"name": "draft", "type": "agent", "agent": "demo", "input": "echo The text."},
+        {
+            "name": "ok",
+            "type": "wait",
+            "approval": {
+                "by": ["uma"],
+                "message": "Publish ${steps.draft.output}",
+                "data": {"text": "${steps.draft.output}", "length": "${size(steps.draft.output)}"},
+            },
+        },
+    ],
+}
+
+
+@pytest.mark.req("W-18")
+async def test_who_decides_is_shown_a_message_and_data_everywhere(busy: Office) -> None:
+    await busy.save(PUBLISH)
+    id = await busy.start("publish")
+    run = await busy.until(id, "waiting")
+    data = {"text": "The text.", "length": 9}
+    [waiting] = run.approvals
+    assert (waiting.message, waiting.data) == ("Publish The text.", data)
+    assert [(each.kind, each.step, each.what) for each in run.waits] == [("approval", "ok", "uma")]
+    [listed] = (await busy.call("list_approvals", "uma")).items
+    assert (listed.message, listed.data) == (waiting.message, data)
+    step = await busy.call("get_run_step", id=id, step="ok")
+    assert step.input == {"message": waiting.message, "data": data}
+    find = operations["find_task"]
+    task = task_of((await busy.local.runner.run(find, {"id": id}, busy.people["ada"])).result)
+    assert task.status.message is not None
+    assert task.status.message.text == "ok waits for the approval of uma: Publish The text."
+    assert {"kind": "approval", "step": "ok", "data": data} in [
+        wait
+        for part in task.status.message.parts
+        if isinstance(part, DataPart)
+        for wait in part.data["waits"]
+    ]
+    await busy.local.store.execute("UPDATE approvals SET shown = NULL")
+    [older] = (await busy.call("list_approvals", "uma")).items
+    assert (older.message, older.data) == ("", None)
+
+
+@pytest.mark.req("W-18")
+async def test_a_run_says_what_it_waits_for(busy: Office) -> None:
+    branches = {
+        "signal": [{"name": "hear", "type": "wait", "signal": "go", "timeout": 900}],
+        "time": [{"name": "nap", "type": "wait", "for": 900}],
+        "child": [{"name": "below", "type": "workflow", "workflow": "gate"}],
+        "agent": [{"name": "ask", "type": "agent", "agent": "demo", "input": "ask a name"}],
+    }
+    await busy.save(GATE, {"name": "all", "steps": [
+        {"name": "p", "type": "parallel", "branches": branches}
+    ]})  # fmt: skip
+    id = await busy.start("all")
+    run = await busy.until(id, "waiting", "running")
+    while run.waits[-1].kind != "question":
+        run = await busy.call("get_run", id=id)
+    assert [(each.kind, each.step, each.what) for each in run.waits] == [
+        ("signal", "hear", "go"),
+        ("time", "nap", ""),
+        ("run", "below", "gate"),
+        ("question", "ask", "demo"),
+    ]
+    assert all(each.until for each in run.waits[:2])
+    assert not run.waits[2].until
 
 
 async def test_a_refusal_is_a_decision_too(busy: Office) -> None:

@@ -25,6 +25,9 @@ MESSAGE = """
 INSERT INTO run_inbox (message_id, run_id, shard, arrival, tries, due)
 VALUES ('m', $1, $2, $3, 2, 0)
 """
+APPROVAL = """
+INSERT INTO approvals (run_id, task, step, approvers, created_at) VALUES ('r', 'ok', 'ok', '["uma"]', 1.0)
+"""
 EVENTS = (
     '[{"type":"run_started","at":1.0},{"type":"step_started","at":1.0,"key":"w","frame":"/main"}]'
 )
@@ -54,7 +57,10 @@ async def test_messages_that_were_postponed_before_are_decided_on_after(
         await store.execute(HISTORY, "r", EVENTS)
         signal = encode_event(SignalReceived(at=2.0, name="s", id="1", payload="late")).decode()
         await store.execute(MESSAGE, "r", shard, signal)
+        await store.execute(APPROVAL)
         await store.migrate("workflows", PARTS["workflows"])
+        [row] = await store.fetch("SELECT step, shown FROM approvals")
+        assert tuple(row) == ("ok", None)
         assert (await load(store, "r")).problem is None
         async with executing(store):
             await until_finished(store, ["r"])

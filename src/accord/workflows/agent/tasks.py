@@ -68,7 +68,11 @@ def _artifact(output: Any) -> Artifact:
 
 def _said(run_id: str, context_id: str, state: State, waits: list[Wait]) -> Message | None:
     if waits:
-        shown = [{"kind": each.kind, "step": each.step} for each in waits]
+        shown = [
+            {"kind": each.kind, "step": each.step}
+            | ({} if each.data is None else {"data": each.data})
+            for each in waits
+        ]
         text = TextPart(text="\n".join(each.text for each in waits))
         return _message(run_id, context_id, (text, DataPart(data={"waits": shown})))
     if state.error is not None:

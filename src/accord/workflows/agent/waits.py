@@ -31,6 +31,8 @@ class Wait(Struct, frozen=True, kw_only=True):
     """What continues it; empty for approvals."""
     text: str
     """For people."""
+    data: Any = None
+    """What there is to look at for a decision."""
 
 
 class Decision(Struct, frozen=True):
@@ -48,7 +50,9 @@ def waits_of(run: Loaded) -> Iterator[Wait]:
     for approval in pending_approvals(run.program, state):
         by = " or ".join(approval.by)
         text = f"{approval.key} waits for the approval of {by}"
-        yield Wait(kind="approval", step=approval.key, text=text)
+        if approval.message:
+            text = f"{text}: {_shown(approval.message)}"
+        yield Wait(kind="approval", step=approval.key, text=text, data=approval.data)
     for signal, keys in state.waiters.items():
         for key in keys:
             step = state.steps[key]

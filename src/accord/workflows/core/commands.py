@@ -77,6 +77,8 @@ class RequestApproval(_Command, frozen=True, tag="request_approval"):
     step: str
     by: tuple[str, ...]
     deadline: float | None = None
+    message: str = ""
+    data: Any = None
 
 
 class ContinueTask(_Command, frozen=True, tag="continue_task"):

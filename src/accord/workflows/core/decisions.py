@@ -43,6 +43,7 @@ from accord.workflows.core.limits import (
     MAX_DECISION_EVENTS,
     MAX_RUN_BYTES,
     MAX_SECONDS,
+    MAX_SHOWN_BYTES,
     MAX_STEP_RUNS,
 )
 from accord.workflows.core.outputs import composed, frame_output
@@ -203,7 +204,10 @@ class _Deciding:
                 self._check_size("input", items)
                 return replace(event, items=items), []
             case WaitStep():
-                event = replace(event, wake=self._wake(plan.step, value))
+                if plan.step.approval is not None:
+                    event = replace(event, input=_shown(value))
+                else:
+                    event = replace(event, wake=self._wake(plan.step, value))
                 return event, self._requests(plan.step, event)
             case _:
                 return event, []
@@ -243,7 +247,17 @@ class _Deciding:
         if step.approval is None:
             return []
         task, by = self._task_name(event.key), step.approval.by
-        return [RequestApproval(task=task, step=event.key, by=by, deadline=event.deadline)]
+        shown = event.input or {}
+        return [
+            RequestApproval(
+                task=task,
+                step=event.key,
+                by=by,
+                deadline=event.deadline,
+                message=shown.get("message", ""),
+                data=shown.get("data"),
+            )
+        ]
 
     def _task_name(self, key: str) -> str:
         return StepRun(key, "", "", "running", self.now, self.state.round).task
@@ -321,6 +335,22 @@ def _choice(step: ConditionStep, value: Any) -> str | None:
     if text in (step.cases or {}):
         return case_label(text)
     return "default" if step.default is not None else None
+
+
+def _shown(value: Any) -> Any:
+    """What people are shown who are to decide. Raises _StepError for what is too large for that."""
+    if value is None:
+        return None
+    shown = dict(value)
+    if "message" in shown:
+        shown["message"] = as_text(shown["message"])
+    size, problem = size_problem("data", shown)
+    if problem is None and size > MAX_SHOWN_BYTES:
+        what = f"message and data of {size:,} bytes are over the limit of {MAX_SHOWN_BYTES:,}"
+        raise _StepError("data_too_large", f"approval: {what}")
+    if problem is not None:
+        raise _StepError(problem.code, f"approval: {problem.message}")
+    return shown
 
 
 def _items(step: LoopStep, value: Any) -> list[Any]:

@@ -31,10 +31,13 @@ class Retry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Approval(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Who may decide: names of people or roles; and how long they have."""
+    """Who may decide: names of people or roles; how long they have, and what they are shown: a
+    text and any data, both with expressions."""
 
     by: tuple[str, ...]
     timeout: float | None = None
+    message: str | None = None
+    data: Any = None
 
 
 class McpTarget(Struct, frozen=True, forbid_unknown_fields=True):

@@ -37,6 +37,8 @@ MAX_EVALUATION_TEXT: Final = 4_194_304
 # Runs
 MAX_OUTPUT_BYTES: Final = 1_048_576
 """One input, output, payload or result, as JSON."""
+MAX_SHOWN_BYTES: Final = 65_536
+"""What people are shown who are to decide, as JSON."""
 MAX_RUN_BYTES: Final = 67_108_864
 """All outputs and signals of one run."""
 MAX_STEP_RUNS: Final = 50_000

@@ -120,6 +120,9 @@ def _template(step: Step) -> Template | None:
             value = step.switch if step.if_ is None else step.if_
         case LoopStep():
             value = step.over if step.while_ is None else step.while_
+        case WaitStep(approval=approval) if approval is not None:
+            shown = {"message": approval.message, "data": approval.data}
+            value = {name: each for name, each in shown.items() if each is not None} or None
         case WaitStep():
             value = step.until if step.for_ is None else step.for_
         case _:

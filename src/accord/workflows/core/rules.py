@@ -251,6 +251,10 @@ class _Rules:
             case WaitStep():
                 self._value(step.for_, f"{path}.for", scope, step)
                 self._value(step.until, f"{path}.until", scope, step)
+                if step.approval is not None:
+                    where = f"{path}.approval"
+                    self._value(step.approval.message, f"{where}.message", scope, step)
+                    self._value(step.approval.data, f"{where}.data", scope, step)
             case _:
                 return
 

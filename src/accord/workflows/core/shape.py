@@ -490,7 +490,11 @@ _STEPS: Final[dict[str, _Spec]] = {
         {
             **_COMMON,
             "signal": _name,
-            "approval": _struct(Approval, {"by": _people, "timeout": _limit}, "by"),
+            "approval": _struct(
+                Approval,
+                {"by": _people, "timeout": _limit, "message": _text, "data": _any},
+                "by",
+            ),
             "for": _for,
             "until": _until,
         },

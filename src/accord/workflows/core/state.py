@@ -61,6 +61,8 @@ class StepRun(Struct, omit_defaults=True):
     error: Failure | None = None
     attempts: int = 0
     prompt: Any = None
+    shown: Any = None
+    """What people are shown who are to decide: an object with `message` and `data`."""
     size: int = 0
     choice: str | None = None
     items: list[Any] | None = None

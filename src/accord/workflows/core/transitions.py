@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec import json
 from msgspec.structs import replace
 
 from accord.workflows.core.definition import ConditionStep, LoopStep, ParallelStep, WaitStep
@@ -134,6 +135,7 @@ class _Change:
             case WaitStep(signal=signal):
                 step.status = "waiting"
                 self.state.idle += 1
+                self._show(step, event.input)
                 self._await(step, signal)
             case ConditionStep():
                 step.choice = event.choice
@@ -194,9 +196,20 @@ class _Change:
                 state.idle -= 1
                 self._forget_waiter(step, plan)
                 self._done("continue", step.key)
+            self._show(step, None)
         step.status, step.finished_at = status, self.at
         state.wakes.pop(step.key, None)
         state.deadlines.pop(step.key, None)
+
+    def _show(self, step: StepRun, shown: Any) -> None:
+        """Keep what people are shown, as long as they are asked."""
+        if step.shown is not None:
+            self.state.bytes -= step.size
+            step.size = 0
+        step.shown = shown
+        if shown is not None:
+            step.size = len(json.encode(shown))
+            self.state.bytes += step.size
 
     # Frames
 

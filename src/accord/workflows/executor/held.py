@@ -81,7 +81,7 @@ def _event(event: Event) -> int:
 
 
 def _step(step: StepRun) -> int:
-    return _weight(step.items) + _outputs(step)
+    return _weight(step.items) + _weight(step.shown) + _outputs(step)
 
 
 def _outputs(done: TaskSucceeded | StepRun) -> int:

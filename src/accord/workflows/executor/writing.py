@@ -54,8 +54,8 @@ UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL, 
 WHERE id = $1
 """
 _OPEN: Final = """
-INSERT INTO approvals (run_id, task, step, approvers, deadline, created_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO approvals (run_id, task, step, approvers, deadline, created_at, shown)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 """
 _CLOSE: Final = "UPDATE approvals SET state = 'closed' WHERE run_id = $1 AND task = $2"
 _CONTINUE: Final = """
@@ -134,8 +134,9 @@ def _compose_commands(
                 part.continues.append((task_id(row.id, task), json.encode(payload).decode()))
             case RequestApproval():
                 approvers = json.encode(command.by).decode()
+                shown = json.encode({"message": command.message, "data": command.data}).decode()
                 opened = (row.id, command.task, command.step, approvers, command.deadline, now)
-                part.opened.append(opened)
+                part.opened.append((*opened, shown))
             case CancelChild():
                 part.messages.append(cancel_child(row.id, command, now))
             case StartChild():  # in order: a child may be cancelled and continued in one turn

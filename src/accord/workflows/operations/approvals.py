@@ -5,7 +5,7 @@ started."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -41,7 +41,7 @@ ApprovalStep: TypeAlias = Annotated[
 
 OPEN: Final = """
 SELECT a.run_id, a.task, a.step, a.approvers, a.deadline, a.created_at, r.workflow, r.version,
-    r.username
+    r.username, a.shown
 FROM approvals a JOIN runs r ON r.id = a.run_id
 WHERE a.state = 'open' AND (a.created_at, a.run_id, a.task) > ($1, $2, $3)
 ORDER BY a.created_at, a.run_id, a.task LIMIT $4
@@ -62,6 +62,10 @@ class WaitingApproval(Struct, kw_only=True):
     started_by: str
     since: str
     deadline: str | None
+    message: str
+    """What there is to decide, as the definition says it."""
+    data: Any
+    """What to look at for that."""
 
 
 @operations.write(
@@ -160,7 +164,14 @@ def _approvers(row: Row) -> list[str]:
     return msgspec.json.decode(row["approvers"], type=list[str])
 
 
+class _Shown(Struct, frozen=True):
+    message: str = ""
+    data: Any = None
+
+
 def _waiting(row: Row) -> WaitingApproval:
+    # Those that an earlier release opened have none.
+    shown = _Shown() if row["shown"] is None else msgspec.json.decode(row["shown"], type=_Shown)
     return WaitingApproval(
         run_id=row["run_id"],
         step=row["step"],
@@ -171,4 +182,6 @@ def _waiting(row: Row) -> WaitingApproval:
         started_by=row["username"],
         since=text_of(row["created_at"]),
         deadline=text_of(row["deadline"]),
+        message=shown.message,
+        data=shown.data,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +12,17 @@ from msgspec import Struct
 from accord.operations.errors import ConflictError, NotFoundError
 from accord.operations.work import Changed, Database, Work
 from accord.store.store import Row
-from accord.workflows.core.definition import StepType, WaitStep
+from accord.workflows.core.definition import (
+    AgentStep,
+    CallStep,
+    McpTarget,
+    RpcTarget,
+    Step as WorkStep,
+    StepType,
+    WaitStep,
+    WorkflowStep,
+    type_of,
+)
 from accord.workflows.core.events import Event
 from accord.workflows.core.program import Program
 from accord.workflows.core.state import Failure, RunStatus, State, StepStatus
@@ -23,6 +34,7 @@ from accord.workflows.storage.errors import UnknownRunError
 from accord.workflows.storage.history import UnreadEvent
 from accord.workflows.storage.loading import Loaded, load_run
 
+MAX_WAITS: Final = 100
 MAX_STEPS_SHOWN: Final = 1_000
 """More steps of one run are listed by pages."""
 
@@ -73,6 +85,23 @@ class PendingApproval(Struct, kw_only=True):
     """People or roles, of whom one is enough."""
     since: str
     deadline: str | None
+    message: str
+    """What there is to decide, as the definition says it."""
+    data: Any
+    """What to look at for that."""
+
+
+class RunWait(Struct, kw_only=True):
+    """Something that a run waits for."""
+
+    kind: Literal["approval", "signal", "question", "time", "task", "run"]
+    """A decision, a signal, an answer to an agent, a time, work that is under way, a child run."""
+    step: str
+    """The key of the step that waits."""
+    what: str
+    """People or roles, a signal, an agent or what else works on it; empty for a time."""
+    until: str | None
+    """When it is over: the time that is waited for, or the deadline of the step."""
 
 
 class RunProblem(Struct, kw_only=True):
@@ -122,6 +151,8 @@ class Run(RunSummary, kw_only=True):
     """Names of signals that it waits for."""
     trace_id: str
     """Of the trace that its calls belong to (W3C Trace Context)."""
+    waits: list[RunWait]
+    """What it waits for, 100 at most."""
     problem: RunProblem | None
     """Why nothing can be decided on it at the moment, or its steps cannot be shown."""
 
@@ -180,8 +211,49 @@ async def shown_run(db: Database, run: Loaded) -> Run:
         children=await run_children(db, run),
         signals=sorted(state.waiters) if state.phase == "running" else [],
         trace_id=row.traceparent[3:35],
+        waits=list(islice(waits_of(run.program, state), MAX_WAITS)),
         problem=_problem(run),
     )
+
+
+def waits_of(program: Program, state: State) -> Iterator[RunWait]:
+    """What a run waits for, in the order in which that began."""
+    if state.phase != "running":
+        return
+    for key, step in state.steps.items():
+        plan = program.plans[step.name]
+        if not step.active or plan.blocks:
+            continue
+        until = state.deadlines.get(key)
+        kind: Literal["approval", "signal", "question", "time", "task", "run"]
+        match plan.step:
+            case WaitStep(approval=approval) if approval is not None:
+                kind, what = "approval", " or ".join(approval.by)
+            case WaitStep(signal=str(signal)):
+                kind, what = "signal", signal
+            case WaitStep():
+                kind, what, until = "time", "", state.wakes.get(key, until)
+            case WorkflowStep(workflow=workflow):
+                kind, what = "run", workflow
+            case _:
+                kind = "question" if step.status == "waiting" else "task"
+                what = _worker_of(plan.step)
+        yield RunWait(kind=kind, step=key, what=what, until=text_of(until))
+
+
+def _worker_of(step: WorkStep) -> str:
+    """Who works on a step."""
+    match step:
+        case AgentStep(agent=agent):
+            return agent
+        case CallStep(mcp=McpTarget(tool=tool)):
+            return tool
+        case CallStep(rpc=RpcTarget(method=method)):
+            return method
+        case CallStep(operation=operation):
+            return operation or ""
+        case _:
+            return type_of(step)
 
 
 def _problem(run: Loaded) -> RunProblem | None:
@@ -212,6 +284,8 @@ def pending_approvals(program: Program, state: State) -> Iterator[PendingApprova
                 by=list(plan.step.approval.by),
                 since=text_of(step.started_at),
                 deadline=text_of(state.deadlines.get(step.key)),
+                message=(step.shown or {}).get("message", ""),
+                data=(step.shown or {}).get("data"),
             )
 
 

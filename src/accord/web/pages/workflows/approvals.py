@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import UNSET
 
 from accord.web.answers import Answer
+from accord.web.pages.workflows.values import shown
 from accord.web.routing import Pages
 from accord.web.turn import Turn
 
@@ -17,5 +18,9 @@ pages: Final = Pages()
 async def listed(turn: Turn) -> Answer:
     found = await turn.do("list_approvals", limit=50, cursor=turn.query["cursor"] or UNSET)
     return await turn.page(
-        "workflows/approvals.html", section="/", found=found, may=turn.who.may("approve")
+        "workflows/approvals.html",
+        section="/",
+        found=found,
+        may=turn.who.may("approve"),
+        shown=shown,
     )

@@ -16,6 +16,7 @@ from accord.web.answers import Answer
 from accord.web.drawing.svg import draw
 from accord.web.pages.workflows.happenings import told
 from accord.web.pages.workflows.outline import outline, read
+from accord.web.pages.workflows.run_waits import waits_for
 from accord.web.pages.workflows.standing import WHOLE, Standing, link_to
 from accord.web.pages.workflows.timeline import MAX_BARS, SCALE, bars
 from accord.web.pages.workflows.values import MUCH, in_line, shown
@@ -118,6 +119,7 @@ async def run_context(turn: Turn) -> dict[str, Any]:
         "most_bars": MAX_BARS,
         "scale": SCALE,
         "events": [told(each, run.created_at) for each in events.items],
+        "waits": waits_for(run, now),
         "chosen": chosen,
         "whole": WHOLE,
         "step": step,
