@@ -131,10 +131,7 @@ def test_wrong_values_are_answered_with_the_valid_ones(
 ) -> None:
     for is_json in (True, False):
         with pytest.raises(InvalidError) as refused:
-            if is_json:
-                decode(OPERATION, json.encode(given))
-            else:
-                convert(OPERATION, given)
+            decode(OPERATION, json.encode(given)) if is_json else convert(OPERATION, given)
         [error] = refused.value.errors
         assert error.pointer == pointer
         assert refused.value.data["valid"]
