@@ -236,6 +236,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.hub.operations.proposals", "tests"): (
         ("H-30", "Nobody accepts their own proposals, but for, signed in, those of their tokens."),
     ),
+    ("accord.operations.audit.failures", "tests"): (
+        ("H-45", "Failed authentications are on record and in the log; floods fill neither."),
+    ),
     ("accord.operations.audit.state_check", "tests"): (
         ("H-34", "Data that is edited past the operations is found by the audit trail and named."),
     ),

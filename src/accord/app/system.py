@@ -291,7 +291,12 @@ def _site(
                 runner, accounts, root=REST, further=[watch_run(runner, local.watch)], **web
             ),
             HOOKS: Webhooks(
-                Deliveries(local.store, agent_secrets(settings), runner.trail),
+                Deliveries(
+                    local.store,
+                    agent_secrets(settings),
+                    runner.trail,
+                    failed=accounts.failed_attempts.add if accounts.failed_attempts else None,
+                ),
                 runs=f"{REST}/runs",
                 limiter=local.limiter,
                 trusted_proxies=settings.trusted_proxies,

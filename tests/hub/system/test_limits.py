@@ -17,7 +17,7 @@ def is_limited(answer: Answer) -> bool:
     return answer.status == 429 and int(answer.headers["retry-after"]) >= 1
 
 
-@pytest.mark.req("H-16")
+@pytest.mark.req("H-16", "H-45")
 @pytest.mark.parametrize("store", ["memory", "database"])
 def test_wrong_tokens_take_from_the_bucket_of_their_address(tmp_path: Path, store: str) -> None:
     with running(tmp_path / "data", rate_limit=1, rate_burst=BURST, rate_store=store) as here:
@@ -39,10 +39,16 @@ def test_wrong_tokens_take_from_the_bucket_of_their_address(tmp_path: Path, stor
         assert nobody.rest("GET", "/epics").status == 401, "who shows nothing costs nothing"
         assert is_limited(good.rest("GET", "/epics")), "the address is the same"
         here.settle()
-        [tries] = here.rows(
-            "SELECT COUNT(*) AS total FROM audit_records WHERE outcome = 'unauthenticated'"
+        tries = here.rows(
+            "SELECT error, face FROM audit_records WHERE outcome = 'unauthenticated' "
+            "ORDER BY time, id"
         )
-        assert tries["total"] == BURST // FAILED_COST
+        assert [(each["error"], each["face"]) for each in tries] == [
+            ("missing", "rest"),
+            *[("malformed", "rest")] * (BURST // FAILED_COST),
+            *[("rate_limited", face) for face in ("rest", "rpc", "mcp")],
+            ("missing", "rest"),
+        ]
 
 
 @pytest.mark.req("H-16")

@@ -75,14 +75,18 @@ async def test_a_wrong_name_and_a_wrong_password_are_answered_alike(
         "the username or the password is wrong",
         {},
     )
-    assert signed.trail.told() == [("", "sign_in", "unauthenticated", "wrong_password")]
-    assert signed.trail.records[0].target == (name if name in ("uma", "carl") else "")
+    known = name in ("uma", "carl")
+    reason = "wrong_password" if known else "unknown_user"
+    assert signed.trail.told() == [("", "sign_in", "unauthenticated", reason)]
+    assert signed.trail.records[0].target == (name if known else "")
 
 
 async def test_whoever_is_not_active_cannot_sign_in(signed: World) -> None:
     await signed.call("update_user", id="uma", active=False)
     with pytest.raises(SignInError):
         await signed.sign_in("uma")
+    record = signed.trail.records[-1]
+    assert (record.operation, record.error, record.target) == ("sign_in", "inactive", "uma")
 
 
 async def test_after_five_wrong_passwords_one_has_to_wait_and_others_have_not(

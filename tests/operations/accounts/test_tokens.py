@@ -119,10 +119,10 @@ async def test_whatever_is_wrong_with_a_token_the_answer_is_the_same(
     assert record.address == "192.0.2.7"
 
 
-async def test_whoever_presents_nothing_is_refused_and_not_on_record(world: World) -> None:
+async def test_a_request_without_credentials_is_refused_and_on_record(world: World) -> None:
     with pytest.raises(UnauthenticatedError):
         await world.caller(Credentials())
-    assert world.trail.records == []
+    assert world.trail.told() == [("", "authenticate", "unauthenticated", "missing")]
 
 
 async def test_a_token_in_a_cookie_is_none(world: World) -> None:

@@ -93,13 +93,6 @@ async def test_records_are_written_within_a_second_without_being_asked_for(
                 await asyncio.sleep(0)  # of the database there is no event
 
 
-async def test_failed_authentication_is_on_record(store: Store) -> None:
-    async with AuditTrail(store, KEY) as trail:
-        await trail.unauthenticated(face="rest", actor="eve", address="192.0.2.7")
-    [row] = await store.fetch("SELECT actor, address, operation, outcome FROM audit_records")
-    assert values(row) == ("eve", "192.0.2.7", "authenticate", "unauthenticated")
-
-
 async def test_calls_are_refused_rather_than_left_off_the_record(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

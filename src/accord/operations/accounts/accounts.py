@@ -23,6 +23,7 @@ from accord.operations.accounts.passwords import Passwords, random_password
 from accord.operations.accounts.server_key import ServerKey
 from accord.operations.accounts.sign_ins import SignIns
 from accord.operations.accounts.token_text import kind_of, make_token
+from accord.operations.audit.failures import FailedAttempts
 from accord.operations.audit.record import Record, Trail
 from accord.operations.audit.states import TOKENS, USERS, Proven, StateKeeper
 from accord.operations.caller import SYSTEM, Caller, Face, Via
@@ -80,6 +81,10 @@ class Accounts:
         self._store = store
         self._trail = trail
         self._states = states
+        self.failed_attempts = (
+            None if trail is None else FailedAttempts(trail, now=now, new_id=new_id)
+        )
+        """The way of failed authentications into the trail, also of those of webhooks."""
         self._limiter = limiter
         self._now = now
         self._new_id = new_id
@@ -95,6 +100,8 @@ class Accounts:
     async def close(self) -> None:
         """Write what was noted, and let go of threads."""
         await self.flush()
+        if self.failed_attempts is not None:
+            self.failed_attempts.flush()
         self.passwords.close()
 
     async def flush(self) -> None:
@@ -162,15 +169,42 @@ class Accounts:
                 return await self._session_caller(credentials, came)
             raise _Unknown("malformed", None)
         except _Unknown as unknown:
-            if credentials.token:  # who presents nothing has not tried
-                # What is refused for being too much is not on record: nobody fills the trail.
-                await self._take(came["address"])
-                self._failed("authenticate", unknown.reason, unknown.row, came)
+            if credentials.token:
+                await self._charge(unknown, kind, came)
+            elif came["face"] != "web":  # pages send everybody who has no session to sign in
+                self._failed("authenticate", "missing", came)
             raise UnauthenticatedError from None
 
-    async def _take(self, address: str) -> None:
-        if self._limiter is not None and address:
-            await self._limiter.take((f"address:{address}",), FAILED_COST)
+    def refused(
+        self, reason: str, *, face: Face, client: str, address: str, correlation_id: str
+    ) -> None:
+        """Record a request that was refused before its credentials were looked up."""
+        self._failed("authenticate", reason, _came(face, client, address, correlation_id))
+
+    def wrong_own_password(self, caller: Caller) -> None:
+        """Record that a session gave a wrong current password to change it."""
+        came = _came(caller.face, caller.client, caller.address, caller.correlation_id)
+        whose = (caller.user_id, caller.username)
+        self._failed(
+            "change_own_password", "wrong_password", came, whose=whose, target=caller.username
+        )
+
+    async def _charge(self, unknown: _Unknown, kind: str | None, came: dict[str, Any]) -> None:
+        """Record wrong credentials, and take their price from the bucket of their address.
+
+        Raises RateLimitedError.
+        """
+        token_id = unknown.row["id"] if unknown.row and kind == "pat" else ""
+        reason = unknown.reason
+        try:
+            if self._limiter is not None and came["address"]:
+                await self._limiter.take((f"address:{came['address']}",), FAILED_COST)
+        except RateLimitedError:
+            reason = "rate_limited"
+            raise
+        finally:
+            whose = _whose(unknown.row)
+            self._failed("authenticate", reason, came, whose=whose, token_id=token_id)
 
     def _token_caller(self, row: Row, came: dict[str, Any]) -> Caller:
         if row["revoked_at"] is not None:
@@ -191,7 +225,7 @@ class Accounts:
         if credentials.by_cookie and not credentials.safe:
             expected = login_sessions.csrf_token(token, self._csrf_key)
             if not hmac.compare_digest(expected.encode(), credentials.csrf.encode()):
-                self._failed("authenticate", "csrf", row, came)
+                self._failed("authenticate", "csrf", came, whose=_whose(row))
                 raise ForbiddenError("the header X-CSRF-Token is missing or of another session")
         self._sessions_seen.note(row["hash"])
         return _caller(row, "session", came)
@@ -228,7 +262,7 @@ class Accounts:
             if not await self._is_right(row, password):
                 # A name that is nobody's is not put on record: it may be a password, mistyped.
                 known = "" if row is None else row["username"]
-                self._failed("sign_in", "wrong_password", None, came, target=known)
+                self._failed("sign_in", _why_not(row), came, target=known)
                 raise SignInError
             assert row is not None
             signed_in = await self._begin(row, password, came, previous)
@@ -261,10 +295,11 @@ class Accounts:
     async def _pace(self, name: str, address: str, came: dict[str, Any]) -> None:
         pace = await self._sign_ins.begin(name, address)
         if pace.wait > 0:
-            self._failed("sign_in", "rate_limited", None, came)
+            self._failed("sign_in", "rate_limited", came)
             raise RateLimitedError(pace.wait)
         if pace.delay > 0:
             if self._slowed >= MAX_SLOWED:
+                self._failed("sign_in", "rate_limited", came)
                 raise RateLimitedError(pace.delay)
             self._slowed += 1
             try:
@@ -315,6 +350,7 @@ class Accounts:
 
         begun = await self._store.transact(work, lane=LANE)
         if begun is None:
+            self._failed("sign_in", "changed", came, target=row["username"])
             raise SignInError
         user, ends = begun
         csrf = login_sessions.csrf_token(token, self._csrf_key)
@@ -362,7 +398,7 @@ class Accounts:
         page.family(
             "accord_authentication_failures_total",
             "counter",
-            "Wrong passwords (sign_in) and wrong tokens or sessions (authenticate), by reason.",
+            "Wrong passwords (sign_in) and wrong or missing credentials (authenticate), by reason.",
             (
                 ((("operation", operation), ("reason", reason)), count)
                 for (operation, reason), count in sorted(self._failures.items())
@@ -372,18 +408,26 @@ class Accounts:
     # What is put on record
 
     def _failed(
-        self, operation: str, reason: str, row: Row | None, came: dict[str, Any], target: str = ""
+        self,
+        operation: str,
+        reason: str,
+        came: dict[str, Any],
+        *,
+        whose: tuple[str, str] = ("", ""),
+        target: str = "",
+        token_id: str = "",
     ) -> None:
         self._failures[operation, reason] += 1
-        if self._trail is None:
+        if self.failed_attempts is None:
             return
-        self._trail.later(
+        self.failed_attempts.add(
             Record(
                 id=self._new_id(),
                 time=self._now(),
-                actor_id="" if row is None else row["user_id"],
-                actor="" if row is None else row["username"],
+                actor_id=whose[0],
+                actor=whose[1],
                 via="",
+                token_id=token_id,
                 operation=operation,
                 target=target,
                 outcome="unauthenticated",
@@ -414,6 +458,18 @@ class Accounts:
             target=target,
             correlation_id=caller.correlation_id,
         )
+
+
+def _whose(row: Row | None) -> tuple[str, str]:
+    """Return the id and name of the account that a token or session belongs to."""
+    return ("", "") if row is None else (row["user_id"], row["username"])
+
+
+def _why_not(row: Row | None) -> str:
+    """Return the reason of a failed sign-in for the record; the caller does not learn it."""
+    if row is None:
+        return "unknown_user"
+    return "wrong_password" if row["active"] else "inactive"
 
 
 class _Unknown(Exception):  # noqa: N818 - a turn of the way, and told to nobody outside

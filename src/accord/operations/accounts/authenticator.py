@@ -16,7 +16,7 @@ from accord.mcp.protocol.headers import VERSION
 from accord.mcp.protocol.versions import era
 from accord.mcp.server.auth.authenticator import Refusal
 from accord.mcp.server.auth.bearer import BearerAuth
-from accord.mcp.server.auth.credentials import Credentials, credentials_in
+from accord.mcp.server.auth.credentials import Credentials, Malformed, credentials_in
 from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
 from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
@@ -50,15 +50,20 @@ class TokenAuthenticator(BearerAuth):
         return self._tokens.identify(token, request.fields, channel) if known is None else known
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        return None if _wrong_header(request) else super().refusal(request)
+        """Return None: `authenticate` refuses, as it knows the address for the record."""
+        return None
 
     def authenticate(
         self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
         wrong = _wrong_header(request)
         if not wrong:
-            return super().authenticate(request, channel)
-        # As over REST, whatever is wrong with the header: it is a failed attempt, and on record.
+            known = super().authenticate(request, channel)
+            if isinstance(known, Refusal):
+                reason = "missing" if credentials_in(request) is None else "malformed"
+                self._tokens.refused(reason, request.fields, channel)
+            return known
+        # As over REST: whatever is wrong with the header is a failed attempt, and on record.
         found = Credentials("bearer", wrong)
         return self._later(self._tokens.identify(wrong, request.fields, channel), found, request)
 
@@ -107,6 +112,10 @@ class _Tokens:
             raise UnverifiableError(str(error)) from error
         return _principal(caller)
 
+    def refused(self, reason: str, fields: Mapping[str, str], channel: ChannelInfo | None) -> None:
+        """Record a request that presented nothing to verify."""
+        self._accounts.refused(reason, **self._came(fields, channel))
+
     def _came(self, fields: Mapping[str, str], channel: ChannelInfo | None) -> dict[str, Any]:
         return {
             "face": "mcp",
@@ -117,9 +126,11 @@ class _Tokens:
 
 
 def _wrong_header(request: WebRequest) -> str:
-    """Return the header `Authorization` where there is one without a token that can be one."""
+    """Return the header `Authorization` where there is one without a possible bearer token."""
     found = credentials_in(request)
-    if isinstance(found, Credentials) or (found is not None and found.in_url):
+    if isinstance(found, Credentials) and found.scheme == "bearer":
+        return ""
+    if isinstance(found, Malformed) and found.in_url:
         return ""
     return request.fields.get("authorization", "")
 

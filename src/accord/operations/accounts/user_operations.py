@@ -173,10 +173,12 @@ async def set_password(work: Work, *, id: Person, password: Password) -> User:
 
 async def _verify_own_password(work: Work, arguments: Mapping[str, Any]) -> tuple[str, str]:
     """The hash that was verified, and that of the new password."""
-    passwords = work.service(Accounts).passwords
+    accounts = work.service(Accounts)
+    passwords = accounts.passwords
     row = await users.require_row(work.db, work.caller.user_id)
     check_password(arguments["new_password"], row["username"], "new_password")
     if not await passwords.verify(arguments["current_password"], row["password_hash"]):
+        accounts.wrong_own_password(work.caller)
         raise InvalidError("current_password", "is not your password")
     return row["password_hash"], await passwords.hash(arguments["new_password"])
 

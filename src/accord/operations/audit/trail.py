@@ -26,9 +26,7 @@ from accord.operations.audit.head_file import read_head_file, write_head_file
 from accord.operations.audit.record import Record
 from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
 from accord.operations.audit.verify import DataCheck, Report, look
-from accord.operations.caller import Face
 from accord.operations.errors import UnavailableError
-from accord.operations.identifiers import new_id, utc_now
 from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
 from accord.store.store import Engine, Reading, Store, Transaction
 from accord.telemetry.exposition import Exposition, Kind
@@ -142,35 +140,6 @@ class AuditTrail:
         self._later.append(record)
         if len(self._later) >= BATCH:
             self._hurry.set()
-
-    async def unauthenticated(
-        self,
-        *,
-        face: Face,
-        operation: str = "authenticate",
-        actor: str = "",
-        address: str = "",
-        client: str = "",
-        correlation_id: str = "",
-    ) -> None:
-        """Keep a record of somebody who is not known. `actor` is the name that they gave, if any;
-        never what they gave as a secret."""
-        self.later(
-            Record(
-                id=new_id(),
-                time=utc_now(),
-                actor_id="",
-                actor=actor,
-                via="",
-                face=face,
-                client=client,
-                address=address,
-                operation=operation,
-                outcome="unauthenticated",
-                error="unauthenticated",
-                correlation_id=correlation_id,
-            )
-        )
 
     async def flush(self) -> None:
         """Write all that waits by now, and seal all that has no seal. Raises StoreError."""

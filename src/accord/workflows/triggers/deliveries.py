@@ -13,7 +13,7 @@ from msgspec import DecodeError, Struct
 
 from accord.jsonrpc.nesting import decode_json
 from accord.operations.arguments import check_once
-from accord.operations.audit.record import Trail
+from accord.operations.audit.record import Record, Trail
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
 from accord.operations.runner import LANE
 from accord.store.store import Store, Transaction
@@ -59,8 +59,10 @@ class BadSignatureError(ServiceError):
 
     kind = Kind("bad_signature", "The signature is not right", 403, -32055)
 
-    def __init__(self) -> None:
+    def __init__(self, webhook: str = "") -> None:
         super().__init__("there is no such webhook, or the signature is missing, old or wrong")
+        self.webhook = webhook
+        """The webhook, for the record; empty where there is none of this name."""
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
@@ -94,11 +96,14 @@ class Deliveries:
         secrets: Secrets,
         trail: Trail,
         *,
+        failed: Callable[[Record], None] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
         self._secrets = secrets
         self._trail = trail
+        self._failed = trail.later if failed is None else failed
+        """Takes the records of refused deliveries."""
         self._now = now
 
     def may_be_genuine(self, signature: Signature | None) -> bool:
@@ -108,12 +113,7 @@ class Deliveries:
     async def take(self, delivery: Delivery) -> Taken:
         """Start the run of a delivery, once. Raises BadSignatureError, MalformedError for a body
         that is no JSON, InvalidError for one that the workflow does not take."""
-        try:
-            await self._verify(delivery)
-        except BadSignatureError:
-            about = (delivery.webhook, delivery.correlation_id)
-            self._trail.later(refused(*about, address=delivery.address))
-            raise
+        await self._verify(delivery)
         if delivery.id and not _ID.fullmatch(delivery.id):
             raise MalformedError("accord-delivery has up to 200 letters, digits and . _ : -")
         seen = {"body": _value(delivery.body), "id": delivery.id}
@@ -122,18 +122,24 @@ class Deliveries:
             raise InvalidError("", done.message)
         return done
 
+    def refuse(self, webhook: str, reason: str, *, address: str, correlation_id: str) -> None:
+        """Record a refused delivery."""
+        self._failed(refused(webhook, reason, correlation_id, address=address))
+
     async def _verify(self, delivery: Delivery) -> None:
         rows = await self._store.fetch(_FIND, delivery.webhook)
-        if not rows or delivery.signature is None:
+        if not rows:
             raise BadSignatureError
+        if delivery.signature is None:
+            raise BadSignatureError(delivery.webhook)
         reference = read_saved(rows[0]).start.trigger.secret or ""
         try:
             secret = self._secrets.read(reference)
         except SecretError as error:
             log.error("the webhook %s has no secret: %s", delivery.webhook, error)
-            raise BadSignatureError from None
+            raise BadSignatureError(delivery.webhook) from None
         if not is_genuine(delivery.signature, secret, delivery.body, self._now()):
-            raise BadSignatureError
+            raise BadSignatureError(delivery.webhook)
 
     async def _begin(
         self, db: Transaction, delivery: Delivery, seen: dict[str, Any]

@@ -23,8 +23,8 @@ def started(saved: Saved, run_id: str, correlation_id: str, *, address: str = ""
     )
 
 
-def refused(webhook: str, correlation_id: str, *, address: str) -> Record:
-    """That somebody sent something to a webhook who does not know its secret."""
+def refused(webhook: str, reason: str, correlation_id: str, *, address: str) -> Record:
+    """Return the record of a delivery that was not genuine, or one too many."""
     return Record(
         id=new_id(),
         time=utc_now(),
@@ -36,6 +36,6 @@ def refused(webhook: str, correlation_id: str, *, address: str) -> Record:
         operation="webhook",
         target=webhook,
         outcome="unauthenticated",
-        error="bad_signature",
+        error=reason,
         correlation_id=correlation_id,
     )

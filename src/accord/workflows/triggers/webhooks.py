@@ -5,14 +5,21 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.addresses import Addresses
-from accord.operations.errors import KINDS, Kind, ServiceError, UnavailableError
+from accord.operations.errors import (
+    KINDS,
+    Kind,
+    RateLimitedError,
+    ServiceError,
+    UnavailableError,
+)
 from accord.operations.faces.answers import (
     JSON,
     NO_ROUTE,
@@ -143,7 +150,8 @@ class Webhooks(LivingApp[Head]):
 
     async def _answer(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
         address = self._addresses.client(peer, head.fields)
-        await self._pay(address, 1)
+        refuse = partial(self._deliveries.refuse, address=address, correlation_id=correlation_id)
+        await self._pay(address, 1, refuse)
         delivery = Delivery(
             webhook=head.webhook,
             signature=read_signature(head.fields.get(HEADER, "")),
@@ -154,16 +162,22 @@ class Webhooks(LivingApp[Head]):
         )
         try:
             taken = await self._deliveries.take(delivery)
-        except BadSignatureError:
-            await self._pay(address, FAILED_COST)
-            log.warning("a delivery to %s was refused", head.webhook, extra={"address": address})
+        except BadSignatureError as error:
+            await self._pay(address, FAILED_COST, refuse)
+            # A name that is no webhook's is not kept: anybody could fill the trail with names.
+            refuse(error.webhook, "bad_signature" if error.webhook else "unknown_webhook")
             raise
         location = f"location: {self._runs}/{taken.run_id}\r\n".encode("ascii")
         return Answer(202, JSON + location, encode(taken))
 
-    async def _pay(self, address: str, cost: int) -> None:
-        if self._limiter is not None and address:
+    async def _pay(self, address: str, cost: int, refuse: Callable[..., None]) -> None:
+        if self._limiter is None or not address:
+            return
+        try:
             await self._limiter.take((f"webhooks:{address}",), cost)
+        except RateLimitedError:
+            refuse("", "rate_limited")
+            raise
 
 
 def _problem(error: Exception, head: Head, correlation_id: str) -> Answer:
