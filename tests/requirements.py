@@ -239,6 +239,9 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.operations.audit.failures", "tests"): (
         ("H-45", "Failed authentications are on record and in the log; floods fill neither."),
     ),
+    ("accord.operations.audit.targets", "tests"): (
+        ("H-46", "Audit records of reads name what was read."),
+    ),
     ("accord.operations.audit.state_check", "tests"): (
         ("H-34", "Data that is edited past the operations is found by the audit trail and named."),
     ),

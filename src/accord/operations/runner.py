@@ -29,6 +29,7 @@ from msgspec.structs import replace
 from accord.operations import idempotency
 from accord.operations.abilities import Abilities, abilities, exceeded
 from accord.operations.audit.record import Record, Result, Trail
+from accord.operations.audit.targets import target_of
 from accord.operations.caller import Caller
 from accord.operations.errors import (
     ConflictError,
@@ -141,6 +142,7 @@ class Runner:
 
     async def _run(self, operation: Operation, arguments: Arguments, caller: Caller) -> Outcome:
         allowance: Allowance | None = None
+        given: Mapping[str, Any] = {}
         outer = serving.get()
         serving.set((caller, operation.name))
         try:
@@ -153,21 +155,24 @@ class Runner:
                 outcome = await self._read(operation, given, caller)
         except ServiceError as error:
             error.allowance = error.allowance or allowance
-            record = self._record(operation, caller, _result_of(error), error.kind.code)
-            self.trail.later(record)
+            result, code = _result_of(error), error.kind.code
+            self.trail.later(self._record(operation, caller, result, code, target_of(given)))
             raise
         except StoreUnavailableError as error:
-            self.trail.later(self._record(operation, caller, "failed", "unavailable"))
+            target = target_of(given)
+            self.trail.later(self._record(operation, caller, "failed", "unavailable", target))
             log.error("%s: the database is not available: %s", operation.name, error)
             raise UnavailableError(error.told) from error
         except Exception as error:
-            self.trail.later(self._record(operation, caller, "failed", "internal_error"))
+            target = target_of(given)
+            self.trail.later(self._record(operation, caller, "failed", "internal_error", target))
             log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
         except asyncio.CancelledError:
             # Nobody waits any more. A write that was begun goes on, and is on record by itself.
             with suppress(UnavailableError):
-                self.trail.later(self._record(operation, caller, "cancelled"))
+                target = target_of(given)
+                self.trail.later(self._record(operation, caller, "cancelled", target=target))
             raise
         finally:
             serving.set(outer)
@@ -208,7 +213,8 @@ class Runner:
             return await operation.function(self.work(db, caller), **arguments)
 
         result = await self.store.read(body, snapshot=operation.snapshot)
-        self.trail.later(self._record(operation, caller))
+        target = target_of(arguments, result) or operation.tag
+        self.trail.later(self._record(operation, caller, target=target))
         return Outcome(result=result)
 
     async def _write(
@@ -240,7 +246,8 @@ class Runner:
             else:
                 outcome = await self.store.transact(body, lane=LANE)
         except _DryRun as taken_back:
-            self.trail.later(self._record(operation, caller, "dry_run"))
+            target = _targets(taken_back.outcome.effects) or target_of(arguments)
+            self.trail.later(self._record(operation, caller, "dry_run", target=target))
             return _preview(taken_back.outcome)
         except ConstraintError as error:
             raise ConflictError("another call did the same at the same time: try again") from error
@@ -263,7 +270,7 @@ class Runner:
                 result.change_id = change.id
             if work.hints:
                 result.hints = work.hints
-        record = self._record(operation, work.caller)
+        record = self._record(operation, work.caller, target=target_of(arguments))
         record = replace(record, states=str(work.states or ""))
         await self.trail.write(work.db, _with_effects(record, change.id, work.effects))
         return Outcome(
@@ -288,7 +295,12 @@ class Runner:
                 raise AssertionError(f"operation {operation.name} {problem}")
 
     def _record(
-        self, operation: Operation, caller: Caller, outcome: Result = "done", error: str = ""
+        self,
+        operation: Operation,
+        caller: Caller,
+        outcome: Result = "done",
+        error: str = "",
+        target: str = "",
     ) -> Record:
         return Record(
             id=self.new_id(),
@@ -301,6 +313,7 @@ class Runner:
             client=caller.client,
             address=caller.address,
             operation=operation.name,
+            target=target,
             outcome=outcome,
             error=error,
             correlation_id=caller.correlation_id,
@@ -323,11 +336,15 @@ def _preview(outcome: Outcome) -> Outcome:
 def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Record:
     return replace(
         record,
-        target=", ".join(effect.reference_id or effect.id for effect in effects[:20]),
+        target=_targets(effects) or record.target,
         change_id=change_id if effects else "",
         before_hash=hash_of_values([effect.before for effect in effects]),
         after_hash=hash_of_values([effect.after for effect in effects]),
     )
+
+
+def _targets(effects: Sequence[Effect]) -> str:
+    return ", ".join(effect.reference_id or effect.id for effect in effects[:20])
 
 
 def hash_of_values(values: Sequence[Mapping[str, Any] | None]) -> str:
