@@ -98,11 +98,12 @@ async def test_a_filter_keeps_the_way_to_what_matches(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("/requirements")
     await page.keyboard.press("f")
-    await expect(page.get_by_label("Status", exact=True)).to_be_focused()
+    obsolete = page.get_by_role("checkbox", name="Obsolete")
+    await expect(page.get_by_role("checkbox", name="Backlog")).to_be_focused()
     await page.keyboard.press("Escape")
-    await expect(page.get_by_label("Status", exact=True)).to_be_hidden()
+    await expect(obsolete).to_be_hidden()
     await page.keyboard.press("f")
-    await page.get_by_label("Status", exact=True).select_option("Obsolete")
+    await obsolete.check()
     await page.get_by_role("button", name="Show").click()
     await page.wait_for_url("**/requirements?status=Obsolete*")
     shown = page.locator("#tree .row:not(.aside)")
@@ -117,6 +118,30 @@ async def test_a_filter_keeps_the_way_to_what_matches(visitor: Visitor) -> None:
     await expect(page.get_by_role("heading", name="Nothing matches")).to_be_visible()
     await visitor.open("/requirements?q=refund+fares&status=Active")
     await page.wait_for_url("**/search?q=refund+fares&status=Active")
+
+
+@pytest.mark.req("H-57")
+async def test_a_filter_takes_several_values_and_nobody(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.house.do("update_requirement", id="REQ-001", status="Obsolete", assignee=None)
+    await visitor.open("/requirements")
+    await page.keyboard.press("f")
+    for name in ("Obsolete", "Cancelled", "Nobody"):
+        await page.get_by_role("checkbox", name=name).check()
+    await page.get_by_role("button", name="Show").click()
+    await page.wait_for_url("**?status=Cancelled&status=Obsolete&assignee=unassigned*")
+    shown = page.locator("#tree .row:not(.aside)")
+    await expect(shown.first).to_be_visible()
+    assert "REQ-001" in "".join(await shown.all_inner_texts())
+    assert set(await shown.locator(".chip").all_inner_texts()) <= {
+        "Obsolete",
+        "Cancelled",
+        "Suspect",
+    }
+    summary = page.locator("details.filter summary")
+    await expect(summary).to_contain_text("Cancelled, Obsolete, Nobody")
+    await summary.click()
+    await expect(page.get_by_role("checkbox", name="Nobody")).to_be_checked()
 
 
 async def test_everything_works_without_scripts(browser: Browser, house: House) -> None:

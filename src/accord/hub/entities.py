@@ -6,7 +6,7 @@ Fields have the same names on every face. People are named by username; other th
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -32,10 +32,30 @@ Since: TypeAlias = Annotated[str, Meta(max_length=27)]
 """A date or time in UTC."""
 Cursor: TypeAlias = Annotated[str, Meta(max_length=4000)]
 """Long, since lists may be sorted by title."""
+VersionNumber: TypeAlias = Annotated[int, Meta(ge=1)]
 Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
 
 WorkStatus: TypeAlias = Literal["Backlog", "Draft", "In Progress", "Done", "Cancelled"]
 RequirementStatus: TypeAlias = Literal["Draft", "Active", "Obsolete"]
+AnyStatus: TypeAlias = Literal[
+    "Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete"
+]
+
+MAX_SEVERAL: Final = 20
+SEVERAL: Final = Meta(min_length=1, max_length=MAX_SEVERAL)
+"""How many values of one field a filter takes."""
+AnyOfWorkStatus: TypeAlias = WorkStatus | Annotated[list[WorkStatus], SEVERAL]
+"""For filters: one value, or several that are alternatives."""
+AnyOfRequirementStatus: TypeAlias = RequirementStatus | Annotated[list[RequirementStatus], SEVERAL]
+AnyOfStatus: TypeAlias = AnyStatus | Annotated[list[AnyStatus], SEVERAL]
+AnyOfPriority: TypeAlias = Priority | Annotated[list[Priority], SEVERAL]
+AnyOfName: TypeAlias = Name | Annotated[list[Name], SEVERAL]
+AnyOfUsername: TypeAlias = Username | Annotated[list[Username], SEVERAL]
+AnyOfAssignee: TypeAlias = Annotated[AnyOfUsername, Meta(description="A username, or unassigned.")]
+UNASSIGNED: Final = "unassigned"
+"""The value of an assignee filter for items without an assignee."""
+HAVE_ASSIGNEES: Final = ("epic", "user_story", "requirement")
+"""Kinds of items that can be assigned."""
 PromptRole: TypeAlias = Literal["user", "assistant"]
 
 
@@ -182,3 +202,15 @@ class Difference(Struct, kw_only=True):
     after: Any | UnsetType = UNSET
     diff: str | UnsetType = UNSET
     """Of long texts, instead of both: a unified diff."""
+
+
+def each_of(value: Any) -> list[Any]:
+    """Return the values of a filter that takes one or several; none for None."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def one_or_list(values: list[Any]) -> Any:
+    """Return the values of a filter as it was given: a single one as itself."""
+    return values[0] if len(values) == 1 else values

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import Kind
-from accord.hub.entities import Detail, Entity, Page
+from accord.hub.entities import UNASSIGNED, Detail, Entity, Page, each_of
 from accord.hub.lifecycle import find_type
 from accord.hub.presentation import entities
 from accord.hub.storage import items, lists, people
@@ -16,6 +17,7 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import Database, Work
 
 E = TypeVar("E", bound=Entity)
+T = TypeVar("T")
 
 _PARENTS: Final[dict[str, tuple[str, Kind]]] = {
     "epic_id": ("epic_id", "epic"),
@@ -68,16 +70,41 @@ async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dic
             elif kind == "steering_document":
                 condition = "steers"
             found[condition] = (await items.find(db, value, parent)).id
-        elif name in ("assignee", "creator"):
-            person = await people.find_person(db, value, name, also_inactive=True)
-            found[f"{name}_id"] = person.id
+        elif name == "creator":
+            found["creator_id"] = one_or_several(
+                [
+                    (await people.find_person(db, each, name, also_inactive=True)).id
+                    for each in each_of(value)
+                ]
+            )
+        elif name == "assignee":
+            found["assignee_id"] = one_or_several(
+                [await assignee_id(db, each) for each in each_of(value)]
+            )
         elif name == "type":
-            found[name] = await find_type(db, value)
+            found[name] = one_or_several([await find_type(db, each) for each in each_of(value)])
         elif name == "updated_since":
             found[name] = _time(value)
+        elif name == "label":
+            found[name] = one_or_several([fold(each) for each in each_of(value)])
+        elif isinstance(value, list):
+            found[name] = one_or_several(value)
         else:
             found[name] = value
     return found
+
+
+def one_or_several(values: Sequence[T]) -> T | tuple[T, ...]:
+    """Return the values sorted and once each, so that cursors fit any order and repetition."""
+    found = sorted(set(values), key=str)
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+async def assignee_id(db: Database, name: str) -> str:
+    """Return the id of the person with this name, or `NOBODY` for `unassigned`."""
+    if name.lower() == UNASSIGNED:
+        return lists.NOBODY
+    return (await people.find_person(db, name, "assignee", also_inactive=True)).id
 
 
 def _time(text: str) -> str:

@@ -12,6 +12,8 @@ from email.policy import HTTP
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from msgspec import Struct
+
 from accord.operations.errors import MalformedError
 
 MAX_WORDS: Final = 10_000
@@ -23,6 +25,26 @@ MAX_PARTS: Final = 1_000
 """Most parts of a form with files: to read one takes 120 µs."""
 
 _BOUNDARY: Final = re.compile(r'boundary="?([0-9A-Za-z\'()+_,\-./:=?]{1,70})"?')
+
+
+class Option(Struct, frozen=True):
+    """A box to tick in a form."""
+
+    value: str
+    text: str
+    ticked: bool
+
+
+def ticked(options: Iterable[str | tuple[str, str]], chosen: Iterable[str]) -> list[Option]:
+    """Return `options`, values or pairs of a value and its text, with those in `chosen` ticked.
+
+    Letter case does not matter. A value that is chosen and not an option is added.
+    """
+    pairs = [(each, each) if isinstance(each, str) else each for each in options]
+    wanted = {each.lower(): each for each in chosen}
+    found = [Option(value, text, value.lower() in wanted) for value, text in pairs]
+    known = {each.value.lower() for each in found}
+    return [*found, *(Option(each, each, True) for key, each in wanted.items() if key not in known)]
 
 
 class Words:

@@ -21,6 +21,7 @@ from markupsafe import Markup, escape
 from accord.web import dates
 from accord.web.assets import HTMX, Assets
 from accord.web.differences import told
+from accord.web.forms import ticked
 from accord.web.markdown import Rendered
 from accord.web.programs import program_name
 from accord.web.provenance import is_assistant, through
@@ -52,6 +53,7 @@ class Templates:
             auto_reload=False,
         )
         environment.filters |= {
+            "ticked": ticked,
             "ago": ago,
             "duration": dates.duration,
             "json": pretty_json,

@@ -37,6 +37,53 @@ async def shop(world: World) -> None:
     await world.call("label_item", id="REQ-004", label="Later")
 
 
+@pytest.mark.req("H-57")
+@pytest.mark.parametrize(
+    ("operation", "arguments", "expected"),
+    [
+        ("list_requirements", {"status": ["Active", "Obsolete"]}, ["REQ-001", "REQ-002"]),
+        ("list_requirements", {"status": ["active"]}, ["REQ-001"]),
+        (
+            "list_requirements",
+            {"type": ["data", "Functional"], "label": ["later", "no"]},
+            ["REQ-004"],
+        ),
+        ("list_requirements", {"creator": ["uma", "otto"], "status": "Active"}, ["REQ-001"]),
+        ("list_requirements", {"assignee": "unassigned"}, ["REQ-003"]),
+        ("list_requirements", {"assignee": ["Unassigned", "uma"]}, ["REQ-003", "REQ-004"]),
+        ("list_requirements", {"assignee": ["uma", "ada"]}, ["REQ-004"]),
+        ("list_user_stories", {"priority": [2, 4], "epic_id": "EP-002"}, ["US-004"]),
+        ("list_user_stories", {"status": ["Done", "Draft"], "assignee": "unassigned"}, []),
+        ("list_epics", {"assignee": ["unassigned"], "status": ["Backlog", "Done"]}, ["EP-002"]),
+        ("list_acceptance_criteria", {"creator": ["uma", "ada"], "label": ["x", "y"]}, []),
+        ("list_steering_documents", {"creator": ["uma", "ada"]}, []),
+    ],
+)
+async def test_filters_take_several_values_and_find_the_unassigned(
+    world: World, operation: str, arguments: dict[str, Any], expected: list[str]
+) -> None:
+    await shop(world)
+    await world.call("update_requirement", id="REQ-002", status="Obsolete")
+    await world.call("update_requirement", id="REQ-003", assignee=None)
+    await world.call("update_requirement", id="REQ-004", assignee="uma")
+    await world.call("update_epic", id="EP-002", assignee=None)
+    found = await world.call(operation, world.commenter, **arguments)
+    assert [each.reference_id for each in found.items] == expected
+    assert found.total == len(expected)
+
+
+@pytest.mark.req("H-57")
+async def test_a_cursor_fits_the_same_values_in_any_order(world: World) -> None:
+    await shop(world)
+    first = await world.call("list_requirements", type=["Functional", "Data"], limit=3)
+    given = {"limit": 3, "cursor": first.next_cursor}
+    last = await world.call("list_requirements", type=["data", "functional", "data"], **given)
+    assert [each.reference_id for each in last.items] == ["REQ-004"]
+    for other in ("Data", ["Data", "Interface"]):
+        with pytest.raises(InvalidError, match="cursor"):
+            await world.call("list_requirements", type=other, **given)
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments", "expected"),
     [
@@ -88,6 +135,12 @@ async def test_a_page_says_how_many_there_are_and_whether_more_come(world: World
         ({"epic_id": "EP-099"}, NotFoundError),
         ({"epic_id": "US-001"}, NotFoundError),
         ({"assignee": "nobody"}, InvalidError),
+        ({"assignee": ["unassigned", "nobody"]}, InvalidError),
+        ({"creator": "unassigned"}, InvalidError),
+        ({"status": []}, InvalidError),
+        ({"status": ["Draft"] * 21}, InvalidError),
+        ({"status": ["Draft", "Done"]}, InvalidError),
+        ({"priority": [1, 5]}, InvalidError),
         ({"type": "Wish"}, InvalidError),
         ({"updated_since": "yesterday"}, InvalidError),
         ({"updated_since": "2020-01-01T00:00:00+02:00"}, InvalidError),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from accord.hub.operations.outline import Branch, OpenBranch, Outline
@@ -155,3 +157,30 @@ async def test_an_outline_has_an_end(world: World) -> None:
     shown = len(drawn(outline.items))
     assert 500 <= shown < 530
     assert sum(each.children is not None for each in outline.items) == 17
+
+
+@pytest.mark.req("H-57")
+@pytest.mark.parametrize("few", [8_000, 0])
+async def test_a_tree_is_filtered_by_several_values_and_by_nobody(
+    world: World, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr("accord.hub.storage.outline.FEW", few)
+    await plant(world)
+    await world.call("update_requirement", id="REQ-001", status="Active", assignee=None)
+    await world.call("update_requirement", id="REQ-002", status="Obsolete", assignee="otto")
+
+    async def tree(**filters: Any) -> list[str]:
+        return drawn((await world.call("get_outline", unfold=True, **filters)).items)
+
+    top = ["EP-001", "  US-001"]
+    assert await tree(status=["obsolete", "Active"]) == [*top, "    REQ-001", "    REQ-002"]
+    assert await tree(assignee="unassigned") == [*top, "    REQ-001"]
+    assert await tree(assignee=["unassigned", "otto"]) == [*top, "    REQ-001", "    REQ-002"]
+    assert await tree(assignee=["unassigned", "otto"], status=["Active", "Done"]) == [
+        *(*top, "    REQ-001"),
+    ]
+    assert await tree(status=["In Progress", "Done"]) == ["EP-002"]
+    page = await world.call("list_children", id="US-001", assignee=["Unassigned", "ada"])
+    assert (names(page.items), page.total) == (["REQ-001"], 1)
+    with pytest.raises(InvalidError, match="did you mean Active"):
+        await world.call("list_children", status="Activ")

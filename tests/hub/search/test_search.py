@@ -295,3 +295,59 @@ async def test_everybody_may_search(world: World) -> None:
     await add(world, "Ferry")
     page = await world.call("search_global", world.commenter, query="ferry")
     assert [each.reference_id for each in page.items] == ["REQ-001"]
+
+
+@pytest.mark.req("H-57")
+async def test_filters_take_several_values_and_find_the_unassigned(world: World) -> None:
+    await add(world, "Gate opens", "Gate closes", "Gate beeps", "Door opens")
+    await world.call("update_requirement", id="REQ-001", assignee=None, status="Active")
+    await world.call("update_requirement", id="REQ-002", assignee="otto", type="Data")
+    await world.call("update_requirement", id="REQ-004", assignee=None, priority=1)
+    await world.call("create_label", name="Later")
+    await world.call("label_item", id="REQ-003", label="Later")
+    await world.call("add_comment", target_id="REQ-002", text="Which gate?")
+    nobody = {"assignee": "unassigned", "kinds": ["requirement"]}
+    assert await found(world, "gate", **nobody) == ["REQ-001"]
+    assert await found(world, "gate", assignee="UNASSIGNED") == ["REQ-001"]
+    assert await found(world, "*", **nobody) == ["REQ-004", "REQ-001"]
+    assert set(await found(world, "gate", assignee=["unassigned", "otto"])) == {
+        "REQ-001",
+        "REQ-002",
+    }
+    assert await found(world, "gate", assignee=["otto", "ada"]) == ["REQ-002"]
+    assert await found(world, "gate", status=["Active", "Obsolete"]) == ["REQ-001"]
+    assert set(
+        await found(world, "gate", status=["draft", "active"], type=["Data", "Functional"])
+    ) == {
+        *("REQ-001", "REQ-002", "REQ-003"),
+    }
+    assert await found(world, "*", priority=[1, 2]) == ["REQ-004"]
+    assert await found(world, "gate", label=["later"]) == ["REQ-003"]
+    page = await world.call("search_requirements", query="gate", assignee=["unassigned", "uma"])
+    assert {each.reference_id for each in page.items} == {"REQ-001", "REQ-003"}
+    for wrong in ({"assignee": ["unassigned", "zoe"]}, {"label": ["later", "never"]}):
+        with pytest.raises(InvalidError):
+            await found(world, "gate", **wrong)
+
+
+@pytest.mark.req("H-57")
+async def test_the_unassigned_are_found_where_nobody_is_assigned_anything(world: World) -> None:
+    epic = await world.call("create_epic", title="Alone", assignee=None)
+    await world.call("create_prompt", world.admin, name="alone", content="Be kind.")
+    assert await found(world, "alone", assignee="unassigned") == [epic.reference_id]
+    assert await found(world, "*", assignee=["unassigned", "uma"]) == [epic.reference_id]
+
+
+@pytest.mark.req("H-57")
+async def test_pages_of_a_search_for_the_unassigned_follow_each_other(world: World) -> None:
+    await add(world, *(f"Gate {number}" for number in range(5)), assignee=None)
+    seen: list[str] = []
+    cursor = None
+    while cursor is not None or not seen:
+        page = await world.call(
+            "search_requirements", query="gate", assignee="unassigned", limit=2, cursor=cursor
+        )
+        assert page.total == 5
+        seen += [each.reference_id for each in page.items]
+        cursor = page.next_cursor
+    assert sorted(seen) == [f"REQ-00{number}" for number in range(1, 6)]

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
+import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from accord.operations.faces.tools_schema import input_schema, output_schema
 from accord.operations.operation import Operation
 from accord.operations.registry import Registry
 from accord.operations.work import Work
+from accord.schema.validator import JsonSchema
 
 Order: TypeAlias = Literal[
     "name", "-name", "weight", "-weight", "age", "-age", "taste", "-taste", "colour", "-colour"
 ]
+
+
+State: TypeAlias = Literal["dry", "green"]
+Weight: TypeAlias = Annotated[int, Meta(ge=1, le=4, description="In kilograms.")]
 
 
 class Leaf(Struct):
@@ -67,6 +73,20 @@ async def grow(work: Work, *, on: Leaf) -> Leaf:
     return on
 
 
+async def find(
+    work: Work,
+    *,
+    state: State | Annotated[list[State], Meta(min_length=1, max_length=20)] | None = None,
+    weight: Weight | list[Weight] | None = None,
+    owner: Annotated[str | list[str], Meta(description="A name.")] | None = None,
+    other: int | list[str] | None = None,
+    expected_version: Annotated[int, Meta(ge=1, description="The version.")] | None = None,
+    notes: Annotated[str, Meta(max_length=50_000)] = "",
+    more: dict[str, Any] | None = None,
+) -> None:
+    """Find."""
+
+
 async def weigh(work: Work) -> int:
     """Weigh."""
     return 1
@@ -77,7 +97,7 @@ def test_what_goes_without_saying_is_not_said() -> None:
     pattern = found.pop("sort").pop("pattern")
     assert sorted(pattern[4:-2].split("|")) == ["age", "colour", "name", "taste", "weight"]
     assert found == {
-        "limit": {"type": "integer", "maximum": 100, "default": 20},
+        "limit": {"type": "integer", "maximum": 100},
         "query": {"type": "string", "description": "Words.", "default": "*"},
         "tags": {"type": "array", "items": {"type": "string"}},
         "least": {"type": "integer", "minimum": 2, "default": 2},
@@ -90,6 +110,33 @@ def test_null_is_said_where_it_means_something_else_than_nothing() -> None:
     assert found["state"] == {"enum": ["dry", "green", None]}
     assert found["title"] == {"type": "string", "maxLength": 500}
     assert found["dry_run"] == {"type": "boolean"}
+
+
+@pytest.mark.req("H-57")
+def test_one_value_or_several_are_one_schema() -> None:
+    found = properties(find)
+    assert found["state"] == {"type": ["string", "array"], "items": {"enum": ["dry", "green"]}}
+    assert found["weight"] == {"type": ["integer", "array"], "items": {"type": "integer"}}
+    assert found["owner"] == {
+        "type": ["string", "array"],
+        "items": {"type": "string"},
+        "description": "A name.",
+    }
+    assert found["other"] == {
+        "anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "string"}}]
+    }
+    schema = JsonSchema(input_schema(operation(find)))
+    for value in ("dry", ["dry"], ["dry", "green"]):
+        assert schema.problem({"state": value}) is None
+    assert schema.problem({"state": ["wet"]}) is not None
+    assert schema.problem({"state": 1}) is not None
+
+
+def test_names_and_limits_that_say_enough_are_short() -> None:
+    found = properties(find, writes=True)
+    assert found["expected_version"] == {"type": "integer"}
+    assert found["notes"] == {"type": "string"}
+    assert found["more"] == {"type": "object"}
 
 
 def test_what_is_used_twice_is_defined_once() -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.domain.statuses import TRANSITIONS
+from accord.hub.entities import UNASSIGNED
 from accord.mcp.protocol.results import Completion
 from accord.mcp.server.completions import matching
 from accord.mcp.server.server import Server
@@ -40,7 +41,7 @@ def add_completions(server: Server, store: Store) -> None:
         ("id", hub.id),
         ("status", hub.status),
         ("type", hub.type),
-        ("assignee", hub.person),
+        ("assignee", hub.assignee),
         ("creator", hub.person),
         ("label", hub.label),
         ("name", hub.prompt),
@@ -73,6 +74,11 @@ class _Completions:
 
     async def person(self, value: str) -> Completion:
         return await self._beginning_with(PEOPLE, value)
+
+    async def assignee(self, value: str) -> Completion:
+        """Usernames, and `unassigned` from its second letter on."""
+        found = await self._found(PEOPLE, _beginning(_plain(value).casefold()), MOST + 1)
+        return _completed([*matching(value, [UNASSIGNED] if len(value) > 1 else []), *found])
 
     async def label(self, value: str) -> Completion:
         return await self._beginning_with(LABELS, value)

@@ -3,7 +3,7 @@ the record of who read it are those of the operation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -56,19 +56,26 @@ def _one(kind: Kind) -> Row:
     )
 
 
-def _all(kind: Kind, operation: str, *filters: str) -> tuple[Row, Row]:
+def _all(kind: Kind, operation: str, *filters: str) -> Iterator[Row]:
     what = KINDS[kind].plural.replace("-", " ")
     query = ",".join((*filters, "limit", "cursor"))
-    return (
-        Row(list_uri(kind), operation, KINDS[kind].plural, f"The first {what}.", MOST),
-        Row(
-            f"{list_uri(kind)}{{?{query}}}",
-            operation,
-            f"{KINDS[kind].plural}-by",
-            f"Some of the {what}; next_cursor of a page is the cursor of the next.",
-            MOST,
-        ),
+    yield Row(list_uri(kind), operation, KINDS[kind].plural, f"The first {what}.", MOST)
+    yield Row(
+        f"{list_uri(kind)}{{?{query}}}",
+        operation,
+        f"{KINDS[kind].plural}-by",
+        f"Some of the {what}; next_cursor of a page is the cursor of the next.",
+        MOST,
     )
+    if filters:  # beside the template above, as clients have it stored
+        repeated = ",".join((*(f"{each}*" for each in filters), "limit", "cursor"))
+        yield Row(
+            f"{list_uri(kind)}{{?{repeated}}}",
+            operation,
+            f"{KINDS[kind].plural}-by-several",
+            f"Some of the {what}, by several values of one filter: each can be repeated.",
+            MOST,
+        )
 
 
 def _below(kind: Kind, child: str, operation: str, argument: str, description: str) -> Row:

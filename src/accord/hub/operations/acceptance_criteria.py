@@ -9,16 +9,16 @@ from msgspec import UNSET, Meta, UnsetType
 from accord.hub import deletion, lifecycle
 from accord.hub.entities import (
     AcceptanceCriteria,
+    AnyOfName,
+    AnyOfUsername,
     Cursor,
     Deleted,
     Detail,
     Fields,
     Id,
     Limit,
-    Name,
     Page,
     Since,
-    Username,
     Version,
 )
 from accord.hub.listing import page_of
@@ -95,8 +95,8 @@ async def update_acceptance_criteria(
     destructive=True,
 )
 async def delete_acceptance_criteria(work: Work, *, id: Id, force: bool = False) -> Deleted:
-    """Delete acceptance criteria. Where requirements belong to them only by `force`
-    (administrators): those stay under their user story."""
+    """Delete acceptance criteria. With requirements only by `force` (administrators): those stay
+    under their user story."""
     return await deletion.delete(work, "acceptance_criteria", id, force=force)
 
 
@@ -114,8 +114,8 @@ async def list_acceptance_criteria(
     *,
     epic_id: Id | None = None,
     user_story_id: Id | None = None,
-    creator: Username | None = None,
-    label: Name | None = None,
+    creator: AnyOfUsername | None = None,
+    label: AnyOfName | None = None,
     updated_since: Since | None = None,
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -118,8 +118,8 @@ async def history(
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
 ) -> Page[Revision]:
-    """How an item came to be what it is, newest first: differences, who and with what program.
-    With `related` also what became of its links, labels, comments and set-aside hints."""
+    """List the changes of an item, newest first: differences, who and with what program.
+    `related` adds changes of its links, labels, comments and set-aside hints."""
     entity_id = await _entity(work.db, id)
     which = revisions.WITH_RELATED if related else revisions.OF_ENTITY
     asked = pages.asked("history", entity_id, *(["related"] if related else []))

@@ -8,6 +8,11 @@ from msgspec import UNSET, UnsetType
 
 from accord.hub import deletion, lifecycle
 from accord.hub.entities import (
+    AnyOfAssignee,
+    AnyOfName,
+    AnyOfPriority,
+    AnyOfUsername,
+    AnyOfWorkStatus,
     Cursor,
     Deleted,
     Detail,
@@ -15,7 +20,6 @@ from accord.hub.entities import (
     Fields,
     Id,
     Limit,
-    Name,
     Page,
     Priority,
     Since,
@@ -108,11 +112,11 @@ async def delete_epic(work: Work, *, id: Id, force: bool = False) -> Deleted:
 async def list_epics(
     work: Work,
     *,
-    status: WorkStatus | None = None,
-    priority: Priority | None = None,
-    assignee: Username | None = None,
-    creator: Username | None = None,
-    label: Name | None = None,
+    status: AnyOfWorkStatus | None = None,
+    priority: AnyOfPriority | None = None,
+    assignee: AnyOfAssignee | None = None,
+    creator: AnyOfUsername | None = None,
+    label: AnyOfName | None = None,
     updated_since: Since | None = None,
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -75,8 +75,8 @@ class LintResult(Struct, kw_only=True):
 async def lint_requirement(
     work: Work, *, id: Id | None = None, text: Text | None = None, form: Form = "requirement"
 ) -> LintResult:
-    """Check how an item, or a text, is written: EARS patterns, vague words, missing units, more
-    than one thing in a sentence. `form` is what a text is meant to be."""
+    """Check the wording of an item or a text: EARS patterns, vague words, missing units, several
+    demands in one sentence."""
     if (id is None) == (text is None):
         raise InvalidError("id", "give the id of an item or a text, one of the two")
     if id is None:

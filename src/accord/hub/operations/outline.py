@@ -11,9 +11,10 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from accord.hub.domain.kinds import Kind
-from accord.hub.entities import Cursor, Id, Limit, Page, Username
+from accord.hub.entities import AnyOfAssignee, AnyOfStatus, Cursor, Id, Limit, Page, each_of
+from accord.hub.listing import assignee_id
 from accord.hub.presentation import summary
-from accord.hub.storage import items, outline, people
+from accord.hub.storage import items, outline
 from accord.hub.storage.outline import UNDER, OutlineRow, Under
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
@@ -21,7 +22,6 @@ from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Database, Work
 
-Status: TypeAlias = Annotated[str, Meta(min_length=1, max_length=20)]
 Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
 
 DEFAULT_LIMIT: Final = 50
@@ -80,13 +80,13 @@ async def list_children(
     work: Work,
     *,
     id: Id | None = None,
-    status: Status | None = None,
-    assignee: Username | None = None,
+    status: AnyOfStatus | None = None,
+    assignee: AnyOfAssignee | None = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor | None = None,
 ) -> Page[Branch]:
     """List what is directly under an item, or all epics: those that have a status or an assignee,
-    or something below them that has."""
+    or something below them that has. Several values of one field are alternatives."""
     asked = await _asked(work.db, status, assignee)
     if id is not None:
         asked = _below(asked, await outline.row_of(work.db, (await items.find(work.db, id)).id))
@@ -101,8 +101,8 @@ async def get_outline(
     open: Opened | None = None,
     unfold: bool = False,
     selected: Id | None = None,
-    status: Status | None = None,
-    assignee: Username | None = None,
+    status: AnyOfStatus | None = None,
+    assignee: AnyOfAssignee | None = None,
     limit: Limit = DEFAULT_LIMIT,
 ) -> Outline:
     """See the tree with the first children of those items that are open, and the way to the one
@@ -168,11 +168,10 @@ class _Tree(Struct, kw_only=True):
         return row.id in self.way or self.rows < MAX_ROWS
 
 
-async def _asked(db: Database, status: str | None, assignee: str | None) -> Under:
-    person = None
-    if assignee is not None:
-        person = (await people.find_person(db, assignee, "assignee", also_inactive=True)).id
-    return await outline.asked_for(db, status, person)
+async def _asked(db: Database, status: AnyOfStatus | None, assignee: AnyOfAssignee | None) -> Under:
+    statuses: set[str] = set(each_of(status))
+    people = {await assignee_id(db, each) for each in each_of(assignee)}
+    return await outline.asked_for(db, tuple(sorted(statuses)), tuple(sorted(people)))
 
 
 def _below(under: Under, row: OutlineRow) -> Under:

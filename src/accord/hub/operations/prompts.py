@@ -69,7 +69,7 @@ async def create_prompt(
 
 @operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
 async def get_active_prompt(work: Work) -> Prompt:
-    """Get the prompt that is active, which is not found where none is."""
+    """Get the active prompt."""
     found = await items.select(work.db, "WHERE i.active = 1")
     if not found:
         raise NotFoundError("no prompt is active")
@@ -170,7 +170,7 @@ async def list_prompts(
     detail: Detail | None = None,
     fields: Fields | None = None,
 ) -> Page[Prompt]:
-    """List prompts, or with `active` those that are active or those that are not."""
+    """List prompts; `active` (true or false) filters."""
     return await page_of(
         *(work, "prompt", Prompt),
         active=None if active is None else int(active),

@@ -186,8 +186,8 @@ async def check_proposal(work: Work, *, id: ProposalId) -> Checked:
     rest=Rest("POST", "/proposals/{id}/accept"), tag="proposals", cost=20, runs=is_step
 )
 async def accept_proposal(work: Work, *, id: ProposalId, reason: Decision = "") -> Accepted:
-    """Carry out a proposal as it stands, as a change of yours. No token accepts what its owner
-    proposed; you may accept, signed in, what a token of yours proposed."""
+    """Carry out a proposal as a change of yours. No token accepts what its owner proposed; signed
+    in, you may accept what a token of yours proposed."""
     row = await _acceptable(work.db, id)
     problem = _problem(work, row)
     if problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -10,14 +10,25 @@ from msgspec.structs import replace
 from accord.hub.domain.choices import no_such
 from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import KINDS
-from accord.hub.entities import Id, Priority, RequirementStatus, Username
+from accord.hub.entities import (
+    HAVE_ASSIGNEES,
+    UNASSIGNED,
+    AnyOfAssignee,
+    AnyOfName,
+    AnyOfPriority,
+    AnyOfRequirementStatus,
+    AnyOfStatus,
+    Id,
+    each_of,
+)
 from accord.hub.lifecycle import find_type
+from accord.hub.listing import assignee_id, one_or_several
 from accord.hub.presentation import summary
 from accord.hub.search.asking import MAX_RANKED
 from accord.hub.search.finding import Hit, Place, find_best
-from accord.hub.search.matching import Asked, facet, groups_of
+from accord.hub.search.matching import Asked, Unassigned, facet, groups_of
 from accord.hub.search.snippets import Snippets
-from accord.hub.storage import items, pages, people
+from accord.hub.storage import items, pages
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page
@@ -27,8 +38,6 @@ from accord.operations.work import Database, Work
 operations: Final = Registry()
 
 Query: TypeAlias = Annotated[str, Meta(max_length=10_000, description="Words or a reference id.")]
-Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
-Type: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 FoundKind: TypeAlias = Literal[
     "epic",
     "user_story",
@@ -38,12 +47,12 @@ FoundKind: TypeAlias = Literal[
     "prompt",
     "comment",
 ]
-AnyStatus: TypeAlias = Literal[
-    "Backlog", "Draft", "In Progress", "Done", "Cancelled", "Active", "Obsolete"
-]
 EVERYTHING: Final = "*"
 """The query that asks for no words."""
 
+ASSIGNED: Final = """
+SELECT id FROM users WHERE EXISTS (SELECT 1 FROM items WHERE assignee_id = users.id) ORDER BY id
+"""
 LABELS: Final = "SELECT id, name, name_key FROM labels ORDER BY name_key"
 
 
@@ -70,16 +79,21 @@ class FoundPage(Page[Found], kw_only=True):
     """What was looked for instead, where nothing was spelt like the query."""
 
 
+T = TypeVar("T")
+_Several: TypeAlias = T | tuple[T, ...] | None
+
+
 class Filters(Struct, frozen=True, kw_only=True):
     """What is asked of everything that is found."""
 
     kinds: tuple[FoundKind, ...]
     """All, where there are none."""
-    status: str | None = None
-    priority: int | None = None
-    assignee: str | None = None
-    label: str | None = None
-    type: str | None = None
+    status: _Several[str] = None
+    """One value, or a tuple of alternatives."""
+    priority: _Several[int] = None
+    assignee: _Several[str] = None
+    label: _Several[str] = None
+    type: _Several[str] = None
     epic_id: str | None = None
 
 
@@ -89,11 +103,11 @@ async def search_global(
     *,
     query: Query,
     kinds: list[FoundKind] | None = None,
-    status: AnyStatus | None = None,
-    priority: Priority | None = None,
-    assignee: Username | None = None,
-    label: Label | None = None,
-    type: Type | None = None,
+    status: AnyOfStatus | None = None,
+    priority: AnyOfPriority | None = None,
+    assignee: AnyOfAssignee | None = None,
+    label: AnyOfName | None = None,
+    type: AnyOfName | None = None,
     epic_id: Id | None = None,
     limit: Limit = pages.DEFAULT_LIMIT,
     cursor: Cursor | None = None,
@@ -104,11 +118,11 @@ async def search_global(
         query,
         Filters(
             kinds=tuple(kinds or ()),
-            status=status,
-            priority=priority,
-            assignee=assignee,
-            label=label,
-            type=type,
+            status=_several(status),
+            priority=_several(priority),
+            assignee=_several(assignee),
+            label=_several(label),
+            type=_several(type),
             epic_id=epic_id,
         ),
         limit,
@@ -121,11 +135,11 @@ async def search_requirements(
     work: Work,
     *,
     query: Query,
-    status: RequirementStatus | None = None,
-    priority: Priority | None = None,
-    assignee: Username | None = None,
-    label: Label | None = None,
-    type: Type | None = None,
+    status: AnyOfRequirementStatus | None = None,
+    priority: AnyOfPriority | None = None,
+    assignee: AnyOfAssignee | None = None,
+    label: AnyOfName | None = None,
+    type: AnyOfName | None = None,
     epic_id: Id | None = None,
     limit: Limit = pages.DEFAULT_LIMIT,
     cursor: Cursor | None = None,
@@ -133,11 +147,11 @@ async def search_requirements(
     """Search requirements only: words, beginnings of words, reference ids. `*` finds all."""
     filters = Filters(
         kinds=("requirement",),
-        status=status,
-        priority=priority,
-        assignee=assignee,
-        label=label,
-        type=type,
+        status=_several(status),
+        priority=_several(priority),
+        assignee=_several(assignee),
+        label=_several(label),
+        type=_several(type),
         epic_id=epic_id,
     )
     return await _search(work, query, filters, limit, cursor)
@@ -154,7 +168,11 @@ async def _search(
     if cursor is not None:
         *values, total = pages.place_of(cursor, name, int, int, int, int, int)
         place = Place(*values)
-    asked = Asked(groups=groups, facets=await _facets(work.db, filters))
+    asked = Asked(
+        groups=groups,
+        facets=await _facets(work.db, filters),
+        unassigned=await _unassigned(work.db, filters),
+    )
     if not asked.groups and query.strip() not in ("", EVERYTHING):
         return _page([], None, 0, None)  # there are no words in it, such as in "?!"
     best = await find_best(work.db, work.engine, query, asked, place, limit + 1)
@@ -218,19 +236,52 @@ async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]
     nothing."""
     found = [tuple(facet("kind", each) for each in filters.kinds)] if filters.kinds else []
     if filters.status is not None:
-        found.append((facet("status", filters.status),))
+        found.append(tuple(facet("status", each) for each in _each(filters.status)))
     if filters.priority is not None:
-        found.append((facet("priority", str(filters.priority)),))
-    if filters.assignee is not None:
-        person = await people.find_person(db, filters.assignee, "assignee", also_inactive=True)
-        found.append((facet("assignee", person.id),))
+        found.append(tuple(facet("priority", str(each)) for each in _each(filters.priority)))
+    if filters.assignee is not None and not _asks_for_nobody(filters):
+        found.append(await _assignees(db, filters))
     if filters.label is not None:
-        found.append((facet("label", await _label(db, filters.label)),))
+        labels = [await _label(db, each) for each in _each(filters.label)]
+        found.append(tuple(facet("label", each) for each in labels))
     if filters.type is not None:
-        found.append((facet("type", await find_type(db, filters.type)),))
+        types = [await find_type(db, each) for each in _each(filters.type)]
+        found.append(tuple(facet("type", each) for each in types))
     if filters.epic_id is not None:
         found.append((facet("epic", (await items.find(db, filters.epic_id, "epic")).id),))
     return tuple(found)
+
+
+async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
+    """Return the facets of the assignees asked for. Raises InvalidError for unknown names."""
+    ids = [await assignee_id(db, each) for each in _each(filters.assignee)]
+    return tuple(facet("assignee", each) for each in ids if each)
+
+
+async def _unassigned(db: Database, filters: Filters) -> Unassigned | None:
+    """Return the filter for items without an assignee; None if it is not asked for."""
+    if not _asks_for_nobody(filters):
+        return None
+    assigned = [row["id"] for row in await db.fetch(ASSIGNED)]
+    return Unassigned(
+        kinds=tuple(facet("kind", each) for each in HAVE_ASSIGNEES),
+        assigned=tuple(facet("assignee", each) for each in assigned),
+        others=await _assignees(db, filters),
+    )
+
+
+def _asks_for_nobody(filters: Filters) -> bool:
+    return any(each.lower() == UNASSIGNED for each in _each(filters.assignee))
+
+
+def _several(value: Any) -> Any:
+    return None if value is None else one_or_several(each_of(value))
+
+
+def _each(value: T | tuple[T, ...] | None) -> tuple[T, ...]:
+    if value is None:
+        return ()
+    return value if isinstance(value, tuple) else (value,)
 
 
 async def _label(db: Database, name: str) -> Any:

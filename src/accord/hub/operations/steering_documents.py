@@ -8,19 +8,19 @@ from msgspec import UNSET, Meta, UnsetType
 
 from accord.hub import deletion, lifecycle
 from accord.hub.entities import (
+    AnyOfName,
+    AnyOfUsername,
     Cursor,
     Deleted,
     Detail,
     Fields,
     Id,
     Limit,
-    Name,
     Page,
     Since,
     SteeringDocument,
     Text,
     Title,
-    Username,
     Version,
 )
 from accord.hub.listing import page_of
@@ -105,8 +105,8 @@ async def list_steering_documents(
     work: Work,
     *,
     epic_id: Id | None = None,
-    creator: Username | None = None,
-    label: Name | None = None,
+    creator: AnyOfUsername | None = None,
+    label: AnyOfName | None = None,
     updated_since: Since | None = None,
     sort: Sort | None = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -125,7 +125,7 @@ async def delete_requirement_type(work: Work, *, name: Name) -> Deleted:
 
 @operations.read(rest=Rest("GET", "/relationship-types"), tag="types")
 async def list_relationship_types(work: Work) -> Page[RelationshipType]:
-    """List the types that relationships can have, with the name of each from the other end."""
+    """List relationship types, with the name of each from the other end."""
     return _page([_relationship_type(row) for row in await relationships.types(work.db)])
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.hub import lifecycle
-from accord.hub.entities import Difference, Id, Version
+from accord.hub.entities import Difference, Id, Version, VersionNumber
 from accord.hub.storage import items
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.items import ItemRow
@@ -41,7 +41,7 @@ class VersionsCompared(Struct, kw_only=True):
     rest=Rest("GET", "/items/{id}/versions/{a}/compare"), tag="changes", tool=False, snapshot=True
 )
 async def compare_versions(
-    work: Work, *, id: Id, a: Version, b: Version | None = None
+    work: Work, *, id: Id, a: VersionNumber, b: VersionNumber | None = None
 ) -> VersionsCompared:
     """Tell how version `a` of an item differs from version `b`, or from what it is now."""
     row = await items.find(work.db, id)
@@ -66,10 +66,10 @@ class Restored(Changed, kw_only=True):
 
 @operations.write(rest=Rest("POST", "/items/{id}/versions/{version}/restore"), tag="changes")
 async def restore_version(
-    work: Work, *, id: Id, version: Version, expected_version: Version | None = None
+    work: Work, *, id: Id, version: VersionNumber, expected_version: Version | None = None
 ) -> Restored:
-    """Make an item say again what it said in an earlier version: title, texts, type, priority and
-    assignee. Its status and its place stay, and so does its history."""
+    """Restore the title, texts, type, priority and assignee of an item from an earlier version.
+    Its status and place stay."""
     row = await items.find(work.db, id)
     if row.kind == "prompt":
         work.caller.require("admin", "to restore a prompt")

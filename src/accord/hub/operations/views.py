@@ -7,7 +7,19 @@ from typing import Annotated, Any, Final, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from accord.hub.entities import Cursor, Deleted, Id, Limit, Name, Page, Priority, Username
+from accord.hub.entities import (
+    SEVERAL,
+    AnyOfAssignee,
+    AnyOfName,
+    AnyOfPriority,
+    AnyOfUsername,
+    Cursor,
+    Deleted,
+    Id,
+    Limit,
+    Name,
+    Page,
+)
 from accord.hub.lifecycle import check_line
 from accord.hub.operations.search import FoundKind
 from accord.hub.storage import pages, rows, views
@@ -25,19 +37,20 @@ MAX_VIEWS: Final = 200
 """That one person may have."""
 
 Words: TypeAlias = Annotated[str, Meta(max_length=500)]
+AnyOfKind: TypeAlias = FoundKind | Annotated[list[FoundKind], SEVERAL]
 
 
 class Filter(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a view shows: items for which all of it holds."""
 
-    kind: FoundKind | None = None
+    kind: AnyOfKind | None = None
     query: Words | None = None
-    status: Name | None = None
-    priority: Priority | None = None
-    type: Name | None = None
-    label: Name | None = None
-    assignee: Username | None = None
-    creator: Username | None = None
+    status: AnyOfName | None = None
+    priority: AnyOfPriority | None = None
+    type: AnyOfName | None = None
+    label: AnyOfName | None = None
+    assignee: AnyOfAssignee | None = None
+    creator: AnyOfUsername | None = None
     epic_id: Id | None = None
     user_story_id: Id | None = None
 

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.hub.search.matching import Asked, Group, match
+from accord.hub.search.matching import Asked, Group, Unassigned, match
 from accord.operations.work import Database
 from accord.store.store import Engine
 
@@ -38,6 +38,8 @@ class Question(Struct, frozen=True):
     """How many entries it gives, the newest."""
     facets: tuple[tuple[str, ...], ...] = ()
     """Of each of these one is needed, and the index is not asked for it."""
+    unassigned: Unassigned | None = None
+    """The filter for items without an assignee, likewise."""
 
 
 class _Common:
@@ -63,8 +65,10 @@ def few(engine: Engine, asked: Asked) -> Question | None:
     """What to ask for first; None where there is no use in that."""
     if engine != "sqlite" or not asked.groups:
         return None
-    words = match(replace(asked, facets=()), engine)
-    return None if words in _common else Question(words, FEW, asked.facets)
+    words = match(replace(asked, facets=(), unassigned=None), engine)
+    if words in _common:
+        return None
+    return Question(words, FEW, asked.facets, asked.unassigned)
 
 
 def remember(question: Question) -> None:

@@ -63,6 +63,7 @@ SELECT {DETAILS} FROM json_each($1) AS best
 CROSS JOIN search_entries e ON e.sequence = best.value
 CROSS JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 """
+IS_UNASSIGNED: Final = "(SELECT assignee_id FROM items WHERE id = e.item_id) IS NULL"
 SPELT_ALIKE: Final = """
 SELECT DISTINCT word FROM search_spellings WHERE key IN ({places}) ORDER BY word LIMIT 1000
 """
@@ -217,12 +218,18 @@ def _rank(hit: Hit) -> tuple[int, int]:
 
 def _facets(question: Question, has: str, values: list[Any]) -> str:
     """The condition for what the index was not asked for; what it needs is added to `values`."""
-    conditions = []
-    for some in question.facets:
+
+    def has_any(some: tuple[str, ...]) -> str:
         first = len(values) + 1
-        values += some
+        values.extend(some)
         each = (f"{has}(e.facets, ${place}) > 0" for place in range(first, first + len(some)))
-        conditions.append(f"({' OR '.join(each)})")
+        return f"({' OR '.join(each)})"
+
+    conditions = [has_any(some) for some in question.facets]
+    if question.unassigned is not None:
+        nobody = f"({has_any(question.unassigned.kinds)} AND {IS_UNASSIGNED})"
+        others = question.unassigned.others
+        conditions.append(f"({nobody} OR {has_any(others)})" if others else nobody)
     return " AND ".join(conditions) or "1 = 1"
 
 

@@ -34,12 +34,27 @@ class Group(Struct, frozen=True):
         return not self.is_whole and len(self.words[0]) > 1 and not is_reference(self.words[0])
 
 
+class Unassigned(Struct, frozen=True):
+    """A filter for items without an assignee, as facets of the index.
+
+    The index has no facet for them: they have a kind that can be assigned, and no assignee.
+    """
+
+    kinds: tuple[str, ...]
+    """Facets of the kinds that can be assigned."""
+    assigned: tuple[str, ...]
+    """Facets of all current assignees."""
+    others: tuple[str, ...] = ()
+    """Facets of assignees whose items match too."""
+
+
 class Asked(Struct, frozen=True, kw_only=True):
     """What is looked for."""
 
     groups: tuple[Group, ...]
     facets: tuple[tuple[str, ...], ...]
     """Of each of these, one is needed."""
+    unassigned: Unassigned | None = None
     every: bool = True
     """Whether all words are needed, or one is enough."""
 
@@ -65,6 +80,8 @@ def match(asked: Asked, engine: Engine) -> str:
 
 def _fts5(asked: Asked) -> str:
     parts = ["facets : " + _any(some, '"{}"', " OR ") for some in asked.facets]
+    if asked.unassigned is not None:
+        parts.append("facets : " + _nobody(asked.unassigned, '"{}"', " OR ", "{} NOT {}"))
     if asked.groups:
         texts = [
             _any(each.words, '"{}"' + "*" * each.is_beginning, " OR ") for each in asked.groups
@@ -75,12 +92,23 @@ def _fts5(asked: Asked) -> str:
 
 def _tsquery(asked: Asked) -> str:
     parts = [_any(some, "'{}'", " | ") for some in asked.facets]
+    if asked.unassigned is not None:
+        parts.append(_nobody(asked.unassigned, "'{}'", " | ", "{} & !{}"))
     if asked.groups:
         texts = [
             _any(each.words, "'{}'" + ":*" * each.is_beginning, " | ") for each in asked.groups
         ]
         parts.append("(" + (" & " if asked.every else " | ").join(texts) + ")")
     return " & ".join(parts)
+
+
+def _nobody(asked: Unassigned, quoted: str, separator: str, without: str) -> str:
+    found = _any(asked.kinds, quoted, separator)
+    if asked.assigned:
+        found = f"({without.format(found, _any(asked.assigned, quoted, separator))})"
+    if not asked.others:
+        return f"({found})"
+    return f"({found}{separator}{_any(asked.others, quoted, separator)})"
 
 
 def _any(terms: tuple[str, ...], quoted: str, separator: str) -> str:

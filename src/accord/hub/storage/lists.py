@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.hub.domain.folding import fold
 from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Page
 from accord.hub.storage import pages
@@ -63,24 +62,39 @@ _CLAUSES: Final[dict[str, str]] = {
 """What can be asked for; `{}` is the place of the value."""
 
 
+NOBODY: Final = ""
+"""The `assignee_id` that stands for no assignee."""
+
+
 class Asked(Struct, frozen=True, kw_only=True):
     """What a list was asked for."""
 
     kind: Kind
     where: Mapping[str, Any]
-    """By names of `_CLAUSES`; None asks for nothing."""
+    """By names of `_CLAUSES`: a value, a tuple of alternatives, or None for no condition."""
     sort: Sort
     limit: int
     cursor: str | None = None
 
 
+def _clause(name: str, value: Any, values: list[Any]) -> str:
+    """Return the condition for this name, and add its values to `values`."""
+    parts = []
+    for each in value if isinstance(value, tuple) else (value,):
+        if name == "assignee_id" and each == NOBODY:
+            parts.append("i.assignee_id IS NULL")
+        else:
+            values.append(each)
+            parts.append(_CLAUSES[name].format(f"${len(values)}"))
+    return parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})"
+
+
 async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
     """One page. Raises InvalidError for a cursor of another list."""
     where = {name: value for name, value in asked.where.items() if value is not None}
-    if "label" in where:
-        where["label"] = fold(where["label"])
-    clauses, values = ["i.kind = $1"], [asked.kind, *where.values()]
-    clauses += [_CLAUSES[name].format(f"${place}") for place, name in enumerate(where, 2)]
+    clauses: list[str] = ["i.kind = $1"]
+    values: list[Any] = [asked.kind]
+    clauses += [_clause(name, value, values) for name, value in where.items()]
     counted = await db.fetch(
         f"SELECT COUNT(*) AS total FROM items i WHERE {' AND '.join(clauses)}", *values
     )

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.hub.domain.kinds import Kind
 from accord.hub.storage import pages
+from accord.hub.storage.lists import NOBODY
 from accord.operations.pages import Page
 from accord.operations.work import Database
 
@@ -90,26 +92,32 @@ class Under(Struct, frozen=True, kw_only=True):
 
     parent_id: str | None = None
     kinds: tuple[Kind, ...] = UNDER_NOTHING
-    status: str | None = None
-    assignee_id: str | None = None
+    statuses: tuple[str, ...] = ()
+    """Statuses that match; every status where there are none."""
+    assignee_ids: tuple[str, ...] = ()
+    """Assignees that match, with `NOBODY` for no assignee; everything where there are none."""
     matches_few: bool = False
     """See `asked_for`."""
 
     @property
     def name(self) -> str:
-        return pages.asked("outline", self.parent_id, self.status, self.assignee_id)
+        return pages.asked(
+            "outline", self.parent_id, _said(self.statuses), _said(self.assignee_ids)
+        )
 
 
-async def asked_for(db: Database, status: str | None, assignee_id: str | None) -> Under:
-    """Epics with something below them that has this status and assignee, looked for in the way
-    that is quick for as many as there are."""
-    under = Under(status=status, assignee_id=assignee_id)
-    if status is None and assignee_id is None:
+async def asked_for(
+    db: Database, statuses: tuple[str, ...], assignee_ids: tuple[str, ...]
+) -> Under:
+    """Epics with something below them that has one of these statuses and assignees, looked for in
+    the way that is quick for as many as there are."""
+    under = Under(statuses=statuses, assignee_ids=assignee_ids)
+    if not statuses and not assignee_ids:
         return under
     values: list[Any] = []
     found = _found("m", _wanted(under, values))
     counted = await db.fetch(COUNT_MATCHING.format(kinds=KINDS, found=found, most=FEW + 1), *values)
-    return Under(status=status, assignee_id=assignee_id, matches_few=counted[0]["total"] <= FEW)
+    return replace(under, matches_few=counted[0]["total"] <= FEW)
 
 
 async def row_of(db: Database, id: str) -> OutlineRow:
@@ -174,28 +182,61 @@ def _where(under: Under, values: list[Any]) -> tuple[str, str]:
     return where, WITH_MANY.format(**clauses)
 
 
-def _wanted(under: Under, values: list[Any]) -> list[tuple[str, int]]:
-    """Columns, and the places of their values, which are added to `values`."""
-    wanted: list[tuple[str, int]] = []
-    for column, value in (("status", under.status), ("assignee_id", under.assignee_id)):
-        if value is not None:
-            values.append(value)
-            wanted.append((column, len(values)))
+class _Wanted(Struct, frozen=True):
+    """A condition on a column."""
+
+    column: str
+    places: list[str]
+    """Placeholders of the values that match."""
+    nobody: bool = False
+    """Whether NULL matches too."""
+
+
+def _wanted(under: Under, values: list[Any]) -> list[_Wanted]:
+    """Return the conditions on columns, and add their values to `values`."""
+    wanted: list[_Wanted] = []
+    for column, some in (("status", under.statuses), ("assignee_id", under.assignee_ids)):
+        places = []
+        for value in some:
+            if value != NOBODY:
+                values.append(value)
+                places.append(f"${len(values)}")
+        if some:
+            wanted.append(_Wanted(column, places, NOBODY in some))
     return wanted
 
 
-def _found(alias: str, wanted: Sequence[tuple[str, int]]) -> str:
+def _found(alias: str, wanted: Sequence[_Wanted]) -> str:
     """By the index on the first column alone."""
-    (column, place), *others = wanted
-    first = f"{alias}.{column} = ${place}"
-    return f"({first} AND {_matches(alias, others)})" if others else f"({first})"
+    first, *others = wanted
+    column = f"{alias}.{first.column}"
+    parts = [f"{column} {_one_of(first.places)}"] if first.places else []
+    if first.nobody:
+        parts.append(f"({column} IS NULL AND {alias}.kind IN ({KINDS}))")
+    found = f"({' OR '.join(parts)})"
+    return f"({found} AND {_matches(alias, others)})" if others else found
 
 
-def _matches(alias: str, wanted: Sequence[tuple[str, int]]) -> str:
+def _matches(alias: str, wanted: Sequence[_Wanted]) -> str:
     """With COALESCE, so that no index on such a column is used: many thousand items have one
     value, and few have one parent."""
-    clauses = (f"COALESCE({alias}.{column}, '') = ${place}" for column, place in wanted)
+    clauses = []
+    for each in wanted:
+        column = f"COALESCE({alias}.{each.column}, '')"
+        parts = [f"{column} {_one_of(each.places)}"] if each.places else []
+        if each.nobody:
+            parts.append(f"({column} = '' AND {alias}.kind IN ({KINDS}))")
+        clauses.append(parts[0] if len(parts) == 1 else f"({' OR '.join(parts)})")
     return f"({' AND '.join(clauses)})"
+
+
+def _one_of(places: Sequence[str]) -> str:
+    return f"= {places[0]}" if len(places) == 1 else f"IN ({', '.join(places)})"
+
+
+def _said(some: tuple[str, ...]) -> Any:
+    """Return a single value as itself, so that cursors of earlier releases stay valid."""
+    return some if len(some) > 1 else next(iter(some), None)
 
 
 def _row(row: Any) -> OutlineRow:

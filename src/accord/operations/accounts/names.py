@@ -11,6 +11,8 @@ from accord.operations.accounts.common_passwords import is_common
 from accord.operations.errors import InvalidError
 from accord.operations.work import is_uuid
 
+RESERVED: Final = frozenset({"unassigned"})
+"""Usernames that have another meaning in filters."""
 MIN_PASSWORD: Final = 10
 GUESSED: Final = ("accord", "requirements", "requirement", "administrator", "admin", "password")
 """Words that whoever guesses a password of this system begins with."""
@@ -58,6 +60,8 @@ def check_name(username: str) -> None:
             "must be 3 to 50 letters of a-z, digits, '.', '_' and '-', beginning with a letter or "
             "digit, and no UUID",
         )
+    if name_key(username) in RESERVED:
+        raise InvalidError("username", f"{username!r} is reserved; choose another username")
 
 
 def check_email(email: str) -> None:

@@ -6,6 +6,7 @@ All that can be known beforehand is worked out when the route is made. Pure.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 from types import NoneType, UnionType
@@ -70,6 +71,7 @@ class RestRoute:
         lists = {each.name for each in query if takes_list(each.annotation)}
         self._lists = lists | {alias for alias, name in rest.aliases if name in lists}
         words = [*map(parameters.__getitem__, self.names), *query]
+        self._either = frozenset(each.name for each in query if takes_either(each.annotation))
         self._words = _part(operation, "Words", [_without_none(each) for each in words])
         self._body = _part(operation, "Body", list(self.body))
         self._headers = tuple(parameters[name] for name in _IN_HEADERS if name in parameters)
@@ -83,7 +85,8 @@ class RestRoute:
                 meant = self._aliases.get(name, name)
                 if meant in words:
                     raise InvalidError(name, "is given twice")
-                words[meant] = word
+                is_one = meant in self._either and len(word) == 1
+                words[meant] = word[0] if is_one else word
         return words
 
     def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
@@ -177,6 +180,24 @@ def _key_in(header: str) -> str:
 def takes_list(annotation: Any) -> bool:
     """Whether a parameter takes several values."""
     return _is_list(msgspec.inspect.type_info(annotation))
+
+
+def takes_either(annotation: Any) -> bool:
+    """Whether a parameter takes one value or several."""
+    kinds = list(_alternatives(msgspec.inspect.type_info(annotation)))
+    values = [each for each in kinds if not isinstance(each, msgspec.inspect.NoneType)]
+    return len({_is_list(each) for each in values}) == 2
+
+
+def _alternatives(it: msgspec.inspect.Type) -> Iterator[msgspec.inspect.Type]:
+    match it:
+        case msgspec.inspect.UnionType():
+            for each in it.types:
+                yield from _alternatives(each)
+        case msgspec.inspect.Metadata():
+            yield from _alternatives(it.type)
+        case _:
+            yield it
 
 
 def _is_list(it: msgspec.inspect.Type) -> bool:

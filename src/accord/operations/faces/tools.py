@@ -34,7 +34,7 @@ from accord.operations.runner import InternalError, Runner
 
 Arguments: TypeAlias = Callable[[], dict[str, Any]]
 
-MAX_CHARACTERS: Final = 39_500
+MAX_CHARACTERS: Final = 39_700
 """Of the definitions of all tools: output schemas are there as long as they stay below that, so
 that no list of tools is over 40,000."""
 _NOTHING: Final = b"{}"

@@ -26,8 +26,12 @@ from accord.schema.types import accepts, returns
 REFS: Final = "#/$defs/"
 _NAMED_WELL: Final = {DRY_RUN: {"type": "boolean"}, IDEMPOTENCY_KEY: {"type": "string"}}
 """What every write has, and says enough by its name."""
-LONG_TEXT: Final = 256
-"""From here on it is said how long a text may be."""
+_UNDESCRIBED: Final = frozenset({"expected_version"})
+"""Parameters of many operations whose names say enough without a description."""
+_WITHOUT_DEFAULT: Final = frozenset({"limit", "detail"})
+"""Parameters of lists whose default shows in the first answer."""
+SAID_LENGTHS: Final = range(256, 10_000)
+"""Limits worth stating: shorter ones are of names, and longer ones are hardly ever reached."""
 MAX_CHOICES: Final = 8
 """More, of which each may have a minus before it, are said by a pattern."""
 _SCHEMAS_BY_NAME: Final = frozenset(("properties", "$defs"))
@@ -89,7 +93,11 @@ def _property(parameter: Parameter, bundle: Bundle) -> Any:
     value = dict(value)
     if parameter.default is None:
         value = _not_null(value)
-    if not parameter.required and parameter.default not in (UNSET, None, False, "", (), []):
+    if parameter.name in _UNDESCRIBED:
+        value.pop("description", None)
+    if parameter.name in _WITHOUT_DEFAULT or parameter.required:
+        return value
+    if parameter.default not in (UNSET, None, False, "", (), []):
         value["default"] = msgspec.json.decode(encode(parameter.default))
     return value
 
@@ -138,18 +146,20 @@ def _shortened(value: Any, inline: dict[str, Any], inside: tuple[str, ...]) -> A
             found[key] = {it: _shortened(one, inline, inside) for it, one in each.items()}
         elif key != "title" and (key != "default" or each is not None):
             found[key] = _shortened(each, inline, inside)
-    return _with_null(_terse(found))
+    return _with_null(_one_or_several(_terse(found)))
 
 
 def _terse(schema: dict[str, Any]) -> dict[str, Any]:
     """Without what goes without saying."""
-    if schema.get("maxLength", LONG_TEXT) < LONG_TEXT:
+    if schema.get("maxLength", SAID_LENGTHS.start) not in SAID_LENGTHS:
         del schema["maxLength"]
     for least in ("minLength", "minimum"):
         if schema.get(least) == 1:
             del schema[least]
     if schema.get("type") == "array":
         schema.pop("maxItems", None)
+    if schema.get("additionalProperties") == {}:
+        del schema["additionalProperties"]
     enum = schema.get("enum")
     if isinstance(enum, list) and len(enum) > MAX_CHOICES:
         ways = [each for each in enum if isinstance(each, str) and each.isidentifier()]
@@ -162,10 +172,28 @@ def _terse(schema: dict[str, Any]) -> dict[str, Any]:
 def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
     """The same without null, which is what it is if it is left out."""
     choices = schema.get("anyOf")
-    if not isinstance(choices, list) or len(choices) != 2 or {"type": "null"} not in choices:
+    if not isinstance(choices, list) or {"type": "null"} not in choices:
         return schema
-    other = choices[0] if choices[1] == {"type": "null"} else choices[1]
-    return {**other, **{key: each for key, each in schema.items() if key != "anyOf"}}
+    others = [each for each in choices if each != {"type": "null"}]
+    rest = {key: each for key, each in schema.items() if key != "anyOf"}
+    return {**others[0], **rest} if len(others) == 1 else {"anyOf": others, **rest}
+
+
+def _one_or_several(schema: dict[str, Any]) -> dict[str, Any]:
+    """Merge `anyOf` of a value and an array of such values into one schema with two types.
+
+    What a value may be is listed for the array only, and described by the tools that write it.
+    The operation refuses other values.
+    """
+    match schema:
+        case {"anyOf": [dict() as one, {"type": "array", "items": dict() as item}]} if one == item:
+            rest = {key: each for key, each in schema.items() if key != "anyOf"}
+            texts = all(isinstance(each, str) for each in one.get("enum", [None]))
+            kind = "string" if texts else one.get("type")
+            if isinstance(kind, str):
+                items = {"enum": one["enum"]} if texts else {"type": kind}
+                return {"type": [kind, "array"], "items": items, **rest}
+    return schema
 
 
 def _with_null(schema: dict[str, Any]) -> dict[str, Any]:

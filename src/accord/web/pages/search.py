@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from accord.hub.domain.kinds import parse_reference
+from accord.hub.entities import UNASSIGNED, each_of, one_or_list
 from accord.operations.errors import ServiceError
 from accord.web.answers import Answer
 from accord.web.findings import KINDS, finding, href_of
@@ -34,7 +35,8 @@ class Sought(Struct, frozen=True):
     """What somebody looks for."""
 
     query: str
-    filters: dict[str, str]
+    filters: dict[str, list[str]]
+    """The values of each field, sorted; items have any of them."""
 
     @property
     def is_empty(self) -> bool:
@@ -42,41 +44,49 @@ class Sought(Struct, frozen=True):
 
     def arguments(self) -> dict[str, Any]:
         """For `search_global`."""
-        given: dict[str, Any] = dict(self.filters)
-        if kind := given.pop("kind", ""):
-            given["kinds"] = [kind]
+        given = self._values()
+        if "kind" in given:
+            given["kinds"] = self.filters["kind"]
+            del given["kind"]
         elif self.is_empty:
             given["kinds"] = ITEMS
-        if epic := given.pop("epic", ""):
-            given["epic_id"] = epic
         return {"query": self.query or EVERYTHING, **given}
 
     def view(self) -> dict[str, Any]:
         """The filter of a saved view."""
-        given: dict[str, Any] = dict(self.filters)
-        if epic := given.pop("epic", ""):
-            given["epic_id"] = epic
-        return {**({"query": self.query} if self.query else {}), **given}
+        return {**({"query": self.query} if self.query else {}), **self._values()}
 
     def path(self, **more: str) -> str:
         """Where this is found."""
         words = {**({"q": self.query} if self.query else {}), **self.filters, **more}
-        return f"/search?{urlencode(words)}" if words else "/search"
+        return f"/search?{urlencode(words, doseq=True)}" if words else "/search"
+
+    def _values(self) -> dict[str, Any]:
+        """The filters as operations name them, with a single value as itself."""
+        return {
+            "epic_id" if name == "epic" else name: one_or_list(values)
+            for name, values in self.filters.items()
+        }
 
 
 def sought(words: Words) -> Sought:
     """What the words of a query, or of a form, look for."""
-    given = {name: words[name].strip() for name in FILTERS if words[name].strip()}
-    return Sought(words["q"].strip(), given)
+    return _sought(words["q"], {name: words.every(name) for name in FILTERS})
 
 
 def sought_by_view(filter: Any) -> Sought:
     """What a saved view looks for."""
-    given = {name: getattr(filter, name) for name in FILTERS if name != "epic"}
-    given["epic"] = filter.epic_id
-    return Sought(
-        filter.query or "", {name: str(value) for name, value in given.items() if value is not None}
-    )
+    given = {name: getattr(filter, "epic_id" if name == "epic" else name) for name in FILTERS}
+    return _sought(filter.query or "", {name: each_of(value) for name, value in given.items()})
+
+
+def _sought(query: str, given: dict[str, list[Any]]) -> Sought:
+    told = {
+        name: sorted({text for each in values if (text := str(each).strip())})
+        for name, values in given.items()
+    }
+    told["epic"] = told["epic"][:1]
+    return Sought(query.strip(), {name: values for name, values in told.items() if values})
 
 
 @pages.get("/search")
@@ -137,7 +147,8 @@ def _left_out(view: Any) -> list[str]:
     if view is None:
         return []
     asked = {"creator": view.filter.creator, "user story": view.filter.user_story_id}
-    return [f"{name} {value}" for name, value in asked.items() if value is not None]
+    told = {name: " or ".join(each_of(value)) for name, value in asked.items()}
+    return [f"{name} {value}" for name, value in told.items() if value]
 
 
 async def _choices(turn: Turn) -> dict[str, Any]:
@@ -157,5 +168,9 @@ async def _choices(turn: Turn) -> dict[str, Any]:
         "types": types,
         "labels": labels,
         "epics": epics,
-        "people": people,
+        "people": [
+            (UNASSIGNED, "Nobody"),
+            (turn.who.username, f"{turn.who.username} (me)"),
+            *(each.username for each in people.items if each.username != turn.who.username),
+        ],
     }

@@ -98,7 +98,7 @@ document.getElementById("unselect")?.addEventListener("click", (event) => {
 
 const filter = document.querySelector("details.filter");
 if (filter instanceof HTMLDetailsElement) {
-  filter.addEventListener("toggle", () => filter.open && filter.querySelector("select")?.focus());
+  filter.addEventListener("toggle", () => filter.open && filter.querySelector("input")?.focus());
   document.addEventListener("click", (event) => {
     if (event.target instanceof Node && !filter.contains(event.target)) filter.open = false;
   });

@@ -13,7 +13,9 @@ from urllib.parse import urlencode
 from msgspec import UNSET, Struct
 
 from accord.hub.domain.kinds import parse_reference
+from accord.hub.entities import HAVE_ASSIGNEES, UNASSIGNED, one_or_list
 from accord.hub.operations.outline import Branch, OpenBranch
+from accord.operations.choices import equivalent
 from accord.web.answers import Answer
 from accord.web.routing import Pages
 from accord.web.turn import Turn
@@ -42,7 +44,8 @@ class Tree(Struct, frozen=True, kw_only=True):
     open: tuple[str, ...] = ()
     base: str = ROOT
     """The page on which the tree stands."""
-    filters: dict[str, str] = {}
+    filters: dict[str, list[str]] = {}
+    """The values of status and assignee; items have any of them."""
     people: list[str] = []
     is_selecting: bool = False
     ticked: frozenset[str] = frozenset()
@@ -54,14 +57,22 @@ class Tree(Struct, frozen=True, kw_only=True):
     def selected(self) -> str:
         return self.path[-1].reference_id if self.path else ""
 
+    @property
+    def filter_words(self) -> list[str]:
+        """The filters, as people read them."""
+        values = [each for some in self.filters.values() for each in some]
+        return ["Nobody" if each.lower() == UNASSIGNED else each for each in values]
+
     def is_selected(self, row: Branch) -> bool:
         return row.reference_id == self.selected
 
     def is_aside(self, row: Branch) -> bool:
         """Whether it is only shown as the way to what was asked for."""
-        status, assignee = self.filters.get("status"), self.filters.get("assignee", "")
-        return (status is not None and row.status != status) or (
-            assignee != "" and (row.assignee or "").lower() != assignee.lower()
+        statuses = {equivalent(each, STATUSES) for each in self.filters.get("status", ())}
+        people = {each.lower() for each in self.filters.get("assignee", ())}
+        nobody = UNASSIGNED if row.kind in HAVE_ASSIGNEES else ""
+        return (bool(statuses) and row.status not in statuses) or (
+            bool(people) and (row.assignee or nobody).lower() not in people
         )
 
     def toggle(self, row: Branch, *, is_open: bool) -> str:
@@ -94,16 +105,16 @@ class Tree(Struct, frozen=True, kw_only=True):
         return f"{self.base}?{self._query(open=opened, select='' if self.is_selecting else '1')}"
 
     def _query(self, **words: str) -> str:
-        told = {name: value for name, value in words.items() if value} | self.filters
-        return urlencode(told, safe=",")
+        told = {**{name: value for name, value in words.items() if value}, **self.filters}
+        return urlencode(told, safe=",", doseq=True)
 
 
 @pages.get(ROOT)
 async def tree_page(turn: Turn) -> Answer:
     words = turn.query["q"].strip()
     if words:
-        sought = {"q": words, **turn.query.given("status", "assignee")}
-        return turn.go(f"/search?{urlencode(sought)}")
+        sought = {"q": words, **_filters(turn)}
+        return turn.go(f"/search?{urlencode(sought, doseq=True)}")
     return await turn.page("requirements/split.html", **await tree_context(turn, None))
 
 
@@ -121,7 +132,7 @@ async def tree_context(
     turn: Turn, selected: str | None, *, ticked: Iterable[str] = (), base: str | None = None
 ) -> dict[str, Any]:
     """All that `requirements/split.html` needs to show the tree, open down to `selected`."""
-    filters = turn.query.given("status", "assignee")
+    filters = _filters(turn)
     opened = open_items(turn)
     unfold = bool(filters) and "open" not in turn.query
     outline = await turn.do(
@@ -130,7 +141,7 @@ async def tree_context(
         unfold=unfold,
         selected=selected or UNSET,
         limit=ROWS,
-        **filters,
+        **{name: one_or_list(values) for name, values in filters.items()},
     )
     boxes = frozenset(ticked)
     tree = Tree(
@@ -174,13 +185,13 @@ def _unfolded(branches: list[OpenBranch]) -> Iterator[str]:
 
 async def _part(turn: Turn, id: str | None) -> Answer:
     """Rows under an item, or of epics: for a script to put in place, or as a page."""
-    filters = turn.query.given("status", "assignee")
+    filters = _filters(turn)
     page = await turn.do(
         "list_children",
         id=UNSET if id is None else id,
         limit=ROWS if turn.is_partial else 2 * ROWS,
         cursor=turn.query["cursor"] or UNSET,
-        **filters,
+        **{name: one_or_list(values) for name, values in filters.items()},
     )
     path = [] if id is None else (await turn.do("get_outline", selected=id, limit=1)).path
     tree = Tree(
@@ -198,6 +209,12 @@ async def _part(turn: Turn, id: str | None) -> Answer:
     if turn.is_partial:
         return turn.piece("requirements/_part.html", **context)
     return await turn.page("requirements/split.html", **context)
+
+
+def _filters(turn: Turn) -> dict[str, list[str]]:
+    given = {name: turn.query.every(name) for name in ("status", "assignee")}
+    told = {name: list(dict.fromkeys(filter(None, values))) for name, values in given.items()}
+    return {name: values for name, values in told.items() if values}
 
 
 async def _people(turn: Turn) -> list[str]:
