@@ -156,22 +156,24 @@ class Runner:
         except ServiceError as error:
             error.allowance = error.allowance or allowance
             result, code = _result_of(error), error.kind.code
-            self.trail.later(self._record(operation, caller, result, code, target_of(given)))
+            self.trail.later(
+                self._record(operation, caller, result, code, _target(operation, given))
+            )
             raise
         except StoreUnavailableError as error:
-            target = target_of(given)
+            target = _target(operation, given)
             self.trail.later(self._record(operation, caller, "failed", "unavailable", target))
             log.error("%s: the database is not available: %s", operation.name, error)
             raise UnavailableError(error.told) from error
         except Exception as error:
-            target = target_of(given)
+            target = _target(operation, given)
             self.trail.later(self._record(operation, caller, "failed", "internal_error", target))
             log.exception("%s failed", operation.name)
             raise InternalError(caller.correlation_id) from error
         except asyncio.CancelledError:
             # Nobody waits any more. A write that was begun goes on, and is on record by itself.
             with suppress(UnavailableError):
-                target = target_of(given)
+                target = _target(operation, given)
                 self.trail.later(self._record(operation, caller, "cancelled", target=target))
             raise
         finally:
@@ -213,7 +215,7 @@ class Runner:
             return await operation.function(self.work(db, caller), **arguments)
 
         result = await self.store.read(body, snapshot=operation.snapshot)
-        target = target_of(arguments, result) or operation.tag
+        target = _target(operation, arguments, result)
         self.trail.later(self._record(operation, caller, target=target))
         return Outcome(result=result)
 
@@ -251,6 +253,9 @@ class Runner:
             return _preview(taken_back.outcome)
         except ConstraintError as error:
             raise ConflictError("another call did the same at the same time: try again") from error
+        if outcome.replayed:  # nothing was written, and so no record with it
+            target = target_of(arguments, outcome.result)
+            self.trail.later(self._record(operation, caller, target=target))
         if outcome.effects:
             for listener in self._listeners:
                 listener(outcome, caller, operation.name)
@@ -341,6 +346,11 @@ def _with_effects(record: Record, change_id: str, effects: list[Effect]) -> Reco
         before_hash=hash_of_values([effect.before for effect in effects]),
         after_hash=hash_of_values([effect.after for effect in effects]),
     )
+
+
+def _target(operation: Operation, arguments: Mapping[str, Any], result: Any = None) -> str:
+    """Return what a call named or returned; of a read that has neither, the kind of things."""
+    return target_of(arguments, result) or ("" if operation.writes else operation.tag)
 
 
 def _targets(effects: Sequence[Effect]) -> str:

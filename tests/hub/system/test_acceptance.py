@@ -201,6 +201,9 @@ def test_everything_is_on_record(here: Installation, ada: Wire, uma: Wire) -> No
     uma.ask("GET", "/api/v1/epics", headers=headers)
     uma.ask("POST", "/api/v1/prompts", {"name": "x", "content": "y"}, headers=headers)
     uma.ask("POST", "/api/v1/epics", {"titel": "y"}, headers=headers)
+    once = {**headers, "Idempotency-Key": "once"}
+    for _ in range(2):  # the second time nothing is done, and the call is on record all the same
+        uma.ask("POST", "/api/v1/labels", {"name": "urgent"}, headers=once)
     call = {"jsonrpc": "2.0", "id": 1, "method": "get_own_user"}
     uma.ask("POST", "/rpc", call, headers=headers)
     here.settle()
@@ -213,6 +216,8 @@ def test_everything_is_on_record(here: Installation, ada: Wire, uma: Wire) -> No
     assert sorted(tuple(each[name] for name in told) for each in events) == [
         ("create_epic", "done", "rest"),
         ("create_epic", "refused", "rest"),
+        ("create_label", "done", "rest"),
+        ("create_label", "done", "rest"),
         ("create_prompt", "denied", "rest"),
         ("get_own_user", "done", "rpc"),
         ("list_epics", "done", "rest"),

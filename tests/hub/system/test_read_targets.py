@@ -65,6 +65,9 @@ def test_reads_name_what_was_read(here: Installation) -> None:
     assert epic in read(wire.rpc("search_global", query="till")).split(", ")
     before = len(events(here))
     assert read(wire.rest("GET", "/dead-letters")) == "dead letters"
+    for method in ("tools/list", "resources/list", "prompts/list"):
+        before = len(events(here))
+        assert read(wire.mcp(method)) == method.partition("/")[0]
     made = wire_of_otto.rest("POST", "/baselines", name="Agreed").json
     before = len(events(here))
     entry = wire.rest("GET", f"/baselines/{made['id']}/entries/{epic}")
@@ -75,6 +78,6 @@ def test_reads_name_what_was_read(here: Installation) -> None:
     assert (event["outcome"], event["target"]) == ("refused", "EP-999")
     before = len(events(here))
     assert wire.rest("GET", "/epics/{id}", id=UNKNOWN).status in (404, 422)
-    assert events(here)[-1]["target"] == ""
+    assert events(here)[-1]["target"] == "epics", "and nothing that may be a secret"
     found = wire.rest("GET", "/audit-events", target=epic, operation="get_epic").json
     assert found["total"] == 4

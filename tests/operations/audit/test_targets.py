@@ -39,7 +39,8 @@ class Page(Struct):
         ({"epic_id": "EP-001"}, Page([Step("one"), Step("two")]), "EP-001, one, two"),
         ({}, Page([Step("one"), Step("one"), 7]), "one"),
         ({"query": "EP-001", "id": "a secret", "run": 7}, None, ""),
-        ({}, {"id": "not a struct"}, ""),
+        ({}, {"id": UUID, "reference_id": "EP-001"}, "EP-001"),
+        ({}, ["not named"], ""),
     ],
 )
 def test_a_target_has_ids_that_were_named_and_names_that_were_given(

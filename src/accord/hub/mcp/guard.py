@@ -80,6 +80,7 @@ class Guard:
                 client=caller.client,
                 address=caller.address,
                 operation=method,
+                target=method.partition("/")[0],
                 outcome=outcome,
                 error=error,
                 correlation_id=caller.correlation_id,

@@ -53,6 +53,6 @@ def _name(thing: Any) -> str:
 
 def _all_names(thing: Any) -> Iterator[str]:
     for name in _NAMES:
-        value = getattr(thing, name, None)
+        value = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
         if isinstance(value, str) and value:
             yield value
