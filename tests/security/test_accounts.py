@@ -34,15 +34,12 @@ async def test_passwords_are_typed_hidden_and_may_be_pasted(fortress: Fortress) 
 
 @pytest.mark.parametrize(
     "password",
-    [" blanks at both ends ", "pâsswörd with accents", "\U0001f40e" * 9 + "abcd", "x9" * 128],
+    [" blanks at both ends ", "pâsswörd with accents", "\U0001f40e" * 9 + "abcd", "wxyz" * 64],
 )
 async def test_any_password_is_verified_as_it_was_typed(fortress: Fortress, password: str) -> None:
     name = f"typed{abs(hash(password)) % 10**9}"
     made = await fortress.call("POST", "/users", json={"username": name, "password": password})
-    assert made.status_code in (201, 422), made.text
-    if made.status_code == 422:
-        assert len(set(password)) < 4
-        return
+    assert made.status_code == 201, made.text
     for typed in (password, password.strip(), password.upper(), password[:72], password[:-1]):
         given = {"username": name, "password": typed}
         answer = await fortress.nobody.post("/api/v1/sessions", json=given)
@@ -68,10 +65,20 @@ async def test_an_administrator_ends_the_sessions_of_somebody(fortress: Fortress
 
 async def test_a_token_in_a_query_is_none(fortress: Fortress) -> None:
     token = await fortress.house.session()
-    for name in ("token", "access_token", "session", "api_key", "authorization"):
-        for path in ("/api/v1/users/me", "/rpc", "/api/v1/mcp"):
-            answer = await fortress.nobody.get(path, params={name: token})
-            assert answer.status_code in (400, 401, 405, 422), (path, name)
+    call = {"jsonrpc": "2.0", "id": 1, "method": "get_own_user"}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    places = (
+        *(("GET", "/api/v1/users/me", None), ("POST", "/rpc", call)),
+        *(("POST", "/api/v1/mcp", ping), ("POST", "/a2a", call)),
+    )
+    for verb, path, body in places:
+        known = {"Authorization": f"Bearer {token}"}
+        answer = await fortress.nobody.request(verb, path, json=body, headers=known)
+        assert answer.status_code == 200, (path, answer.text)
+        for name in ("token", "access_token", "session", "api_key", "authorization"):
+            answer = await fortress.nobody.request(verb, path, json=body, params={name: token})
+            is_told = path == "/api/v1/mcp" and name == "access_token"
+            assert answer.status_code == (400 if is_told else 401), (path, name)
 
 
 async def test_no_verb_gives_back_what_was_sent(fortress: Fortress) -> None:

@@ -42,6 +42,16 @@ def archive(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED
     return out.getvalue()
 
 
+NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
+
+
+def with_doctype(declared: str) -> str:
+    """Return a file that is right but for its DOCTYPE."""
+    found = reqif(spec_object("A", "A."))
+    place = found.index("<REQ-IF")
+    return f"{found[:place]}<!DOCTYPE REQ-IF {declared}>{found[place:]}"
+
+
 NOT_REQIF = {
     "<html xmlns='http://www.w3.org/1999/xhtml'><body>Hi</body></html>": "its root is 'html'",
     "<REQ-IF><THE-HEADER/></REQ-IF>": "this is no ReqIF: its root is 'REQ-IF' of the namespace ''",
@@ -50,6 +60,10 @@ NOT_REQIF = {
     "<svg/>": "its root is 'svg'",
     "{}": "this is no XML",
     reqif(spec_object("A", "A."))[:-3]: "this is no XML",
+    with_doctype("[<!ENTITY b 'c'>]"): "a DOCTYPE is not allowed",
+    with_doctype("SYSTEM 'file:///etc/passwd'"): "a DOCTYPE is not allowed",
+    with_doctype(""): "a DOCTYPE is not allowed",
+    f"<REQ-IF xmlns='{NAMESPACE}'>{'<a>' * 100}{'</a>' * 100}</REQ-IF>": "elements are nested more than 100 times",
 }
 
 
