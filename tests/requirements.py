@@ -216,7 +216,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-14", "Administrators, users, commenters; passwords are hashed with Argon2."),
         ("H-15", "Tokens: checksummed, shown once, hashed, with expiry, scopes, revocation."),
         ("H-16", "Rate limits per token and address, shared between processes where configured."),
-        ("H-17", "Every write and every call is on record, append-only and tamper-evident."),
+        ("H-17", "Every call of an operation is on record, append-only and tamper-evident."),
         ("H-18", "Tokens and secrets reach no log, traceback or error message."),
         ("H-19", "Structured logs; internal errors give the caller a correlation id only."),
         ("H-20", "Service errors become codes and statuses in one place."),
@@ -226,7 +226,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-61", "The history of an item lists changes of its links and labels, with Undo."),
         (
             "H-40",
-            "Strangers cannot fill memory: none of their bodies is read, but for small forms.",
+            "Strangers cannot fill memory: only small forms and some webhook bodies are read.",
         ),
         ("H-41", "Credentials that are none get the same 401 on every adapter."),
         ("H-42", "Agent cards never repeat a host that anybody made up."),
@@ -243,7 +243,10 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
         ("H-46", "Audit records of reads name what was read."),
     ),
     ("accord.operations.audit.state_check", "tests"): (
-        ("H-34", "Data that is edited past the operations is found by the audit trail and named."),
+        (
+            "H-34",
+            "Items, accounts, tokens, agents and workflows edited past the operations are named.",
+        ),
     ),
     ("accord.operations.accounts.user_operations", "tests"): (
         ("H-32", "Accounts, roles, passwords and tokens are changed by no token and by no run."),
