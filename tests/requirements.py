@@ -91,7 +91,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ),
     ("accord.transports.web", "tests"): (
         ("F-41", "Credentials are checked before a request's body is read, by one hook."),
-        ("F-42", "A client that is refused early can read why, whatever it still sends."),
+        ("F-42", "A client that is refused early can read why while it sends on, up to a limit."),
     ),
     ("accord.store", "tests"): (
         ("F-43", "What takes long keeps neither the event loop nor writers waiting."),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 from collections.abc import Mapping
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.patience import PATIENCE
@@ -136,16 +136,40 @@ async def test_a_file_that_is_a_bomb_breaks_nothing(
         assert answer.json()["created"] == 0
 
 
-async def test_a_definition_that_is_a_bomb_is_refused(fortress: Fortress) -> None:
-    laughs = ["a: &a [x, x, x, x, x, x, x, x, x]"]
-    laughs += [
-        f"{n}: &{n} [{', '.join([f'*{p}'] * 9)}]"
-        for p, n in zip("abcdefgh", "bcdefghi", strict=True)
-    ]
-    slow = {"name": "slow", "input": {"type": "string", "pattern": "(a+)+$"}, "steps": []}
-    for text in ("\n".join(laughs), json.dumps(slow), "a: " + "[" * 1_000 + "]" * 1_000):
-        answer = await fortress.call("POST", "/workflows", json={"text": text})
-        assert answer.status_code in (400, 422), answer.text[:300]
+STEPS = "steps:\n  - {name: a, type: call, operation: list_epics, input: {}}\n"
+BOMBS = {
+    "laughs": ("input: {type: object, enum: &a [x, x], examples: [*a]}\n", "aliases are not read"),
+    "code": ("description: !!python/object/apply:os.system [id]\n", "tags like"),
+    "deep": (f"input: {'{a: ' * 100}1{'}' * 100}\n", "nested deeper than 64"),
+    "large": (f"description: {'x' * 600_000}\n", "over the limit of 524,288"),
+}
+
+
+async def define(fortress: Fortress, text: str) -> httpx.Response:
+    headers = {"Content-Type": "application/yaml"}
+    return await fortress.call("POST", "/workflows", content=text.encode(), headers=headers)
+
+
+@pytest.mark.parametrize("name", BOMBS)
+async def test_a_definition_that_is_a_bomb_is_refused(fortress: Fortress, name: str) -> None:
+    lines, reason = BOMBS[name]
+    harmless = await define(fortress, f"name: {name}\n{STEPS}")
+    assert harmless.status_code == 201, harmless.text
+    answer = await define(fortress, f"name: {name}\n{lines}{STEPS}")
+    assert answer.status_code == 422
+    assert reason in answer.json()["detail"]
+
+
+async def test_a_pattern_in_a_definition_is_not_evaluated(fortress: Fortress) -> None:
+    schema = "{type: object, properties: {word: {type: string, pattern: (a+)+$}}}"
+    saved = await define(fortress, f"name: slow\ninput: {schema}\n{STEPS}")
+    assert saved.status_code == 201, saved.text
+    async with asyncio.timeout(PATIENCE):
+        given = {"input": {"word": "a" * 200 + "!"}}
+        answer = await fortress.call("POST", "/workflows/slow/runs", json=given)
+    assert answer.status_code == 202, answer.text
+    other = await fortress.call("POST", "/workflows/slow/runs", json={"input": {"word": 5}})
+    assert other.status_code == 422, "the rest of the schema is"
 
 
 @pytest.mark.parametrize(

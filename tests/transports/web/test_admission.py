@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -220,6 +220,21 @@ async def test_a_client_that_sends_everything_first_reads_why_it_was_refused(
             await client.drain()
         answer = await client.answer()
         assert (answer.status, answer.headers["connection"]) == (expected, "close")
+
+
+@pytest.mark.req("F-42")
+async def test_a_client_that_was_refused_and_sends_on_is_cut_at_a_limit() -> None:
+    most = 14 * MIB  # 4 MiB more than a body may have
+    async with guarded(Guarded(), "own") as port, client_of(port) as client:
+        client.send(head("", length=4 * most))
+        assert await status(client) == 413
+        sent = 0
+        with suppress(ConnectionError):
+            while sent < 4 * most:
+                client.send(b"x" * MIB)
+                await client.drain()
+                sent += MIB
+        assert most - MIB < sent < 4 * most
 
 
 @pytest.mark.req("F-42")
