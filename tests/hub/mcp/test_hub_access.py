@@ -92,6 +92,15 @@ async def test_a_session_belongs_to_its_token(served: Served) -> None:
     assert (await post(served, request("ping"), other, **session)).status_code == 404
 
 
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "192.0.2.7"])
+async def test_a_foreign_host_is_refused(served: Served, host: str) -> None:
+    assert (await post(served, request("tools/list"))).status_code == 200
+    for foreign in ({"Host": host}, {"Host": host, "Origin": f"http://{host}"}):
+        answer = await post(served, request("tools/list"), **foreign)
+        assert answer.status_code == 403
+        assert "host" in answer.json()["error"]["message"]
+
+
 MALFORMED = (b"", b"{", b'{"a":1}x', b"\xff", b"[1,", b'{"jsonrpc":"2.0"')
 INVALID: tuple[Any, ...] = (
     {},

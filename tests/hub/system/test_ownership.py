@@ -183,7 +183,10 @@ def test_an_import_does_no_more_than_who_imports_may_do(people: People) -> None:
     assert "Be kind." in content
     sly = content.replace("Be kind.", "Be rude.")
     answer = people.uma.rest("POST", "/import", format="json", content=sly, partial=True)
-    assert answer.status in (200, 403), answer
+    report = made(answer)
+    assert (report["updated"], report["failed"]) == (0, 1)
+    [row] = [each for each in report["rows"] if each["action"] == "failed"]
+    assert row["errors"] == ["update_prompt needs the role Administrator; uma is User"]
     prompt = people.ada.rest("GET", "/prompts/{id}", id="PROMPT-001").json
     assert prompt["content"] == "Be kind."
 
