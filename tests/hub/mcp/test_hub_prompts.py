@@ -51,7 +51,7 @@ async def test_a_name_that_no_database_takes_is_unknown(hub: Hub) -> None:
 
 
 @pytest.mark.req("H-05")
-@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32002), (MODERN, -32603)])
+@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32002), (MODERN, -32600)])
 async def test_who_may_not_read_gets_no_prompt(hub: Hub, way: str, code: int) -> None:
     await hub.tool("create_prompt", name="be-kind", content="Be kind.")
     answer = await hub.ask("prompts/get", "uma:comment", way, name="be-kind")
@@ -108,7 +108,7 @@ async def test_one_prompt_is_active_however_many_activate(hub: Hub) -> None:
 
 
 @pytest.mark.req("H-05", "H-08")
-@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32002), (LEGACY, -32002), (MODERN, -32603)])
+@pytest.mark.parametrize(("way", "code"), [(PLAIN, -32002), (LEGACY, -32002), (MODERN, -32600)])
 @pytest.mark.parametrize(
     ("tool", "given"),
     [

@@ -205,7 +205,7 @@ async def test_who_may_not_read_finds_nothing(hub: Hub) -> None:
     token = "uma:comment"
     assert (await hub.read("epic://EP-001", token)).error == (403, -32055, 1)
     assert (await hub.read("requirements://prompts", token)).error == (403, -32002, 1)
-    assert (await hub.read("epic://EP-001", token, MODERN)).error == (403, -32603, 1)
+    assert (await hub.read("epic://EP-001", token, MODERN)).error == (403, -32600, 1)
     for method in ("resources/list", "prompts/list"):
         assert (await hub.ask(method, token)).error == (403, -32055, 1)
         assert hub.world.trail.records[-1].outcome == "denied"
