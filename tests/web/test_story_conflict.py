@@ -57,7 +57,7 @@ async def test_two_people_edit_the_same_requirement(browser: Browser, house: Hou
 
         # Anna, who still looks at hers, undoes: what Otis did stands in the way, and she is told.
         await anna.page.keyboard.press("u")
-        await expect(anna.page.locator("#toasts")).to_contain_text("otis")
+        await expect(anna.page.get_by_role("alert")).to_contain_text("by otis")
         anna.faults.clear()  # browsers log what was answered 409
 
 
