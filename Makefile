@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage steady lint format bench bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub soak-memory races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
+.PHONY: help setup assets serve demo test suite coverage steady lint format bench bench-against bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub soak-memory races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ format: setup ## Format the code, and fix what can be fixed.
 
 bench: setup ## Measure against others; writes docs/benchmarks.md.
 	$(BIN)/python -m benchmarks
+
+bench-against: setup ## Measure against an earlier commit, in turns (BASE=…); takes some ten minutes.
+	$(BIN)/python -m benchmarks.commits --base $(BASE)
 
 bench-hub: setup ## Measure the hub with 50,000 requirements; takes some ten minutes.
 	$(BIN)/python -m benchmarks --keep --only hub_calls --only hub_figures

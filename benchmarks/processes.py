@@ -19,7 +19,8 @@ from benchmarks.harness import process_cpu
 class Process:
     """A module of this package, running by itself. `peer` names its environment, None is ours.
 
-    With `command` it is another program, which `module` names in errors.
+    With `command` it is another program, which `module` names in errors. `tree` is a folder with
+    the code of another commit of ours.
     """
 
     def __init__(
@@ -28,6 +29,7 @@ class Process:
         *arguments: str,
         peer: str | None = None,
         command: Sequence[str] | None = None,
+        tree: Path = ROOT,
     ) -> None:
         if command is None:
             command = [sys.executable if peer is None else python_of(peer), "-m", module]
@@ -38,8 +40,8 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
-            cwd=ROOT,
-            env=_environment(ours=peer is None),
+            cwd=tree,
+            env=_environment(ours=peer is None, tree=tree),
             bufsize=0,
         )
 
@@ -144,8 +146,9 @@ def figures(module: str, *arguments: str) -> dict[str, float]:
     return found
 
 
-def _environment(*, ours: bool) -> dict[str, str]:
-    return {k: v for k, v in os.environ.items() if ours or k != "PYTHONPATH"}
+def _environment(*, ours: bool, tree: Path) -> dict[str, str]:
+    found = {k: v for k, v in os.environ.items() if ours or k != "PYTHONPATH"}
+    return found if tree == ROOT else {**found, "PYTHONPATH": str(tree / "src")}
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:

@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from benchmarks.environments import ROOT
 from benchmarks.eras import PATH, stateless_lines
 from benchmarks.framings import Http
 from benchmarks.harness import one_core, say
@@ -65,11 +66,12 @@ def _schedule(hubs: Iterable[Hub], cores: set[int], policy: int) -> None:
 
 
 @cache
-def ours(engine: Engine) -> Hub:
-    say(f"  filling ours on {engine}")
+def ours(engine: Engine, name: str = "ours", tree: Path = ROOT) -> Hub:
+    say(f"  filling {name} on {engine}")
     database = [] if engine == "SQLite" else [_cluster().database()]
-    data = _folder() / f"ours-{engine}"
-    process = _until_the_end(Process("benchmarks.ours.hub_server", str(data), *database))
+    data = _folder() / f"{name}-{engine}"
+    process = Process("benchmarks.ours.hub_server", str(data), *database, tree=tree)
+    _until_the_end(process)
     return Hub(process, int(process.line()), OURS_PATH, process.line(), process.line())
 
 
