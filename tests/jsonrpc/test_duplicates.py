@@ -76,8 +76,6 @@ def test_the_place_is_told(text: str, path: tuple[str | int, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["{", '{"a":1,"b":1', '{"a":' + "9" * 5_000 + ',"b":1}'])
 def test_what_cannot_be_read_is_refused_as_such(text: str) -> None:
-    check_members(b"{")  # has nothing that could come twice
-    if text != "{":
-        with pytest.raises(msgspec.DecodeError) as caught:
-            check_members(text.encode())
-        assert not isinstance(caught.value, DuplicateMemberError)
+    with pytest.raises(msgspec.DecodeError) as caught:
+        check_members(text.encode())
+    assert not isinstance(caught.value, DuplicateMemberError)

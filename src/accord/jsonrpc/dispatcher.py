@@ -33,6 +33,7 @@ from accord.jsonrpc.codec import (
     encode,
     encode_failure,
     invalid_params_type,
+    is_bracketed,
     is_id_fault,
     is_structured,
     read,
@@ -57,7 +58,7 @@ from accord.jsonrpc.method import Method
 from accord.jsonrpc.observed import log_failure, tell_batch, tell_ended, tell_refused
 from accord.jsonrpc.observer import CANCELLED, Observation, Observer
 from accord.jsonrpc.router import Router
-from accord.jsonrpc.running import Cancellable, Running, RunningById, Source, origin
+from accord.jsonrpc.running import Cancellable, Running, RunningCalls, Source, origin
 from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool, shared_pool
 
@@ -68,6 +69,8 @@ _FAULTS = (Exception, asyncio.CancelledError)
 `CancelledError`, which is no `Exception`; nobody has cancelled the call, though."""
 
 _NOTHING_DIRECT: Final[dict[str, Plan]] = {}
+_UNIQUE: Final = frozenset((int, str))
+"""The types of ids where each must be unique."""
 
 _Serve: TypeAlias = Callable[[Id | UnsetType, str, Any, Source], bytes | None | Running]
 
@@ -79,6 +82,7 @@ class Dispatcher:
         "_alarm",
         "_call_seconds",
         "_debug",
+        "_few",
         "_find",
         "_find_direct",
         "_idle",
@@ -91,7 +95,6 @@ class Dispatcher:
         "_observer",
         "_request_errors",
         "_running",
-        "_running_by_id",
         "_serve_any",
         "_shallow",
         "_strict",
@@ -129,13 +132,13 @@ class Dispatcher:
         self._max_depth = limits.max_depth
         self._max_items = limits.max_batch_items
         self._shallow = 2 * limits.max_depth
+        self._few = 3 * limits.max_batch_items
         self.statistics = Statistics() if statistics is None else statistics
         self._threads = threads
         self._in_thread: InThread = self._submit
         self._strict = strict_codes
         self._debug = debug
-        self._running_by_id = None if self._request_errors is None else RunningById()
-        self._running: set[Running] = set() if self._running_by_id is None else self._running_by_id
+        self._running = RunningCalls()
         self._loop = asyncio.get_running_loop()
         self._alarm = Alarm(self._loop, self._sweep)
         self._idle: asyncio.Future[None] | None = None
@@ -154,7 +157,10 @@ class Dispatcher:
         """
         what: Item | list[Item] | list[Envelope]
         # `read` does the same; what is short enough cannot be too deep, nor cost much.
-        if len(data) <= self._shallow and data.isascii():
+        if (
+            len(data) <= self._shallow
+            or (len(data) <= self._few and not is_bracketed(data, self._max_depth))
+        ) and data.isascii():
             try:
                 what = decode_envelope(data)
             except REFUSALS as error:
@@ -182,21 +188,25 @@ class Dispatcher:
         self, id: Id | UnsetType, name: str, params: Any, source: Source
     ) -> bytes | None | Running:
         """Serve a request if its id is a string or an integer that no other in flight has."""
-        if id is not UNSET:
-            fault = id_fault(id, lambda id: self._is_in_use(id, source))
-            if fault is not None:
-                told = id if fault == "id_conflict" else None
-                return self._refuse_invalid(
-                    Invalid(self._request_error(fault, params, source.context(name, id)), told)
-                )
-        return self._serve_any(id, name, params, source)
+        if id is UNSET or (
+            type(id) in _UNIQUE and type(source) is not Slot and (source, id) not in self._running
+        ):
+            return self._serve_any(id, name, params, source)  # the common case
+        fault = id_fault(id, lambda id: self._is_in_use(id, source))
+        if fault is None:
+            return self._serve_any(id, name, params, source)
+        told = id if fault == "id_conflict" else None
+        error = self._request_error(fault, params, source.context(name, id))
+        return self._refuse_invalid(Invalid(error, told))
 
     def _is_in_use(self, id: Id, source: Source) -> bool:
-        assert self._running_by_id is not None
         # The answers to a batch come together: its ids must differ even where one is answered
         # before the next is begun.
-        repeated = isinstance(source, Slot) and not source.takes(id)
-        return repeated or self._running_by_id.has(source, id)
+        if isinstance(source, Slot) and not source.takes(id):
+            return True
+        running = self._running.get((origin(source), id))
+        # A cancelled handler may still be cleaning up. Its id is free: it is never answered.
+        return running is not None and not running.answered
 
     def _request_error(self, fault: RequestFault, params: Any, context: Context) -> RpcError:
         assert self._request_errors is not None
@@ -380,15 +390,21 @@ class Dispatcher:
                     return self._answer(id, work, seen)
         except Exception as error:
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
-        running = Running(method, id, source, self._running, seen, work)
-        self._running.add(running)
+        calls = self._running
+        if self._request_errors is None or id is UNSET:
+            running = Running(method, id, source, calls, seen, work)
+            calls[running] = running
+        else:
+            key = (source.batch_source if type(source) is Slot else source, id)
+            running = Running(method, id, source, calls, seen, work, key)
+            calls.put(key, running)
         seconds = self._call_seconds if method.deadline is UNSET else method.deadline
         if seconds is not None:
             deadline = running.deadline = self._loop.time() + seconds
             if deadline < self._alarm.when:
                 self._alarm.set(deadline)
         task = _start_task(self._drive(running, work), self._loop, method.name)
-        if running not in self._running:  # an eager task that is done already
+        if running.ended:  # an eager task
             return running.answer
         running.task = task
         return running
@@ -421,7 +437,7 @@ class Dispatcher:
                 name, seen = running.method.name, running.take_seen()
                 answer = self._failed(running.id, name, error, seen)
         finally:
-            self._running.discard(running)
+            running.leave()
             if running.seen is not None:
                 tell_ended(running.take_seen(), CANCELLED)
             running.answer = answer
@@ -444,7 +460,7 @@ class Dispatcher:
 
     def _sweep(self) -> None:
         now = self._loop.time()
-        waiting = [run for run in self._running if run.deadline is not None]
+        waiting = [run for run in self._running.values() if run.deadline is not None]
         for running in waiting:
             if running.deadline is not None and running.deadline <= now:
                 self._time_out(running)
@@ -477,14 +493,14 @@ class Dispatcher:
         if self._running and seconds > 0:
             self._idle = self._loop.create_future()
             await asyncio.wait([self._idle], timeout=seconds)
-        for running in list(self._running):
+        for running in list(self._running.values()):
             self._give_up(running, own_error("busy", "this end closes before the call has ended"))
         self.cancel_all()
 
     def cancel(self, id: Id, source: Source) -> bool:
         """Stop the handler of one request; it is not answered. Whether it was running."""
         key = id_key(id)
-        for running in self._running:
+        for running in self._running.values():
             if running.id is UNSET or id_key(running.id) != key:
                 continue
             if origin(running.source) is source:
@@ -498,7 +514,7 @@ class Dispatcher:
         """Stop every handler; nobody is answered."""
         self.draining = True
         self._alarm.clear()
-        for running in list(self._running):
+        for running in list(self._running.values()):
             running.cancel()
 
     # Failures

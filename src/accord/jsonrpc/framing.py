@@ -24,6 +24,8 @@ _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _LONGEST_HEAD_END = 4
 _MAX_DIGITS = 18
 _BLANKS = b" \t\r"
+_VISIBLE = b"!"
+"""A line that is less than this is empty or begins with a blank."""
 
 Piece: TypeAlias = bytes | RpcError
 """A whole message, or the error that says why one was skipped. A `FramingError` is the last."""
@@ -93,13 +95,7 @@ class NewlineFramer:
         elif self._size:
             pieces[0] = self._finish(lines[0])
             pieces = self._tidied(pieces)
-        elif (
-            b"" in pieces
-            or b"\r" in data
-            or b" \n" in data
-            or b"\t\n" in data
-            or len(data) > self._max_bytes
-        ):
+        elif b"\r" in data or len(data) > self._max_bytes or min(lines) < _VISIBLE:
             pieces = self._tidied(pieces)
         if rest:
             self._keep(rest)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Coroutine
 from typing import Any, Protocol
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct, UnsetType
 
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success
@@ -40,14 +40,17 @@ class Running(Struct, eq=False):
     method: Method
     id: Id | UnsetType
     source: Source
-    _among: set[Running]
+    _among: RunningCalls
     seen: Observation | None
     """Who is to be told how this ends; None when nobody is, or has been already."""
     work: Awaitable[Any] | None
     """What the task will await; None once it does."""
+    key: object = None
+    """What it is found by among the others, None for itself."""
     deadline: float | None = None
     task: asyncio.Task[None] | None = None
     answered: bool = False
+    ended: bool = False
     answer: bytes | None = None
 
     def take_seen(self) -> Observation | None:
@@ -61,40 +64,28 @@ class Running(Struct, eq=False):
         if self.task is not None:
             self.task.cancel()
         if self.work is not None:  # a task cancelled before its first step runs no line of its own
-            self._among.discard(self)
+            self.leave()
             if isinstance(self.work, Coroutine):
                 self.work.close()
 
+    def leave(self) -> None:
+        """Be no longer among the calls that run."""
+        self.ended = True
+        self._among.pop(self if self.key is None else self.key, None)
 
-class RunningById(set[Running]):
-    """Requests in flight, which can be found by connection and id.
 
-    Expects ids that are strings or integers, unique on each connection.
-    """
+class RunningCalls(dict[object, Running]):
+    """Requests whose handlers have not finished. Where ids must be unique on a connection, each is
+    found by the connection and its id, others by themselves."""
 
-    __slots__ = ("_by_id",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._by_id: dict[tuple[Source, Id | UnsetType], Running] = {}
-
-    def add(self, running: Running) -> None:
-        super().add(running)
-        if running.id is not UNSET:
-            self._by_id[origin(running.source), running.id] = running
-
-    def discard(self, running: object) -> None:
-        assert isinstance(running, Running)
-        super().discard(running)
-        key = origin(running.source), running.id
-        if self._by_id.get(key) is running:
-            del self._by_id[key]
-
-    def has(self, source: Source, id: Id) -> bool:
-        """Return whether a request with this id is in flight on this connection."""
-        running = self._by_id.get((origin(source), id))
-        # A cancelled handler may still be cleaning up. Its id is free: it is never answered.
-        return running is not None and not running.answered
+    def put(self, key: object, running: Running) -> None:
+        if key in self:  # cancelled, and still cleaning up: its id is free
+            older = self[key]
+            older.key = None
+            self[older] = older
+        self[key] = running
 
 
 def origin(source: Source) -> Source:

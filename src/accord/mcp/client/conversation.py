@@ -133,33 +133,24 @@ class Conversation:
     ) -> Any:
         """Send a request; its result as raw JSON. `params` is taken over."""
         try:
-            return await self._ask(method, params, options, headers)
+            if self._session_gone:
+                await self._new_session(self._sessions)
+            sessions = self._sessions
+            try:
+                if options is not DEFAULT or self._follows_progress:
+                    return await self._ask_once(method, params, options, headers)
+                # The common case, written out: `_ask_once` would do the same.
+                if self._ready is not None:
+                    params["_meta"] = self._ready
+                call = self.wire.begin(method, params, timeout=self._timeout, headers=headers)
+                return await call.answer()
+            except SessionGoneError:
+                await self._new_session(sessions)
+                return await self._ask_once(method, params, options, headers)
         except RpcError as error:
             if error.remote:  # servers of others do not say the reason
                 error.reason = standard_reason(error.code, self.agreement.era)
             raise
-
-    async def _ask(
-        self,
-        method: str,
-        params: dict[str, Any],
-        options: Options,
-        headers: Mapping[str, str] | None,
-    ) -> Any:
-        if self._session_gone:
-            await self._new_session(self._sessions)
-        sessions = self._sessions
-        try:
-            if options is not DEFAULT or self._follows_progress:
-                return await self._ask_once(method, params, options, headers)
-            # The common case, written out: `_ask_once` would do the same.
-            if self._ready is not None:
-                params["_meta"] = self._ready
-            call = self.wire.begin(method, params, timeout=self._timeout, headers=headers)
-            return await call.answer()
-        except SessionGoneError:
-            await self._new_session(sessions)
-            return await self._ask_once(method, params, options, headers)
 
     async def _ask_once(
         self,

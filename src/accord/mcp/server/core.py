@@ -153,10 +153,15 @@ class Core:
         guards, has_middleware = self.server.guards, self.server.middlewares
         decode = self.readers[name] = reader(kind)
 
+        is_there = feature is None
+
         def check(incoming: Incoming) -> None:
+            nonlocal is_there
             if eras is not BOTH:
                 check_era(incoming, eras)
-            if feature is not None and not server.has(feature):
+            # What was there once stays served: a client may still hold something of it.
+            is_there = is_there or (feature is not None and server.has(feature))
+            if not is_there:
                 raise failure(
                     "method_not_supported",
                     f"Method not found: {name}: the server does not declare {feature}",
@@ -174,10 +179,12 @@ class Core:
                 raise own_error("invalid_request", f"{context.method} without an id")
             found = params if type(params) is kind else read(decode, kind, params, context, check)
             incoming = admit(found.meta, context)
-            check(incoming)
-            waiting = [wait for guard in guards if (wait := guard(incoming)) is not None]
-            if waiting:
-                return self._serve_after(waiting, row, found, incoming)
+            if not is_there or eras is not BOTH:
+                check(incoming)
+            if guards:
+                waiting = [wait for guard in guards if (wait := guard(incoming)) is not None]
+                if waiting:
+                    return self._serve_after(waiting, row, found, incoming)
             if has_middleware:
                 return self._serve_through(row, found, incoming)
             return serve(found, incoming)

@@ -118,8 +118,11 @@ class FunctionTool(ServedTool):
         try:
             if self._accepts is not None:
                 self._check(self._accepts, arguments)
-            bound = self._bind(_NOTHING if arguments is UNSET else arguments, context)
+            bound = self._handler.bind(_NOTHING if arguments is UNSET else arguments, context)
         except InvalidParamsError as error:
+            again = None if arguments is UNSET else whole_numbers(arguments)
+            if again is not None:
+                return self._call(Raw(again), context, era, profile)
             return refused_arguments(error, era, profile)
         try:
             value = self._handler.begin(bound, context)
@@ -128,15 +131,6 @@ class FunctionTool(ServedTool):
             return self.output.convert(value, era)
         except Exception as error:
             return self._failed(error)
-
-    def _bind(self, arguments: bytes | Raw, context: Context | None) -> Any:
-        try:
-            return self._handler.bind(arguments, context)
-        except InvalidParamsError:
-            again = whole_numbers(arguments)
-            if again is None:
-                raise
-            return self._handler.bind(again, context)
 
     async def _finish(self, value: Awaitable[Any], era: Era) -> CallToolResult:
         try:
