@@ -311,3 +311,28 @@ def test_a_newline_inside_a_message_cannot_make_it_two() -> None:
     framer = NewlineFramer()
     assert framer.frame([b'{"a":\n1}', b"2"]) == b'{"a": 1}\n2\n'
     assert framer.frame([b"1", b"2"]) == b"1\n2\n"
+
+
+@pytest.mark.req("F-40")
+@framings
+def test_a_message_that_is_skipped_is_dropped_to_its_end(make: Make) -> None:
+    first, second, third = b'{"first":1}', b'{"second":2}', b'{"third":3}'
+    framer = make()
+    stream = framer.frame([first, second, third])
+    half = stream.index(b"second")
+    assert framer.feed(stream[:half]) == [first]
+    assert framer.held > 0
+    framer.skip()
+    assert framer.pending
+    assert framer.feed(stream[half : half + 2]) == []
+    assert framer.held == held_bytes(framer) == 0
+    assert framer.feed(stream[half + 2 :]) == [third]
+    assert not framer.pending
+
+
+@pytest.mark.req("F-40")
+@framings
+def test_skipping_where_nothing_is_half_there_drops_nothing(make: Make) -> None:
+    framer = make()
+    framer.skip()
+    assert framer.feed(framer.frame([b'{"a":1}'])) == [b'{"a":1}']

@@ -426,6 +426,7 @@ def test_a_number_is_the_id_that_it_spells() -> None:
         (b"[[%s]]" % body_of("x"), "no response"),
         (b"[1]", "no response"),
         (b"<html>", "JSON is malformed"),
+        (b"{yes}", "JSON is malformed"),
         (b"", "the message is empty"),
         (b"{" * 1000, "nested"),
         (b'{"a":' * 1000, "nested"),
