@@ -94,6 +94,13 @@ async def test_the_active_prompt_is_the_instructions(hub: Hub, way: str) -> None
     assert await instructions(hub, way, "uma:comment") == DEFAULT_INSTRUCTIONS
 
 
+@pytest.mark.req("H-54")
+@pytest.mark.parametrize("way", [LEGACY, MODERN])
+async def test_a_session_leaves_no_refusal_where_no_prompt_is_active(hub: Hub, way: str) -> None:
+    assert await instructions(hub, way) == DEFAULT_INSTRUCTIONS
+    assert {each.outcome for each in hub.world.trail.records} == {"done"}
+
+
 @pytest.mark.req("H-11")
 async def test_one_prompt_is_active_however_many_activate(hub: Hub) -> None:
     for number in range(8):

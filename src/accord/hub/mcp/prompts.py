@@ -114,16 +114,17 @@ class ActivePrompt:
         return self._kept[1]
 
     async def _read(self, context: Context) -> str:
-        operation = self._runner.registry["get_active_prompt"]
+        # A list, as the audit trail would have a refusal for each session while none is active.
+        operation = self._runner.registry["list_prompts"]
+        wanted = {"active": True, "limit": 1, "detail": "full"}
         try:
             found: Any = (
-                await run_for(context.incoming, self._runner, operation, {}, caller_of(context))
+                await run_for(context.incoming, self._runner, operation, wanted, caller_of(context))
             ).result
         except (ServiceError, InternalError):
-            # None is active, or it cannot be known now: nobody is kept from beginning by that.
+            # It cannot be known now: nobody is kept from beginning by that.
             return DEFAULT_INSTRUCTIONS
-        content: str = found.content
-        return content
+        return found.items[0].content if found.items else DEFAULT_INSTRUCTIONS
 
 
 def _definition(row: Any) -> Prompt:
