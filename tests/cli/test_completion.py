@@ -62,7 +62,7 @@ def test_the_script_parses(scripts: Path, shell: str) -> None:
         ("accord call tc", "tcp://"),
         ("accord call tcp --not", "--notify"),
         ("accord call tcp --framing ", "newline content-length"),
-        ("accord demo tcp --max-b", "--max-batch-items --max-batch-response-bytes"),
+        ("accord demo tcp --max-ba", "--max-batch-items --max-batch-response-bytes"),
         ("accord call tcp --timeout ", ""),
     ],
 )

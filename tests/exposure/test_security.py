@@ -253,11 +253,15 @@ def test_schemes_of_one_name_are_told_apart() -> None:
     assert schemes[next(iter(said["x-security"][0]))]["name"] == "X-Mine"
 
 
+@pytest.fixture(scope="module")
+def judges() -> Judges:
+    return Judges()
+
+
 @pytest.mark.req("O-18")
-def test_the_document_is_valid() -> None:
+def test_the_document_is_valid(judges: Judges) -> None:
     document = api_of().document("http://example.com/rpc")
     assert lint(document) == []
-    judges = Judges()
     assert judges.meta_schema(document) == []
     assert judges.schema_utils(document) == ["ok"]
 

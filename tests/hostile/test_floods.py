@@ -289,12 +289,18 @@ GARBAGE = {
 }
 
 
+IGNORING = ("tcp",)
+"""Where a message is a line, and lines of blanks are no messages."""
+
+
 @pytest.mark.req("F-30")
 @every_transport
 async def test_garbage_is_answered_by_an_error_and_the_connection_goes_on(scheme: str) -> None:
     async with served(scheme, most_bytes=32 * MIB) as server, attacking(server.url) as attacker:
         for what, garbage in GARBAGE.items():
             await attacker.say(garbage)
+            if scheme in IGNORING and not garbage.strip():
+                continue
             (answer,) = await attacker.answers(1)
             errors = answer if isinstance(answer, list) else [answer]
             assert all(error["error"]["code"] < -32000 for error in errors), what

@@ -134,7 +134,7 @@ class _Caller:
 
 
 async def _fail_to_get_in(client: httpx.AsyncClient) -> None:
-    wrong = {"username": "administrator", "password": "not this one"}
+    wrong = {"username": "admin", "password": "not this one"}
     assert (await client.post("/api/v1/sessions", json=wrong)).status_code == 401
     stolen = {"Authorization": "Bearer accord_pat_" + "0" * 40}
     assert (await client.get("/api/v1/epics", headers=stolen)).status_code == 401

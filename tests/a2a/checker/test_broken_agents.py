@@ -83,9 +83,9 @@ def other_versions(card: dict[str, Any]) -> None:
 
 
 def other_host(card: dict[str, Any]) -> None:
-    card["url"] = card["url"].replace("127.0.0.1", "localhost")
-    for interface in card["supportedInterfaces"]:
-        interface["url"] = card["url"]
+    for place in (card, *card.get("supportedInterfaces", ())):
+        if "url" in place:
+            place["url"] = place["url"].replace("127.0.0.1", "localhost")
 
 
 def redirected(request: Request, reply: Reply) -> None:

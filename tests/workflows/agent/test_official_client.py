@@ -20,15 +20,22 @@ SAID = [
 ]
 
 
+@pytest.fixture(scope="module")
+def conversation() -> list[str]:
+    """The command of a program that talks by the official client."""
+    return program_of("python", "conversation")
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.req("W-25", "W-26")
 @pytest.mark.parametrize("wire", Wire, ids=str)
-async def test_the_official_client_goes_on_over_several_turns(tmp_path: Path, wire: Wire) -> None:
-    command = program_of("python", "conversation")
+async def test_the_official_client_goes_on_over_several_turns(
+    tmp_path: Path, wire: Wire, conversation: list[str]
+) -> None:
     settings = Settings(data=str(tmp_path / "data"), port=0, allow_private_agents=True)
     async with serving(settings, await prepare(settings)) as world:
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *conversation,
             *(world.url, wire.value, world.token),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
