@@ -96,7 +96,9 @@ async def approve(admin: Visitor, id: str) -> None:
     await admin.open("/approvals")
     await page.get_by_role("link", name="decide of review").click()
     await page.wait_for_url(f"**/runs/{id}?step=decide")
-    await expect(page.locator("#run-step")).to_contain_text("Waits for Administrator")
+    await expect(page.locator("#run-step")).to_contain_text(
+        "Waiting for the approval of Administrator"
+    )
     await page.keyboard.press("a")
     await expect(page.locator("#approve-reason")).to_be_focused()
     await page.keyboard.type("well seen")

@@ -139,6 +139,7 @@ def _values(path: str, name: str, found: dict[str, list[str]]) -> list[str]:
         "gap": list(REMEDIES),
         "name": ["poison"],
         "id": ["poisoned"],
+        "reference": ["REQ-001", "poisoned"],
     }
     kinds = {
         "/baselines/": "baseline",

@@ -31,7 +31,15 @@ from accord.a2a.protocol.task import (
 )
 from accord.a2a.protocol.versions import Wire
 from accord.jsonrpc.codec import decode
-from accord.jsonrpc.messages import Batch, Failure, Invalid, Message as RpcMessage, Success
+from accord.jsonrpc.messages import (
+    Batch,
+    Failure,
+    Invalid,
+    Message as RpcMessage,
+    Notification,
+    Request,
+    Success,
+)
 from accord.jsonrpc.nesting import NestingError, check_nesting
 from accord.jsonrpc.sse import SseDecoder
 
@@ -247,8 +255,8 @@ def _is_same_number(came: Any, id: str) -> bool:
 def _message(body: bytes) -> tuple[RpcMessage | Batch, tuple[str, ...]]:
     """Return the message in `body`, after harmless faults of its JSON were taken out."""
     message = decode(body)
-    if type(message) is Success or type(message) is Failure:
-        return message, ()
+    if isinstance(message, Success | Failure | Request | Notification):
+        return message, ()  # nothing is wrong with its JSON
     for repair in (_without_bom, _repaired, _out_of_list, _without_null):
         mended = repair(body)
         if mended is None:
