@@ -20,7 +20,7 @@ from fastapi.security import (
 )
 from pydantic import BaseModel
 
-from accord import Router, serve
+from accord import Router, connect, serve
 from accord.exposure.exposed import Exposed
 from accord.exposure.find import find_routes
 from accord.exposure.in_process import InProcess
@@ -75,7 +75,12 @@ def guarded() -> FastAPI:
         return seen
 
     @app.put("/items/{id}")
-    def put_item(id: int, item: Item, size: Annotated[int, Query(ge=1)] = 1) -> int:
+    def put_item(
+        id: int,
+        item: Item,
+        size: Annotated[int, Query(ge=1)] = 1,
+        many: Annotated[list[int], Query()] = [],  # noqa: B006 - read by FastAPI alone
+    ) -> int:
         return id
 
     @app.post("/files")
@@ -134,6 +139,20 @@ async def test_declared_credentials_of_the_caller_go_along(http: httpx.AsyncClie
 @pytest.mark.req("O-17")
 async def test_routes_that_declare_nothing_are_shown_nothing(http: httpx.AsyncClient) -> None:
     assert await ask(http, "open.get", "/rpc?api+key=q") is None
+
+
+@pytest.mark.req("O-17")
+@pytest.mark.parametrize("declares", [True, False])
+async def test_credentials_go_along_over_a_websocket(declares: bool) -> None:
+    async with (
+        serve(api_of().router, "ws://127.0.0.1:0/rpc") as server,
+        connect(f"{server.url}?other=1&api+key=q%20q", headers=HEADERS) as peer,
+    ):
+        if declares:
+            assert await peer.call("keys.get") == ["h", "q q", "c"]
+            assert await peer.call("bearer.get") == "t"
+        else:
+            assert await peer.call("open.get") is None
 
 
 async def seen(forward: list[str], name: str, **options: Any) -> Any:
@@ -195,6 +214,7 @@ def test_the_document_says_what_is_called_and_where_each_value_goes() -> None:
     assert [(each["name"], each["x-in"], each.get("x-name")) for each in put["params"]] == [
         ("id", "path", None),
         ("size", "query", None),
+        ("many", "query", None),
         ("size_body", "body", "size"),
         ("tags", "body", None),
     ]
@@ -319,6 +339,14 @@ async def test_files_are_taken_as_they_are_described(form: str) -> None:
     assert bytes(raw).decode() == f'["hello","{name}","{name.replace("file", "more")}"]'
 
 
+@pytest.mark.req("O-19")
+async def test_a_file_that_is_missing_is_asked_for() -> None:
+    app = guarded()
+    route = name_routes(find_routes(app))["upload"]
+    with pytest.raises(InvalidParamsError, match="'file': expected a file, got nothing"):
+        await InProcess(app).call(route, {"more": []})
+
+
 def test_a_body_of_bytes_says_that_it_is_base64() -> None:
     document = {
         "openapi": "3.0.3",
@@ -355,6 +383,10 @@ def test_a_body_of_bytes_says_that_it_is_base64() -> None:
         ({"tags": [1, None]}, "tags[1]", "a valid integer", "null"),
         ({"tags": [1, {"a": 1}]}, "tags[1]", "a valid integer", "object"),
         ({"id": False}, "id", "a valid integer", "bool"),
+        ({"tags": [1.5]}, "tags[0]", "a valid integer", "float"),
+        ({"many": ["x"]}, "many[0]", "a valid integer", "str"),
+        ({"many": 1.5}, "many", "a valid integer", "float"),
+        ({"many": False}, "many", "a valid integer", "bool"),
     ],
 )
 async def test_errors_speak_of_what_the_caller_sent(

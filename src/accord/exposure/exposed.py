@@ -43,8 +43,13 @@ def _scope(context: Context) -> Mapping[str, Any]:
     if scope is not None:
         return scope
     client = _client(context.channel.address)
-    query = context.state.get(QUERY, b"")
+    query = context.state.get(QUERY) or _query(context.channel.details.get("target", ""))
     return {"client": client, "query_string": query} if query else {"client": client}
+
+
+def _query(target: str) -> bytes:
+    """Return the query of the request that opened a WebSocket."""
+    return target.partition("?")[2].encode("latin-1", "replace")
 
 
 @lru_cache(maxsize=1024)

@@ -6,6 +6,7 @@ FastAPI answers 422 with a list under `detail`: where (`loc`), what (`msg`) and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -16,8 +17,9 @@ from accord.jsonrpc.params_errors import MAX_PROBLEMS, Problem, json_kind
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _SHOULD_BE: Final = "Input should be "
-_PARSING: Final = ", unable to parse"
-"""What follows is about text, which the application saw, and the caller may not have sent."""
+_PARSING: Final = re.compile(", (?:unable to parse|got a number)")
+"""What follows is about the value that the application saw, which may be text where the caller
+sent a number."""
 
 
 def read_problems(
@@ -46,14 +48,25 @@ def _problem(route: Route, entry: dict[str, Any], arguments: Mapping[str, Any]) 
     parameter, path, inside = _place(route, entry["loc"])
     kind, message = entry.get("type"), entry["msg"]
     members = {"type": kind} if isinstance(kind, str) else {}
+    if inside[:1] == [0] and _is_single(arguments.get(parameter)):
+        # The route takes a list, and was sent a list of the one value that the caller gave.
+        path, inside = parameter + _path(inside[1:]), inside[1:]
     came = _came(arguments, parameter, inside)
     if kind == "missing":
         return Problem(parameter, path, "a value", came or "nothing", members=members)
     got = came or (json_kind(entry["input"]) if "input" in entry else "another value")
     if message.startswith(_SHOULD_BE):
-        expected = message.removeprefix(_SHOULD_BE).partition(_PARSING)[0]
+        expected = _PARSING.split(message.removeprefix(_SHOULD_BE), maxsplit=1)[0]
         return Problem(parameter, path, expected, got, members=members)
     return Problem(parameter, path, message, got, message, members)
+
+
+def _is_single(value: Any) -> bool:
+    try:
+        value = plain(value)
+    except UnspellableError:
+        return False
+    return value is not None and not isinstance(value, list | dict)
 
 
 def _came(arguments: Mapping[str, Any], parameter: str, steps: Iterable[Any]) -> str:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.exposure.body import Body, choose_body
+from accord.exposure.multipart import is_file
 from accord.exposure.route import Route, RouteParameter
 from accord.exposure.security import Credentials
 from accord.exposure.spelling import (
@@ -289,6 +290,8 @@ def _kind(value: Any) -> str:
 
 
 def _expected(schema: Schema) -> str:
+    if is_file(schema):
+        return "a file"
     said = schema.value.get("type") if isinstance(schema.value, dict) else None
     names = said if isinstance(said, list) else [said]
     known = [_TYPES[name] for name in names if name in _TYPES]
