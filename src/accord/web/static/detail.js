@@ -1,13 +1,11 @@
 // What fills the detail, one request at a time: a newer one replaces an older one, whoever sent it.
 
+import { setBusy } from "./requests.js";
+
 const detail = document.getElementById("detail");
-const BUSY_AFTER = 300;
 
 /** @type {{ path: string, shown: () => void, failed?: () => void } | null} */
 let wanted = null;
-
-/** @type {number | undefined} */
-let timer;
 
 /**
  * Load a page into the detail.
@@ -18,12 +16,17 @@ let timer;
 export function load(path, shown, failed) {
   const isUnderway = wanted?.path === path;
   wanted = { path, shown, failed };
-  // The browser has changed the address by itself: what is still shown belongs to another one.
-  if (failed && detail) detail.inert = true;
+  if (failed) hold();
   if (isUnderway) return;
   const { htmx } = /** @type {any} */ (window);
   // What goes wrong is said by requests.js.
   htmx.ajax("GET", path, { source: detail, target: "#detail", swap: "innerHTML" }).catch(() => {});
+}
+
+/** Make nothing of the detail usable: the browser changed the address by itself, which is that of another one. */
+export function hold() {
+  if (detail) detail.inert = true;
+  setBusy(detail, true);
 }
 
 /** @param {Event} event whether it is about a request that fills the detail */
@@ -37,17 +40,14 @@ function asked(event) {
 }
 
 function rest() {
-  clearTimeout(timer);
-  if (!detail) return;
-  detail.removeAttribute("aria-busy");
-  detail.inert = false;
+  setBusy(detail, false);
+  if (detail) detail.inert = false;
 }
 
 document.addEventListener("htmx:beforeRequest", (event) => {
   if (!isOurs(event)) return;
   if (!asked(event)) wanted = null;
-  clearTimeout(timer);
-  timer = setTimeout(() => detail?.setAttribute("aria-busy", "true"), BUSY_AFTER);
+  setBusy(detail, true);
 });
 
 document.addEventListener("htmx:beforeSwap", (event) => {

@@ -38,7 +38,7 @@ function pressKey(key) {
  * @param {ParentNode} [where]
  */
 function press(selector, where = document) {
-  const found = [...where.querySelectorAll(selector)].find((each) => each instanceof HTMLElement && each.offsetParent !== null);
+  const found = [...where.querySelectorAll(selector)].find((each) => each instanceof HTMLElement && each.offsetParent !== null && !each.closest("[inert]"));
   if (!(found instanceof HTMLElement)) return false;
   if (/^(INPUT|SELECT|TEXTAREA)$/.test(found.tagName) && !isTicked(found)) found.focus();
   else found.click();

@@ -2,6 +2,7 @@
 // place, without moving what one reads: what has the focus keeps it, what is selected or being filled in stays.
 
 import { bind } from "./keys.js";
+import { say, setBusy } from "./requests.js";
 
 const EVENTS = [
   "run_started", "run_finished", "step_started", "step_failed", "step_settled", "round_started",
@@ -49,11 +50,13 @@ function nameOf(element) {
  */
 function put(fresh) {
   const piece = document.getElementById(fresh.id);
-  if (!piece || piece.innerHTML === fresh.innerHTML || isInUse(piece)) return;
+  const isOther = piece?.dataset.step !== fresh.dataset.step; // another step was chosen
+  if (!piece || (!isOther && (piece.innerHTML === fresh.innerHTML || isInUse(piece)))) return;
   const active = document.activeElement;
   const focused = active && piece.contains(active) ? nameOf(active) : "";
   const scrolled = [...piece.querySelectorAll("pre")].map((each) => [each.scrollTop, each.scrollLeft]);
   piece.replaceChildren(...fresh.childNodes);
+  if (isOther) piece.dataset.step = fresh.dataset.step;
   [...piece.querySelectorAll("pre")].forEach((each, at) => {
     if (scrolled[at]) [each.scrollTop, each.scrollLeft] = scrolled[at];
   });
@@ -63,38 +66,80 @@ function put(fresh) {
   }
 }
 
+/**
+ * A step that was chosen and is not shown yet: until then the address is that of the step that is shown.
+ * @typedef {{ step: string, href: string, push: boolean }} Choice
+ */
+
+/** @param {string} href */
+function stepAt(href) {
+  return new URL(href, location.href).searchParams.get("step") ?? "";
+}
+
 /** @param {HTMLElement} page */
 function follow(page) {
+  const panel = document.getElementById("run-step");
   let after = Number(page.dataset.after ?? 0);
   let chosen = page.dataset.chosen ?? "";
   let isOver = !page.dataset.events;
   let patience = page.hasAttribute("data-patient") ? 20 : 0; // it was asked to go on, and is about to
-  let isAsking = false;
   let isWanted = false;
   let delay = FIRST;
   let gathering = 0;
+  /** @type {AbortController | null} */
+  let asking = null;
+  /** @type {Choice | null} */
+  let choice = null;
 
   async function renew() {
-    if (isAsking) {
+    if (asking) {
       isWanted = true;
       return;
     }
-    isAsking = true;
+    asking = new AbortController();
     isWanted = false;
+    const asked = choice;
     try {
-      const url = `${page.dataset.live}?step=${encodeURIComponent(chosen)}`;
-      const answer = await fetch(url, { headers: { "HX-Request": "true" } });
+      const url = `${page.dataset.live}?step=${encodeURIComponent(asked?.step ?? chosen)}`;
+      const answer = await fetch(url, { headers: { "HX-Request": "true" }, signal: asking.signal });
       if (answer.redirected || answer.headers.has("hx-redirect")) location.reload(); // the session ended
-      if (!answer.ok) return;
+      if (!answer.ok) {
+        if (asked) location.assign(asked.href); // which says what is wrong
+        return;
+      }
       const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (asked) shown(asked);
       for (const fresh of made.querySelectorAll("[data-piece]")) put(/** @type {HTMLElement} */ (fresh));
+      if (asked && window.innerWidth <= 900) panel?.scrollIntoView({ block: "start" });
       if (made.querySelector("[data-final]") && !patience) isOver = true;
     } catch {
-      // the stream breaks as well, and says so
+      // Without a choice the stream breaks as well, and says so; an aborted choice has a newer one.
+      if (asked && asked === choice) failed(asked);
     } finally {
-      isAsking = false;
-      if (isWanted) renew();
+      asking = null;
+      if (isWanted || choice) renew();
     }
+  }
+
+  function rest() {
+    choice = null;
+    setBusy(panel, false);
+    if (panel) panel.inert = false;
+  }
+
+  /** Change the address in the moment in which its step is shown. @param {Choice} asked */
+  function shown(asked) {
+    rest();
+    chosen = asked.step;
+    page.dataset.chosen = asked.step;
+    if (asked.push) history.pushState(null, "", asked.href);
+  }
+
+  /** @param {Choice} asked */
+  function failed(asked) {
+    rest();
+    if (asked.push) say("The server does not answer.", "bad");
+    else location.reload();
   }
 
   function listen() {
@@ -127,29 +172,30 @@ function follow(page) {
     }
   }
 
-  /** @param {string} step */
-  function choose(step) {
-    chosen = step;
-    page.dataset.chosen = step;
-    return renew();
+  /** @param {string} href @param {boolean} push */
+  function choose(href, push) {
+    choice = { step: stepAt(href), href, push };
+    // The browser has changed the address by itself: what is still shown belongs to another one.
+    if (!push && panel) panel.inert = true;
+    setBusy(panel, true);
+    if (asking) asking.abort(); // and then asks for the choice
+    else renew();
   }
 
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a[data-step], #run-graph a") : null;
     if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const href = link.getAttribute("href") ?? "";
-    history.pushState(null, "", href);
-    choose(new URL(href, location.href).searchParams.get("step") ?? "").then(() => {
-      if (window.innerWidth <= 900) document.getElementById("run-step")?.scrollIntoView({ block: "start" });
-    });
+    const isTyped = [...(panel?.querySelectorAll("textarea") ?? [])].some((each) => each.value !== each.defaultValue);
+    if (isTyped && !window.confirm("Leave without sending what you typed?")) return;
+    choose(link.getAttribute("href") ?? "", true);
   });
-  window.addEventListener("popstate", () => choose(new URL(location.href).searchParams.get("step") ?? ""));
+  window.addEventListener("popstate", () => choose(location.href, false));
 
   /** @param {number} step */
   function move(step) {
     const links = [...document.querySelectorAll("#run-timeline a[data-step]")];
-    const here = links.findIndex((each) => each.hasAttribute("aria-current"));
+    const here = links.findIndex((each) => (choice ? stepAt(each.getAttribute("href") ?? "") === choice.step : each.hasAttribute("aria-current")));
     const next = links[Math.min(Math.max(here + step, 0), links.length - 1)];
     if (!(next instanceof HTMLElement)) return;
     next.focus();

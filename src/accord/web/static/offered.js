@@ -14,7 +14,7 @@ export function offered() {
   /** @type {Map<string, Offer>} */
   const offers = new Map();
   for (const control of found) {
-    if (!(control instanceof HTMLElement) || !control.checkVisibility() || control.closest("dialog")) continue;
+    if (!(control instanceof HTMLElement) || !control.checkVisibility() || control.closest("dialog, [inert]")) continue;
     const told = labelOf(control);
     const label = told.slice(0, 1).toUpperCase() + told.slice(1);
     if (label && !offers.has(label)) offers.set(label, { label, key: keyOf(control), control });

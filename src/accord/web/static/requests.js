@@ -20,6 +20,38 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
+const BUSY_AFTER = 300;
+
+/** @type {WeakMap<Element, number>} */
+const timers = new WeakMap();
+
+/**
+ * Mark a part of the page as loading, after a while; or take the mark away.
+ * @param {Element | null} part
+ * @param {boolean} isBusy
+ */
+export function setBusy(part, isBusy) {
+  if (!part) return;
+  clearTimeout(timers.get(part));
+  if (isBusy) timers.set(part, setTimeout(() => part.setAttribute("aria-busy", "true"), BUSY_AFTER));
+  else part.removeAttribute("aria-busy");
+}
+
+/** The newest request for each part with `data-loads`. @type {WeakMap<Element, XMLHttpRequest>} */
+const newest = new WeakMap();
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { target, xhr } = /** @type {CustomEvent} */ (event).detail;
+  if (!target.hasAttribute("data-loads")) return;
+  newest.set(target, xhr);
+  setBusy(target, true);
+});
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { target, xhr } = /** @type {CustomEvent} */ (event).detail;
+  if (target && newest.get(target) === xhr) setBusy(target, false);
+});
+
 /**
  * Show a toast for some seconds, for longer where it offers to undo something.
  * @param {string} text

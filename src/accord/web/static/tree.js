@@ -1,7 +1,7 @@
 // The tree: what is selected is shown beside it, keys walk it, boxes select rows for a change of many.
 
 import { bind } from "./keys.js";
-import { load } from "./detail.js";
+import { hold, load } from "./detail.js";
 import { focusRow, idOf, isOpen, mark, rememberAll, rowAbove, rowAt, setOpen, showMore, watch } from "./tree_rows.js";
 
 const tree = document.getElementById("tree");
@@ -51,7 +51,7 @@ export function showWay(row) {
 }
 
 window.addEventListener("popstate", (event) => {
-  if (event.state?.htmx) return;
+  if (event.state?.htmx) return hold(); // htmx loads the page again
   const row = document.getElementById(`row-${location.pathname.replace("/items/", "")}`);
   if (row) select(row, false);
   else location.reload();
