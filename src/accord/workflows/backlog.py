@@ -141,7 +141,7 @@ class Backlog:
 def _arrived_at(arrival: str) -> float | None:
     try:
         return _read_arrival(arrival).at
-    except msgspec.DecodeError:  # it is given up in a moment
+    except (msgspec.DecodeError, RecursionError):  # the executor says so, and tries it again
         return None
 
 

@@ -24,7 +24,7 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.agenda import LOOK_SECONDS
-from accord.workflows.executor.mailbox import MOST_TRIES
+from accord.workflows.executor.mailbox import LONGEST_DELAY, MOST_TRIES
 from accord.workflows.storage.history import Entry, append_history
 from accord.workflows.storage.inbox import WAKE
 from accord.workflows.storage.shards import shard_of
@@ -86,7 +86,7 @@ async def until_given_up(store: Store, clock: Clock, count: int) -> list[dict[st
     columns = ("kind", "topic", "run_id", "code", "body", "attempts")
 
     async def found() -> list[dict[str, Any]]:
-        clock.ahead += 10.0
+        clock.ahead += 60.0
         await store.notify(WAKE)
         rows = await store.fetch("SELECT * FROM dead_letters ORDER BY body")
         return [{name: row[name] for name in columns} for row in rows] * (len(rows) == count)
@@ -98,30 +98,66 @@ async def until_given_up(store: Store, clock: Clock, count: int) -> list[dict[st
 # Poison
 
 
+DECIDED = '{"type":"timer_fired","schema":1,"at":1,"key":"w","kind":"wake"}'
+UNKNOWN = '{"type":"unheard_of","schema":1,"at":1}'
+DEEP = DECIDED.replace("1", "[" * 100_000 + "]" * 100_000)
+
+
 @pytest.mark.req("W-16")
-async def test_a_message_that_nobody_understands_becomes_a_dead_letter_and_others_move_on(
-    store: Store,
+@pytest.mark.parametrize(
+    "arrival", ["nonsense", DECIDED, UNKNOWN, DEEP], ids=["text", "decided", "unknown", "deep"]
+)
+async def test_a_message_that_cannot_be_read_waits_and_others_move_on(
+    store: Store, caplog: pytest.LogCaptureFixture, arrival: str
 ) -> None:
     clock = Clock()
     [run, other] = await begin(store, "wait", count=2)
-    decided = '{"type":"timer_fired","schema":1,"at":1,"key":"w","kind":"wake"}'
-    await poison(store, run, "nonsense", decided)
+    await poison(store, run, arrival)
     async with executing(store, now=clock) as executor:
-        await until_status(store, other, "waiting")
+        await until_tried(store, clock, run, 8)
         for each in (run, other):
-            await send(store, each, SignalReceived(at=time(), name="s", id="1"))
-        await until_finished(store, [run, other])
+            await send(store, each, SignalReceived(at=time(), name="t", id="1"))
+        for each in (run, other):
+            await until_status(store, each, "waiting")
+        [row] = await store.fetch(POSTPONED, run)
+        assert 0 < row["due"] - clock() <= 60
+        problem = (await load(store, run)).problem
+        assert problem is not None
+        assert problem.code == "unreadable"
+        assert problem.message.startswith("a message for it cannot be read by this release: ")
+        assert len(errors(caplog)) == 1
+        # Somebody repairs it.
+        signal = encode_event(SignalReceived(at=time(), name="s", id="2")).decode()
+        await store.execute("UPDATE run_inbox SET arrival = $1", signal)
+        clock.ahead += 60.0
+        await store.notify(WAKE)
+        await until_finished(store, [run])
+    assert (await load(store, run)).problem is None
+    assert executor.counts.dead_letters == 0
+
+
+async def test_a_message_that_could_not_be_read_for_a_day_becomes_a_dead_letter(
+    store: Store,
+) -> None:
+    clock = Clock()
+    [run] = await begin(store, "wait")
+    await poison(store, run, "nonsense", DECIDED)
+    await store.execute("UPDATE run_inbox SET tries = $1", MOST_TRIES - 1)
+    async with executing(store, now=clock) as executor:
         letters = await until_given_up(store, clock, 2)
+        await send(store, run, SignalReceived(at=time(), name="s", id="1"))
+        await until_finished(store, [run])
     letter = {"kind": "message", "topic": "run_inbox", "run_id": run, "attempts": MOST_TRIES}
     assert letters == sorted(
         [
             letter | {"code": "DecodeError", "body": "nonsense"},
-            letter | {"code": "UnreadableMessageError", "body": decided},
+            letter | {"code": "UnreadableMessageError", "body": DECIDED},
         ],
         key=lambda each: str(each["body"]),
     )
-    assert (executor.counts.dead_letters, executor.counts.undecided) == (2, 10)
+    assert executor.counts.dead_letters == 2
     assert await store.fetch("SELECT id FROM run_inbox") == []
+    assert MOST_TRIES * LONGEST_DELAY == 24 * 3_600
 
 
 NEWER = '{"type":"signal_received","schema":99,"at":1,"name":"s","id":"1"}'

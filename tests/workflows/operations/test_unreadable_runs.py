@@ -25,6 +25,7 @@ NEWER = [
     {"type": "unheard_of", "schema": 99, "at": 2.0, "key": "ok", "wake": "soon"},
     {"type": 7, "schema": 1, "at": 1e300},
 ]
+DEEP = "[" * 100_000 + "]" * 100_000
 
 
 async def unreadable(office: Office, history: str) -> str:
@@ -36,14 +37,15 @@ async def unreadable(office: Office, history: str) -> str:
 
 
 @pytest.mark.req("W-16")
-@pytest.mark.parametrize("history", [json.encode(NEWER).decode(), "no JSON"])
+@pytest.mark.parametrize("history", [json.encode(NEWER).decode(), "no JSON", DEEP])
 async def test_a_run_of_a_newer_release_is_shown_with_the_reason(
     busy: Office, history: str
 ) -> None:
     id = await unreadable(busy, history)
     run = await busy.call("get_run", id=id)
     assert (run.state, run.steps, run.approvals, run.input) == ("waiting", [], [], None)
-    assert run.problem.code == ("newer_schema" if history != "no JSON" else "unreadable")
+    assert run.problem.code == ("newer_schema" if "unheard_of" in history else "unreadable")
+    assert (await busy.call("get_run_history", id=id)).items[-1].type == "unreadable"
     assert run.problem.next_try is None
     assert [each.id for each in (await busy.call("list_runs")).items] == [id]
     assert (await busy.call("list_run_steps", id=id)).items == []
@@ -82,6 +84,15 @@ async def test_what_happened_is_told_as_it_is_kept_and_others_are_followed(busy:
         await busy.call("approve_run", "uma", run=other)
         await busy.local.watch.wait(other, PATIENCE)
     assert first[:2] == ["run_started", "unheard_of"]
+
+
+@pytest.mark.req("W-16")
+@pytest.mark.parametrize("time", ["1e300", "-1e300"])
+async def test_times_beyond_the_calendar_are_shown_as_its_ends(busy: Office, time: str) -> None:
+    id = await unreadable(busy, f'[{{"type":"run_started","schema":1,"at":{time}}}]')
+    [event] = (await busy.call("get_run_history", id=id)).items
+    assert event.at[:19] == ("1000-01-01T00:00:00" if "-" in time else "9999-12-31T23:59:59")
+    assert (await busy.call("get_run", id=id)).id == id
 
 
 @pytest.mark.req("W-16")

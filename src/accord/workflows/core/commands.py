@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct, json
 
 from accord.workflows.core.definition import McpTarget, Retry, RpcTarget
-from accord.workflows.core.state import FIRST_SCHEMA, check_schema
+from accord.workflows.core.state import FIRST_SCHEMA, decode
 
 
 class _Command(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -119,6 +119,5 @@ def encode_command(command: Command) -> bytes:
 
 
 def decode_command(data: bytes) -> Command:
-    """A command from JSON. Raises NewerSchemaError, or msgspec.ValidationError for what is none."""
-    check_schema(data)
-    return _DECODER.decode(data)
+    """Return a command from JSON. Raise NewerSchemaError or msgspec.DecodeError."""
+    return decode(_DECODER, data)

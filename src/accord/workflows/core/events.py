@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, json
 
-from accord.workflows.core.state import FIRST_SCHEMA, SCHEMA, Failure, check_schema
+from accord.workflows.core.state import FIRST_SCHEMA, SCHEMA, Failure, decode
 
 
 class _Event(Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -186,6 +186,5 @@ def encode_event(event: Event) -> bytes:
 
 
 def decode_event(data: bytes) -> Event:
-    """An event from JSON. Raises NewerSchemaError, and msgspec.ValidationError for what is none."""
-    check_schema(data)
-    return _DECODER.decode(data)
+    """Return an event from JSON. Raise NewerSchemaError or msgspec.DecodeError for what is none."""
+    return decode(_DECODER, data)

@@ -8,11 +8,13 @@ known by its key: its name, and the round of every loop around it, as in `commen
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 
 from accord.workflows.core.errors import NewerSchemaError
+
+T = TypeVar("T")
 
 FIRST_SCHEMA: Final = 1
 """The version of states, events and commands that every release understands. What a release before
@@ -162,9 +164,13 @@ class _Head(Struct):
     schema: int
 
 
+_HEAD: Final = json.Decoder(_Head)
+_DECODER: Final = json.Decoder(State)
+
+
 def check_schema(data: bytes) -> None:
     """Raises NewerSchemaError for what a newer version wrote."""
-    schema = json.decode(data, type=_Head).schema
+    schema = _HEAD.decode(data).schema
     if schema > SCHEMA:
         raise NewerSchemaError(schema, SCHEMA)
 
@@ -183,6 +189,14 @@ def encode_state(state: State) -> bytes:
 
 
 def decode_state(data: bytes) -> State:
-    """A state from JSON. Raises NewerSchemaError, and msgspec.ValidationError for what is none."""
-    check_schema(data)
-    return json.decode(data, type=State)
+    """Return a state from JSON. Raise NewerSchemaError or msgspec.DecodeError for what is none."""
+    return decode(_DECODER, data)
+
+
+def decode(decoder: json.Decoder[T], data: bytes) -> T:
+    """Return what was kept. Raise NewerSchemaError or msgspec.DecodeError for what is damaged."""
+    try:
+        check_schema(data)
+        return decoder.decode(data)
+    except RecursionError:  # msgspec has no exception of its own for it
+        raise DecodeError("nested deeper than can be read") from None

@@ -2,8 +2,8 @@
 which something is due.
 
 What cannot be decided on stays where it is and is tried again, with a growing delay, so that it
-never holds up other runs; the reason is kept beside it. Only a message that no release can read is
-given up after some tries, as a dead letter."""
+never holds up other runs; the reason is kept beside it. Only a message that nobody could read for
+a day, in which it may be repaired or a newer release installed, becomes a dead letter."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
 from accord.workflows.storage.loading import RunRow
-from accord.workflows.storage.problems import encode_problem, problem_of
+from accord.workflows.storage.problems import encode_problem, problem_of, unreadable_message
 
 MOST_MESSAGES: Final = 500
 """How many are read at once."""
 MOST_BYTES: Final = 4 * 1024 * 1024
 """How many bytes of them; one may be larger."""
-MOST_TRIES: Final = 5
-"""Of a message that cannot be read."""
 LONGEST_DELAY: Final = 60.0
 """How long a message waits at most before it is tried again."""
+MOST_TRIES: Final = 1_440
+"""Tries of a message that cannot be read: about a day."""
 
 _SIZE: Final[dict[Engine, str]] = {
     "sqlite": "length(CAST(arrival AS blob))",
@@ -99,6 +99,8 @@ class Trouble(Struct, frozen=True):
     @property
     def problem(self) -> str:
         """What is kept of it."""
+        if isinstance(self.error, UnreadableMessageError):
+            return encode_problem(unreadable_message(self.error))
         return encode_problem(problem_of(self.error))
 
     @property
@@ -110,7 +112,7 @@ class Trouble(Struct, frozen=True):
 
     @property
     def given_up(self) -> list[Received]:
-        """Messages that nobody will ever understand."""
+        """Messages that nobody could read for a day."""
         if not isinstance(self.error, UnreadableMessageError):
             return []
         return [each for each in self.messages if each.tries + 1 >= MOST_TRIES]

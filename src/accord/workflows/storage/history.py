@@ -100,7 +100,7 @@ def _recorded(text: str) -> Sequence[Event | UnreadEvent]:
         pass
     try:
         kept = json.decode(text, type=list[dict[str, Any]])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return [UnreadEvent("unreadable", 0.0, {})]
     return [_one_recorded(each) for each in kept]
 
@@ -120,13 +120,15 @@ def encode_events(events: Sequence[Event]) -> str:
 
 
 def decode_events(text: str) -> list[Event]:
-    """The events of one row. Raises NewerSchemaError, and msgspec.ValidationError for what is no
+    """Return the events of one row. Raises NewerSchemaError, and msgspec.DecodeError for what is no
     event."""
     try:
         events = _EVENTS.decode(text)
     except msgspec.ValidationError:
         _check(_HEADS.decode(text))
         raise
+    except RecursionError:  # msgspec has no exception of its own for it
+        raise msgspec.DecodeError("nested deeper than can be read") from None
     _check(events)
     return events
 

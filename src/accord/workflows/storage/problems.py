@@ -41,6 +41,15 @@ def problem_of(error: Exception) -> Problem:
         case _:
             code = "internal_error"
             what = f"its next step fails with {type(error).__name__}; the log says more"
+    return _problem(code, what)
+
+
+def unreadable_message(error: Exception) -> Problem:
+    """Why a message for a run cannot be read."""
+    return _problem("unreadable", f"a message for it cannot be read by this release: {error}")
+
+
+def _problem(code: str, what: str) -> Problem:
     # PostgreSQL keeps no NUL in texts.
     return Problem(code, what.replace("\0", "")[:LONGEST])
 
