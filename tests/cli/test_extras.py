@@ -114,6 +114,37 @@ def test_other_commands_name_the_extra_they_lack(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["db status", "db migrate"])
+def test_a_database_without_its_driver_names_the_extra(command: str) -> None:
+    assert plain(*command.split(), "--database", "postgresql://127.0.0.1:1/accord") == (
+        2,
+        "",
+        f"error: accord {command} needs the extra postgres: asyncpg is not installed; "
+        "pip install 'accord[postgres]'\n",
+    )
+
+
+def test_workflows_in_json_need_no_extra(tmp_path: Path) -> None:
+    data = ["--data", str(tmp_path / "data")]
+    for name, text in {
+        "nap.json": '{"name": "nap", "steps": [{"name": "a", "type": "wait", "for": 1}]}',
+        "nap.yaml": "name: nap",
+    }.items():
+        (tmp_path / name).write_text(text)
+    assert plain("db", "migrate", *data)[0] == 0
+    assert plain(*("user", "create", "ada", "--role", "administrator"), *data)[0] == 0
+    code, out, _ = plain("workflow", "validate", str(tmp_path / "nap.json"), *data)
+    assert (code, out) == (0, f"{tmp_path / 'nap.json'} is valid\n")
+    code, out, _ = plain("workflow", "save", str(tmp_path / "nap.json"), *data)
+    assert (code, out) == (0, "nap@1 is saved\n")
+    assert plain("workflow", "save", str(tmp_path / "nap.yaml"), *data) == (
+        2,
+        "",
+        "error: accord workflow save needs the extra workflows: yaml is not installed; "
+        "pip install 'accord[workflows]'\n",
+    )
+
+
 def test_a_missing_extra_is_an_error_in_json_too(tmp_path: Path) -> None:
     file = tmp_path / "review.yaml"
     file.write_text("name: review")

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from accord.a2a.protocol.errors import CallError
 from accord.cli import exits
 from accord.cli.exits import UsageError, exit_code, is_about_a_file
-from accord.cli.extras import install_command, missing_extra, needs_posix
+from accord.cli.extras import install_command, missing_extra, missing_module, needs_posix
 from accord.cli.output import complain, print_error_line, print_json
 from accord.jsonrpc.errors import RpcError, TransportError
 from accord.operations.errors import NotFoundError, ServiceError
@@ -65,6 +65,10 @@ def explain(error: Exception, command: str | None, *, as_json: bool) -> int:
 
 def complaint_of(error: Exception, command: str | None) -> Complaint:
     """The same, whatever was raised."""
+    if extra := missing_extra(error):
+        what = f"accord {command}" if command else "accord"
+        message = f"{what} needs the extra {extra}: {missing_module(error)} is not installed"
+        return Complaint("extra_missing", message, advice=install_command([extra]))
     match error:
         case UsageError():
             advice = _see(command) if error.advice is None else error.advice
@@ -80,10 +84,6 @@ def complaint_of(error: Exception, command: str | None) -> Complaint:
         case CallError():
             reached = error.code != "unreachable"
             return Complaint(error.code, str(error), advice=UNSET if reached else CANNOT_REACH)
-        case ModuleNotFoundError() if extra := missing_extra(error):
-            what = f"accord {command}" if command else "accord"
-            message = f"{what} needs the extra {extra}: {error.name} is not installed"
-            return Complaint("extra_missing", message, advice=install_command([extra]))
         case ModuleNotFoundError() if needs_posix(error):
             message = f"accord {command} needs a POSIX system, such as Linux or macOS"
             return Complaint("system_unsupported", message, advice="see docs/rough-edges.md")

@@ -38,10 +38,19 @@ POSIX_MODULES: Final = frozenset({"fcntl", "resource"})
 
 def missing_extra(error: BaseException) -> str | None:
     """Return the extra whose module could not be imported, None if the error is another one."""
-    if not isinstance(error, ModuleNotFoundError) or error.name is None:
-        return None
-    module = error.name.partition(".")[0]
+    module = missing_module(error)
     return next((name for name in EXTRAS if module in EXTRAS[name].modules), None)
+
+
+def missing_module(error: BaseException) -> str:
+    """Return the package that could not be imported; "" if the error is another one.
+
+    The failed import may be the cause of an error, such as that of a database without its driver.
+    """
+    for each in (error, error.__cause__):
+        if isinstance(each, ModuleNotFoundError) and each.name is not None:
+            return each.name.partition(".")[0]
+    return ""
 
 
 def is_unavailable(error: BaseException) -> bool:

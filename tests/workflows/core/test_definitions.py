@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -400,6 +401,15 @@ def test_texts_that_are_no_definition_are_refused(text: Any, format: Any, messag
     with pytest.raises(DefinitionError) as raised:
         read_text(text, format)
     assert message in str(raised.value)
+
+
+def test_json_is_read_as_yaml_without_pyyaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    monkeypatch.delitem(sys.modules, "accord.workflows.core.yaml_values", raising=False)
+    text = '{"name": "nap", "steps": [{"name": "rest", "type": "wait", "for": 1}]}'
+    assert read_text(text, "yaml") == read_text(text, "json")
+    with pytest.raises(ModuleNotFoundError, match="yaml"):
+        read_text("name: nap", "yaml")
 
 
 def test_yaml_means_what_json_can_say() -> None:

@@ -24,7 +24,8 @@ _NOTHING_KNOWN: Final = Known()
 def read_text(text: str | bytes, format: Format, known: Known = _NOTHING_KNOWN) -> Definition:
     """The definition that a text is. Raises DefinitionError with every problem.
 
-    YAML needs PyYAML, which `accord[workflows]` brings along.
+    YAML needs PyYAML, which `accord[workflows]` brings along. Without it JSON is read as "yaml"
+    too; other texts raise ModuleNotFoundError.
     """
     data = text.encode() if isinstance(text, str) else text
     if len(data) > MAX_DEFINITION_BYTES:
@@ -72,9 +73,13 @@ def _json(data: bytes) -> Any:
 
 
 def _yaml(data: bytes) -> Any:
-    # PyYAML comes with an extra; who writes JSON does without.
-    from accord.workflows.core.yaml_values import read_yaml
-
+    try:
+        from accord.workflows.core.yaml_values import read_yaml
+    except ModuleNotFoundError as missing:  # PyYAML comes with an extra; JSON is YAML, too
+        try:
+            return _json(data)
+        except DefinitionError:
+            raise missing from None
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

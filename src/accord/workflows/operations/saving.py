@@ -90,10 +90,10 @@ def read_given(given: Given, known: Known) -> Definition:
         return read_definition(given, known)
     except DefinitionError as error:
         raise DefinitionRefusedError(error.problems) from None
-    except ImportError:
+    except ImportError as error:
         raise InvalidError(
             "", "YAML is not read here: send JSON (it needs accord[workflows])"
-        ) from None
+        ) from error
 
 
 def _sentence(problem: Problem) -> str:
