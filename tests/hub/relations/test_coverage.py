@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from accord.hub.operations.coverage import CoverageFigures, Traced
+from accord.hub.operations.coverage import CoverageFigures, Traced, percent
 from accord.hub.operations.impact import Affected
 from accord.hub.storage.coverage import GAPS
 from accord.operations.errors import InvalidError, NotFoundError
+from accord.web import charts
 from tests.hub.relations.shop import Shop
 
 EXPECTED = {"REQ-001": True, "REQ-002": True, "REQ-003": True, "REQ-004": False}
@@ -30,7 +31,7 @@ async def test_gaps_are_told_with_figures(shop: Shop) -> None:
         requirements=4,
         active_requirements=3,
         verified_active_requirements=2,
-        verified_percent=66.7,
+        verified_percent=66.6,
         suspect_links=0,
     )
     assert _gaps(found) == {
@@ -236,6 +237,14 @@ async def test_links_of_some_types_only_are_followed_where_they_are_named(shop: 
 
 def _gaps(found: Any) -> dict[str, list[str]]:
     return {each.gap: [item.reference_id for item in each.items] for each in found.gaps}
+
+
+@pytest.mark.req("H-50")
+def test_only_all_of_them_are_100_percent() -> None:
+    """The pages and the figures round alike."""
+    assert [percent(part, 2_000) for part in (0, 1, 1_999, 2_000)] == [0.0, 0.0, 99.9, 100.0]
+    assert charts.percent(1_999, 2_000) == "99 %"
+    assert percent(0, 0) is None
 
 
 @pytest.mark.req("H-50")

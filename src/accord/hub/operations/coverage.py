@@ -61,7 +61,7 @@ class CoverageFigures(Struct, kw_only=True):
     active_requirements: int
     verified_active_requirements: int
     verified_percent: float | None
-    """Of the active requirements; null where there are none."""
+    """Of the active requirements, rounded down; null where there are none."""
     suspect_links: int
 
 
@@ -169,6 +169,11 @@ def _lacking(row: Lacking) -> LackingItem:
     )
 
 
+def percent(part: int, whole: int) -> float | None:
+    """Return the share of a part, rounded down: only all of them are 100 %. None is no share."""
+    return 1000 * part // whole / 10 if whole else None
+
+
 async def _figures(work: Work, epic_id: str | None, unverified: int) -> CoverageFigures:
     found = await coverage.figures(work.db, epic_id)
 
@@ -186,7 +191,7 @@ async def _figures(work: Work, epic_id: str | None, unverified: int) -> Coverage
         requirements=number("requirement"),
         active_requirements=active,
         verified_active_requirements=verified,
-        verified_percent=round(100 * verified / active, 1) if active else None,
+        verified_percent=percent(verified, active),
         suspect_links=await coverage.suspect_links(work.db, epic_id),
     )
 
