@@ -31,6 +31,11 @@ async def test_the_work_of_an_assistant_is_named_where_it_is_shown(
     proposed = re.compile(rf"proposed by admin, {WITH.pattern}")
     async with visiting(browser, house) as admin:
         page = admin.page
+        await admin.open("/")
+        waiting = page.locator(".waits").get_by_role("link", name="Name the fare")
+        await expect(waiting).to_contain_text(WITH)
+        cut = "(text) => text.scrollWidth > text.clientWidth"
+        assert not await waiting.locator(".grow").evaluate(cut)
         await admin.open(f"/proposals/{id}")
         await expect(page.get_by_role("region", name="Proposals")).to_contain_text(WITH)
         await page.get_by_role("button", name="Accept").click()
