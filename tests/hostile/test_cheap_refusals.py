@@ -119,6 +119,39 @@ async def test_mcp_refuses_cheaply(case: Case) -> None:
         await assert_cheap(attacker, posted("/mcp", hostile), posted("/mcp", valid))
 
 
+def tool_call(name: bytes, data: bytes) -> bytes:
+    return (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
+        b'{"name":"%b","arguments":{"data":%b}}}' % (name, data)
+    )
+
+
+@pytest.mark.req("F-31")
+@pytest.mark.parametrize("size", [20 * KIB, 256 * KIB], ids="{:,}".format)
+@pytest.mark.parametrize("unit", [b"1.0", b"1.5", b"[]", b'"e"', b'"1.0,"', b'"",1.0', b"1e2"])
+async def test_arguments_that_are_no_integers_are_refused_cheaply(unit: bytes, size: int) -> None:
+    mcp = McpServer("numbers")
+
+    @mcp.tool(inline=True)
+    def add(data: list[int]) -> int:
+        return sum(data)
+
+    @mcp.tool(inline=True)
+    def count(data: Any) -> int:
+        return 0
+
+    hostile = posted("/mcp", tool_call(b"add", filled(size, unit, b"[2.0,", b',"x"]')))
+    valid = posted("/mcp", tool_call(b"count", filled(size, unit, b"[2.0,", b',"x"]')))
+    async with (
+        serve_mcp(mcp, "http://127.0.0.1:0/mcp", plain=True, limits=Limits()) as serving,
+        attacking(serving.url) as attacker,
+    ):
+        await attacker.send(hostile)
+        (answer,) = await attacker.answers(1)
+        assert answer["result"]["isError"]
+        await assert_cheap(attacker, hostile, valid)
+
+
 @pytest.mark.req("F-31")
 @some_cases
 async def test_an_agent_refuses_cheaply(case: Case) -> None:

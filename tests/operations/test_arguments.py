@@ -11,6 +11,7 @@ from accord.operations.arguments import arguments_type, convert, decode
 from accord.operations.errors import InvalidError, MalformedError
 from accord.operations.registry import Registry
 from accord.operations.work import Work
+from tests.hostile.cost import assert_refused_cheaply
 
 
 class Part(Struct, kw_only=True):
@@ -115,3 +116,19 @@ def test_a_mutable_default_is_not_shared() -> None:
 def test_there_is_one_type_for_each_operation() -> None:
     assert arguments_type(OPERATION) is arguments_type(OPERATION)
     assert arguments_type(OPERATION).__name__ == "AssembleArguments"
+
+
+@pytest.mark.req("F-31")
+@pytest.mark.parametrize("size", [1_000, 64_000, 1_000_000], ids="{:,}".format)
+@pytest.mark.parametrize("unit", ["u", "` - at `$", " - at `$", "accord_", "password=Bearer eyJ."])
+def test_a_long_name_is_refused_cheaply_and_not_repeated(unit: str, size: int) -> None:
+    name = unit * (size // len(unit))
+    hostile = f'{{"title": "t", "{name}": 1}}'
+    valid = f'{{"title": "t{name}"}}'
+
+    def refuse() -> None:
+        with pytest.raises(InvalidError) as refused:
+            decode(OPERATION, hostile.encode())
+        assert len(str(refused.value)) < 1_000
+
+    assert_refused_cheaply(refuse, lambda: decode(OPERATION, valid.encode()), size)

@@ -26,6 +26,8 @@ from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
 """Most characters of a name that is said back to who sent it."""
+MAX_SAID: Final = 800
+"""How much is read of either end of a message of msgspec's."""
 
 _AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`", re.DOTALL)
 _NAMED: Final = re.compile(
@@ -65,7 +67,7 @@ class Part:
             check_once(body)
             values = asdict(self._decode(body))
         except msgspec.ValidationError as error:
-            values = self._decode_again(body, str(error))
+            values = self._decode_again(body, _said(error))
         except NestingError as error:
             raise MalformedError(f"what was sent is {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -78,13 +80,13 @@ class Part:
         try:
             found = msgspec.convert(values, self.type, strict=not from_text)
         except msgspec.ValidationError as error:
-            changed = self._corrected(values, str(error), from_text=from_text)
+            changed = self._corrected(values, _said(error), from_text=from_text)
             if not changed:
-                raise self._refusal(str(error)) from None
+                raise self._refusal(_said(error)) from None
             try:
                 found = msgspec.convert({**values, **changed}, self.type, strict=not from_text)
             except msgspec.ValidationError as other:
-                raise self._refusal(str(other)) from None
+                raise self._refusal(_said(other)) from None
         return _checked(asdict(found))
 
     def _decode_again(self, body: bytes, said: str) -> dict[str, Any]:
@@ -104,7 +106,7 @@ class Part:
         try:
             return asdict(self._decode(msgspec.json.encode({**members, **changed})))
         except msgspec.ValidationError as error:
-            raise self._refusal(str(error)) from None
+            raise self._refusal(_said(error)) from None
 
     def _corrected(
         self, values: Mapping[str, Any], said: str, *, from_text: bool = False
@@ -219,6 +221,12 @@ def _unkeepable(where: str) -> InvalidError:
 # What msgspec says, for people
 
 
+def _said(error: msgspec.ValidationError) -> str:
+    """The message of msgspec: its beginning and its end, as a caller's name may be in it."""
+    said = str(error)
+    return said if len(said) <= 2 * MAX_SAID else f"{said[:MAX_SAID]}…{said[-MAX_SAID:]}"
+
+
 def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
     """What msgspec said, with the field that it is about, and `fields` for one that is unknown."""
     place = _AT.fullmatch(said)
@@ -231,6 +239,8 @@ def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
         what = "is required" if "missing" in what else f"there is no such field{there}"
     elif what.startswith(_CHOICE):  # among more than are looked at again
         what = masked(what[: 4 * MAX_REPEATED])[: len(_CHOICE) + MAX_REPEATED]
+    elif len(what) > 4 * MAX_NAME:  # a name of the caller's that reads like a place
+        what = masked(what)[:MAX_NAME]
     return InvalidError("/".join(steps), what[:1].lower() + what[1:])
 
 

@@ -144,6 +144,25 @@ async def test_a_number_without_a_fraction_is_an_integer(
         assert found.structured == result, found.text
 
 
+LONG_TEXT = 'a 1.0, "2.0", \\ 3.0] \\" 4.0, é'
+
+
+@pytest.mark.req("M-26")
+async def test_the_numbers_of_long_lists_are_integers_too() -> None:
+    server = Server("long")
+
+    @server.tool
+    def add(numbers: list[int], texts: list[str]) -> str:
+        return f"{sum(numbers)} {'|'.join(set(texts))}"
+
+    async with Client(server) as client:
+        numbers = [2.0, 1, -1.0] * 100
+        arguments = {"numbers": numbers, "texts": [LONG_TEXT] * 50}
+        assert (await client.call_tool("add", arguments)).text == f"200 {LONG_TEXT}"
+        wrong = {**arguments, "numbers": [*numbers, 1.5]}
+        assert "expected int, got float" in (await client.call_tool("add", wrong)).text
+
+
 @pytest.mark.parametrize("whole", [3.5, "3", "3.0", True, 1e16, 1e300, None])
 async def test_nothing_else_becomes_one(whole: Any) -> None:
     async with Client(make_server()) as client:
