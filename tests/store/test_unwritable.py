@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from accord.store import Store, Transaction, open_store
 from accord.store.errors import UnavailableError, UnwritableError
 from accord.store.sqlite import MIN_FREE
+from tests.patience import PATIENCE
 from tests.store.unwritable import TROUBLES, Trouble, unwritable
 
 LARGE = "x" * 100_000
@@ -71,6 +74,44 @@ async def test_of_writes_that_are_committed_together_each_is_told_the_truth(
         assert await ids(store) == done
     await write(store, "after", lane="writes")
     assert await ids(store) == [*done, "after"]
+
+
+FEW_BYTES = 600_000
+LIMITED = f"""
+import asyncio, resource, signal, sys
+from accord.store import open_store
+from accord.store.errors import UnwritableError
+
+async def main():
+    async with open_store(f"sqlite://{{sys.argv[1]}}") as store:
+        await store.execute("CREATE TABLE notes (content text NOT NULL)")
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({FEW_BYTES}, resource.RLIM_INFINITY))
+        try:
+            for _ in range(100):
+                await store.execute("INSERT INTO notes VALUES ($1)", "x" * 200_000)
+        except UnwritableError:
+            await store.execute("INSERT INTO notes VALUES ('short')")
+            print(await store.writing_fault(), await store.writing_fault(), sep=", ")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        print(repr(await store.writing_fault()))
+        print(await store.fetch("SELECT name FROM sqlite_master WHERE name LIKE '%probe%'"))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.req("H-44")
+def test_a_database_with_room_for_short_writes_only_is_not_ready(tmp_path: Path) -> None:
+    """The file may not grow, as with a quota, but its log has a little room left over."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path / "store.db")],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.stdout.splitlines() == ["its disk fails, its disk fails", "''", "[]"], done.stderr
 
 
 @pytest.mark.req("H-44")

@@ -37,7 +37,7 @@ from accord.store.sqlite_copy import scratch_copy
 from accord.store.sqlite_reader import Reader
 from accord.store.store import Engine, ReadWork, Row, Transaction, Work
 from accord.store.wake import WakeFolder, check_channel
-from accord.store.writing import FULL, Writability, try_writing
+from accord.store.writing import FULL, Writability, remove_filler, write_filler
 
 log = logging.getLogger("accord.store")
 
@@ -158,7 +158,12 @@ class SqliteStore:
     async def writing_fault(self) -> str:
         if _free_bytes(self._path.parent) < MIN_FREE:
             return FULL
-        return await self._writability.check(lambda: self.transact(try_writing))
+        return await self._writability.check(self._try_writing)
+
+    async def _try_writing(self) -> None:
+        # In one transaction SQLite would write none of what is removed before its end.
+        await self.transact(write_filler)
+        await self.transact(remove_filler)
 
     async def notify(self, channel: str, /) -> None:
         check_channel(channel)

@@ -18,8 +18,11 @@ READ_ONLY: Final = "it is read-only"
 DISK_FAILS: Final = "its disk fails"
 
 _PROBE: Final = "accord_write_probe"
-_FILLER: Final = 64 * 1024
-"""Characters that are written: more than fits into what the database has left over."""
+_FILLER: Final = 1024 * 1024
+"""Characters that are written: more than most writes, and than the database has left over."""
+_MAKE: Final = f"CREATE TABLE IF NOT EXISTS {_PROBE} (filler TEXT)"
+_FILL: Final = f"INSERT INTO {_PROBE} (filler) VALUES ($1)"
+_DROP: Final = f"DROP TABLE IF EXISTS {_PROBE}"
 
 
 class Writability:
@@ -50,6 +53,16 @@ class Writability:
 
 async def try_writing(transaction: Transaction) -> None:
     """Write something, and leave nothing of it. Raises StoreError."""
-    await transaction.execute(f"CREATE TABLE {_PROBE} (filler TEXT)")
-    await transaction.execute(f"INSERT INTO {_PROBE} (filler) VALUES ($1)", "x" * _FILLER)
-    await transaction.execute(f"DROP TABLE {_PROBE}")
+    await write_filler(transaction)
+    await remove_filler(transaction)
+
+
+async def write_filler(transaction: Transaction) -> None:
+    """Write something that `remove_filler` removes again. Raises StoreError."""
+    await transaction.execute(_MAKE)
+    await transaction.execute(_FILL, "x" * _FILLER)
+
+
+async def remove_filler(transaction: Transaction) -> None:
+    """Remove what `write_filler` wrote, if it did. Raises StoreError."""
+    await transaction.execute(_DROP)
