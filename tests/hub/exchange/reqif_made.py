@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
@@ -86,3 +89,12 @@ def relation(source: str, type: str, target: str, id: str = "", attributes: str 
 
 def relation_type(name: str) -> str:
     return f'<SPEC-RELATION-TYPE IDENTIFIER="rt-{name}" LONG-NAME="{name}"/>'
+
+
+def archive(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A ZIP archive of these files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return out.getvalue()

@@ -46,7 +46,9 @@ async def test_what_is_there_is_changed_to_what_a_row_says_and_the_rest_stays(
 ) -> None:
     await world.call("import_items", format="csv", content=TABLE)
     content = "reference_id,title,labels\nep-7,Boarding,safety\nREQ-4,Scan each ticket,\n"
-    report = await world.call("import_items", world.other, format="csv", content=content)
+    report = await world.call(
+        "import_items", world.other, format="csv", content=content, on_conflict="update"
+    )
     assert told(report) == [(2, "updated", "EP-007"), (3, "updated", "REQ-004")]
     epic = await world.call("get_epic", id="EP-007")
     assert (epic.labels, epic.priority, epic.version) == (["safety"], 2, 1)

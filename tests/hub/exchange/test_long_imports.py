@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -58,9 +59,14 @@ async def test_a_dry_run_tells_what_the_import_then_does(world: World) -> None:
     changed = TABLE.replace("Boarding", "Embarking").replace("Scan quickly", "Scan in a second")
     for content in (TABLE, TABLE, changed):
         before = await rows(world)
-        preview = await world.call("import_items", format="csv", content=content, dry_run=True)
+        options: dict[str, Any] = {
+            "format": "csv",
+            "content": content,
+            "on_conflict": "update",
+        }
+        preview = await world.call("import_items", **options, dry_run=True)
         assert await rows(world) == before
-        report = await world.call("import_items", format="csv", content=content)
+        report = await world.call("import_items", **options)
         assert [(row.row, row.action, row.reference_id) for row in preview.result.rows] == [
             (row.row, row.action, row.reference_id) for row in report.rows
         ]
@@ -84,7 +90,8 @@ async def test_an_import_writes_to_no_table_but_those_it_is_rehearsed_on(world: 
 
     before = await contents()
     await world.call("import_items", format="csv", content=TABLE)
-    await world.call("import_items", format="csv", content=TABLE.replace("Boarding", "Embarking"))
+    changed = TABLE.replace("Boarding", "Embarking")
+    await world.call("import_items", format="csv", content=changed, on_conflict="update")
     after = await contents()
     written = {name for name in names if before[name] != after[name]}
     assert {"items", "changes", "revisions", "relationships", "counters"} <= written

@@ -166,14 +166,37 @@ async def test_formatting_and_embedded_objects_are_named(world: World) -> None:
     xhtml = (
         "<ATTRIBUTE-VALUE-XHTML><DEFINITION><ATTRIBUTE-DEFINITION-XHTML-REF>a-ReqIF.Text"
         "</ATTRIBUTE-DEFINITION-XHTML-REF></DEFINITION><THE-VALUE><x:div><x:p>Within <x:b>2 s</x:b>."
-        "</x:p><x:object data='a.png'/></x:div></THE-VALUE><THE-ORIGINAL-VALUE/>"
+        "</x:p><x:span style='color: red'/><x:object data='a.png'/></x:div></THE-VALUE><THE-ORIGINAL-VALUE/>"
         "</ATTRIBUTE-VALUE-XHTML>"
     )
     report = await take(world, reqif(spec_object("A", "", inner=xhtml)))
     assert notes(report)["REQ-001"] == [
-        "not kept: type REQUIREMENT, <b> of ReqIF.Text, <object> of ReqIF.Text, "
-        "THE-ORIGINAL-VALUE of ReqIF.Text"
+        "not kept: type REQUIREMENT, <b> of ReqIF.Text, the attribute style of ReqIF.Text, "
+        "<object> of ReqIF.Text, THE-ORIGINAL-VALUE of ReqIF.Text"
     ]
+
+
+@pytest.mark.req("H-23")
+async def test_parts_of_places_and_of_the_header_are_named(world: World) -> None:
+    marked = place("A", place("B")).replace(
+        "<SPEC-HIERARCHY>", '<SPEC-HIERARCHY LONG-NAME="L" IS-TABLE-INTERNAL="true">'
+    )
+    content = reqif(
+        spec_object("A", "One."),
+        spec_object("B", "Two."),
+        places=marked.replace("<OBJECT>", "<EDITABLE-ATTS/><OBJECT>"),
+        relations=relation("A", "Parent", "B").replace("<TYPE>", "<ALTERNATIVE-ID/><TYPE>"),
+        types=relation_type("Parent"),
+        lead="<ALTERNATIVE-ID/>",
+    ).replace("<SOURCE-TOOL-ID>", "<TITLE>Delivery 3</TITLE><SOURCE-TOOL-ID>")
+    assert totals(await take(world, content)) == {
+        "LONG-NAME of places": 2,
+        "IS-TABLE-INTERNAL of places": 2,
+        "EDITABLE-ATTS of places": 2,
+        "TITLE of the header": 1,
+        "type REQUIREMENT": 2,
+        "ALTERNATIVE-ID": 2,
+    }
 
 
 @pytest.mark.req("H-23")
@@ -189,6 +212,18 @@ async def test_our_own_file_with_more_in_it_is_no_exception(world: World) -> Non
     foreign = content.replace("</VALUES>", '<ATTRIBUTE-VALUE-STRING THE-VALUE="x"/></VALUES>')
     report = await take(world, foreign, source=None)
     assert report.rows[0].notes == ["not kept: attribute without a name"]
+    more = (
+        content.replace("<VALUES>", "<ALTERNATIVE-ID/><VALUES>")
+        .replace('IDENTIFIER="_', 'DESC="d" IDENTIFIER="_')
+        .replace("<xhtml:div>", '<xhtml:div><xhtml:b style="color: red">!</xhtml:b>')
+        .replace("</SPEC-RELATIONS>", "</SPEC-RELATIONS><G><RELATION-GROUP/></G>")
+    )
+    report = await take(world, more, source=None)
+    assert report.rows[0].notes == [
+        "not kept: DESC, <b> of ReqIF.Text, the attribute style of ReqIF.Text, ALTERNATIVE-ID"
+    ]
+    assert totals(report) | {"DESC of a specification": 1, "DESC of places": 1} == totals(report)
+    assert totals(report)["RELATION-GROUP"] == 1
     wrong = content.replace('THE-VALUE="3"', 'THE-VALUE="high"')
     report = await take(world, wrong, source=None, partial=True)
     assert report.rows[0].errors == ["priority: 'high' is no number"]

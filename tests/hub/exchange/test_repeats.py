@@ -84,7 +84,7 @@ async def test_a_status_that_went_on_here_stays(world: World) -> None:
     content = "kind,reference_id,title,status\nepic,EP-001,One,Draft\n"
     await take(world, content, "csv")
     await world.call("update_epic", id="EP-001", status="In Progress")
-    report = await take(world, content.replace("One", "Two"), "csv")
+    report = await take(world, content.replace("One", "Two"), "csv", on_conflict="update")
     assert [row.action for row in report.rows] == ["updated"]
     assert any(note.startswith("status stays In Progress: ") for note in report.rows[0].notes)
     epic = await world.call("get_epic", id="EP-001")

@@ -3,11 +3,9 @@ reads them."""
 
 from __future__ import annotations
 
-import io
 import random
 import zipfile
 from base64 import b64encode
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,7 +16,13 @@ from accord.hub.exchange.formats import FORMATS
 from accord.hub.exchange.project import FormatError, Item, Numbered
 from accord.hub.exchange.reqif_reading import read
 from accord.operations.errors import InvalidError
-from tests.hub.exchange.reqif_made import reqif, spec_object
+from tests.hub.exchange.reqif_made import (
+    archive,
+    relation,
+    relation_type,
+    reqif,
+    spec_object,
+)
 from tests.hub.world import World
 
 TEXT = "Bremse für 支持."
@@ -32,14 +36,6 @@ def texts(rows: Any) -> list[str]:
         for record in records
         if isinstance(record, Item) and record.kind == "requirement"
     ]
-
-
-def archive(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as made:
-        for name, content in files.items():
-            made.writestr(name, content)
-    return out.getvalue()
 
 
 NAMESPACE = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
@@ -135,6 +131,21 @@ def test_all_files_of_an_archive_are_read() -> None:
     rows = list(read(content_of(raw)))
     assert texts(rows) == [TEXT, "More."]
     assert [each.row for each in rows if isinstance(each.record, Item)] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.req("H-25")
+async def test_one_file_of_an_archive_may_hold_the_relations_of_the_others(world: World) -> None:
+    objects = reqif(spec_object("A", "One."), spec_object("B", "Two."))
+    links = reqif(
+        specification="", relations=relation("A", "Parent", "B"), types=relation_type("Parent")
+    )
+    content = content_of(archive({"0.reqif": links, "1.reqif": objects}))
+    for expected in ((5, 0), (0, 5)):
+        report = await world.call("import_items", format="reqif", content=content)
+        assert (report.created, report.unchanged, report.failed) == (*expected, 0)
+        assert report.rows[-1].reference_id == "REQ-001 derives_from REQ-002"
+    with pytest.raises(FormatError, match=r"no requirement \(SPEC-OBJECT\) in this archive"):
+        list(read(content_of(archive({"0.reqif": links}))))
 
 
 def encrypted() -> bytes:

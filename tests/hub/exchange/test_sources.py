@@ -9,11 +9,19 @@ from typing import Any
 
 import pytest
 
+from accord.hub.exchange.decoding import content_of
 from accord.hub.exchange.project import former_id
 from accord.hub.storage import sources
 from accord.operations.errors import InvalidError
 from accord.store import open_store
-from tests.hub.exchange.reqif_made import place, relation, relation_type, reqif, spec_object
+from tests.hub.exchange.reqif_made import (
+    archive,
+    place,
+    relation,
+    relation_type,
+    reqif,
+    spec_object,
+)
 from tests.hub.world import World, world_at
 from tests.store.cluster import Cluster
 
@@ -272,10 +280,82 @@ async def test_reference_ids_of_a_named_source_are_its_own(world: World, format:
 
 
 @pytest.mark.req("H-22")
-async def test_a_title_that_changes_by_reference_id_alone_is_noted(world: World) -> None:
+@pytest.mark.parametrize("format", ["csv", "markdown", "json"])
+async def test_another_title_below_the_same_reference_id_needs_the_word_of_the_caller(
+    world: World, format: str
+) -> None:
+    def content(title: str) -> str:
+        return {
+            "csv": f"kind,reference_id,title,parent\nepic,EP-1,{title},\n"
+            "user_story,US-1,Sell a ticket,EP-1\n",
+            "markdown": f"## EP-001: {title}\n\n### US-001: Sell a ticket\n",
+            "json": '{"format": "accord-hub", "version": 1, "items": ['
+            f'{{"kind": "epic", "reference_id": "EP-001", "title": "{title}"}}, {{"kind": '
+            '"user_story", "reference_id": "US-001", "title": "Sell a ticket", "parent": "EP-1"}]}',
+        }[format]
+
+    await take(world, content("Brake"), format)
+    with pytest.raises(InvalidError, match="EP-001 is 'Brake' here, and the file does not say"):
+        await take(world, content("Coffee"), format)
+    report = await take(world, content("Coffee"), format, partial=True)
+    assert counts(report)[0:2] == (0, 0)
+    assert (await world.call("get_epic", id="EP-001")).title == "Brake"
+    new = await take(world, content("Tea"), format, on_conflict="create")
+    assert [row.reference_id for row in new.rows if row.kind == "epic"] == ["EP-002"]
+    changed = await take(world, content("Coffee"), format, on_conflict="update")
+    assert changed.rows[0].notes == ["found by its reference id; its title was 'Brake'"]
+    # A title that the item had once is no other item's.
+    back = await take(world, content("Brake"), format)
+    assert counts(back) == (0, 1, 1, 0)
+
+
+@pytest.mark.req("H-22")
+async def test_criteria_are_told_apart_by_their_text(world: World) -> None:
+    await take(world, "kind,title\nepic,E\n", "csv")
+    await take(world, "kind,title,parent\nuser_story,S,EP-001\n", "csv")
+    head = "kind,description,parent,reference_id\nacceptance_criteria,"
+    await take(world, f"{head}Given one,US-001,AC-001\n", "csv")
+    with pytest.raises(InvalidError, match="AC-001 is 'Given one' here"):
+        await take(world, f"{head}Given two,US-001,AC-001\n", "csv")
+
+
+@pytest.mark.req("H-22")
+async def test_a_document_of_this_hub_changes_titles(world: World) -> None:
     await world.call("create_epic", title="Ours")
-    report = await take(world, "reference_id,title\nEP-001,Theirs\n", "csv")
+    document = (await world.call("export_items", format="markdown")).content
+    report = await take(world, document.replace("Ours", "Better"), "markdown")
+    assert counts(report) == (0, 1, 0, 0)
     assert report.rows[0].notes == ["found by its reference id; its title was 'Ours'"]
+
+
+@pytest.mark.req("H-22")
+async def test_two_projects_in_one_archive_stay_two(world: World) -> None:
+    def project(name: str) -> str:
+        return reqif(
+            spec_object("REQ-1", f"{name} one."),
+            spec_object("REQ-2", f"{name} two."),
+            repository=name,
+            title=name,
+            relations=relation("REQ-1", "Parent", "REQ-2"),
+            types=relation_type("Parent"),
+        )
+
+    content = content_of(archive({"a.reqif": project("Cars"), "b.reqif": project("Coffee")}))
+    report = await take(world, content)
+    assert counts(report) == (10, 0, 0, 0)
+    assert counts(await take(world, content)) == (0, 0, 10, 0)
+    found = await world.call("list_requirements", limit=100, sort="reference_id")
+    assert [(each.user_story_reference_id, each.description) for each in found.items] == [
+        *(("US-001", "Cars one."), ("US-001", "Cars two.")),
+        *(("US-002", "Coffee one."), ("US-002", "Coffee two.")),
+    ]
+    stories = await world.call("list_user_stories", limit=100, sort="reference_id")
+    assert [each.epic_reference_id for each in stories.items] == ["EP-001", "EP-002"]
+    links = await world.call("list_relationships")
+    assert sorted((each.source_reference_id, each.target_reference_id) for each in links.items) == [
+        ("REQ-001", "REQ-002"),
+        ("REQ-003", "REQ-004"),
+    ]
 
 
 @pytest.mark.req("H-22")

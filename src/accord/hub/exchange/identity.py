@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from accord.hub.domain.kinds import KINDS, parse_reference
 from accord.hub.exchange.project import (
@@ -20,7 +20,7 @@ from accord.hub.exchange.project import (
     derived_id,
 )
 from accord.hub.lifecycle import check_line
-from accord.hub.storage import items, sources
+from accord.hub.storage import items, revisions, sources
 from accord.hub.storage.items import ItemRow
 from accord.operations.errors import InvalidError
 from accord.operations.work import Database, is_uuid
@@ -76,10 +76,18 @@ def foreign_id_of(item: Item) -> str:
     return (item.id or "").lower()
 
 
-async def find_match(db: Database, numbered: Numbered, item: Item, origin: Origin | None) -> Match:
-    """Return the item that a row is about. Raise InvalidError where its names contradict it."""
+async def find_match(
+    db: Database, numbered: Numbered, item: Item, origin: Origin | None, *, is_ours: bool = False
+) -> Match:
+    """Return the item that a row is about. Raise InvalidError where its names contradict it.
+
+    `is_ours` is for files that say that the names in them are names of this hub.
+    """
     check_names(item)
-    found = await _own(db, item) if origin is None else await _foreign(db, numbered, item, origin)
+    if origin is not None:
+        found = await _foreign(db, numbered, item, origin)
+    else:
+        found = await _own(db, item, is_ours=is_ours)
     if found.item is not None and found.item.kind != item.kind:
         known, kind = found.item, KINDS[item.kind].title.lower()
         raise InvalidError(
@@ -89,10 +97,41 @@ async def find_match(db: Database, numbered: Numbered, item: Item, origin: Origi
     return found
 
 
-async def _own(db: Database, item: Item) -> Match:
+async def _own(db: Database, item: Item, *, is_ours: bool) -> Match:
     if item.id:
         return Match(item=await items.lookup(db, item.id))
-    return Match(item=await items.lookup(db, item.reference_id) if item.reference_id else None)
+    known = await items.lookup(db, item.reference_id) if item.reference_id else None
+    if known is None or is_ours or await _has_heading(db, item, known):
+        return Match(item=known)
+    # The REQ-001 of another project, most likely: its file names neither a source nor UUIDs.
+    return Match(
+        item=known,
+        doubt=(
+            f"{known.reference_id} is {_heading(known)[:80]!r} here, and the file does not say "
+            "that it is from this hub: name the source of the file, or import with "
+            "on_conflict=update to change the item, or on_conflict=create for a new one"
+        ),
+    )
+
+
+async def _has_heading(db: Database, item: Item, known: ItemRow) -> bool:
+    """Whether the item has the title of the row, or had it once."""
+    field = _heading_field(known)
+    said = getattr(item, field)
+    if said is UNSET or said.strip() == _heading(known).strip():
+        return True
+    former = await revisions.former_values(db, known, field)
+    return said.strip() in {each.strip() for each in former}
+
+
+def _heading(known: ItemRow) -> str:
+    heading: str = getattr(known, _heading_field(known))
+    return heading
+
+
+def _heading_field(known: ItemRow) -> str:
+    """Return the field that shows what an item is about: criteria have no title."""
+    return "description" if known.kind == "acceptance_criteria" else "title"
 
 
 async def _foreign(db: Database, numbered: Numbered, item: Item, origin: Origin) -> Match:

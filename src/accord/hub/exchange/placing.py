@@ -8,9 +8,9 @@ anybody else makes them theirs, now. What a row says and the hub does not keep i
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -89,6 +89,9 @@ _TIME: Final = re.compile(
     r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
 )
 
+_Name: TypeAlias = tuple[str, str]
+"""A source, empty for this hub, and a name in it."""
+
 Progress = Callable[[int, int], None]
 """Told how many of how many rows are done."""
 
@@ -111,16 +114,20 @@ class Placing:
         self._on_conflict = on_conflict
         self._progress = progress
         self._registry = work.service(Registry)
-        self._here: dict[str, str] = {}
+        self._here: dict[_Name, str] = {}
         """The ids of what came with this import, by all names that its rows have for it."""
-        self._foreign: dict[str, str] = {}
+        self._foreign: dict[_Name, str] = {}
         """The same by foreign id, of which every character counts."""
-        self._refused: dict[str, int] = {}
-        """The rows about items of other sources, by foreign id: nothing is attached to those."""
+        self._everywhere: defaultdict[str, set[str]] = defaultdict(set)
+        """The same by foreign id alone: a relation may name objects of another file or part."""
+        self._refused: dict[_Name, int] = {}
+        """The rows about items of other sources, by name: nothing is attached to those."""
         self._rows: dict[str, int] = {}
         """The rows that items of this import are from, by the ids of the items."""
         self._origin: Origin | None = None
         """Of the row that is imported."""
+        self._is_ours = False
+        """Whether the file, or the caller, says that the names in it are of this hub."""
         self._not_kept: Counter[str] = Counter()
         self._sources: dict[str, None] = {}
 
@@ -174,6 +181,7 @@ class Placing:
             )
         check_line("source", source)
         if source == await sources.installation_id(self._work.db):
+            self._is_ours = True
             return None
         self._sources[source] = None
         return Origin(source, certain=found.certain)
@@ -233,9 +241,9 @@ class Placing:
 
     async def _put_item(self, numbered: Numbered, item: Item, row: Row) -> Action:
         item = _with_known_status(item)
-        known = await find_match(self._work.db, numbered, item, self._origin)
+        known = await find_match(self._work.db, numbered, item, self._origin, is_ours=self._is_ours)
         if known.item is not None and known.item.id in self._rows:
-            if not item.foreign_id or known.foreign_id in self._foreign:
+            if not item.foreign_id or self._named(known.foreign_id) in self._foreign:
                 other = self._rows[known.item.id]
                 raise InvalidError("id", f"row {other:,} is about {known.item.reference_id} too")
             known = Match(foreign_id=known.foreign_id)  # two identifiers with one UUID
@@ -247,22 +255,24 @@ class Placing:
         else:
             before = len(self._work.effects)
             is_refused = bool(known.doubt) and self._on_conflict != "update"
+            refused = self._named(known.foreign_id or _key(item.reference_id or ""))
             if is_refused:  # until it is known to be unchanged
-                self._refused[known.foreign_id] = row.row
+                self._refused[refused] = row.row
             found = await self._update(item, known.item, row)
             action = "unchanged" if len(self._work.effects) == before else "updated"
             if is_refused and action == "updated":
                 raise ConflictError(known.doubt)
-            self._refused.pop(known.foreign_id, None)
+            self._refused.pop(refused, None)
             if known.unclaimed and (action == "updated" or known.is_former or not known.doubt):
                 await self._claim(item, found, known.foreign_id)
         row.reference_id = found.reference_id
         self._rows[found.id] = row.row
         if known.foreign_id:
-            self._foreign[known.foreign_id] = found.id
+            self._foreign[self._named(known.foreign_id)] = found.id
+            self._everywhere[known.foreign_id].add(found.id)
         for name in (item.reference_id, item.id, f"row {row.row}"):
             if name:
-                self._here[_key(name)] = found.id
+                self._here[self._named(_key(name))] = found.id
         return action
 
     async def _create(self, item: Item, foreign_id: str, row: Row) -> ItemRow:
@@ -597,19 +607,28 @@ class Placing:
 
     async def _id_of(self, name: str) -> str:
         """The id of what a row names. Raises NotFoundError."""
-        found = self._foreign.get(name) or self._here.get(_key(name))
+        exact, folded = self._named(name), self._named(_key(name))
+        found = self._foreign.get(exact) or self._here.get(folded)
         if found is not None:
             return found
+        refused = self._refused.get(exact) or self._refused.get(folded)
+        if refused is not None:
+            raise NotFoundError(f"row {refused:,}, which it names, is refused")
         if self._origin is not None:
-            if name in self._refused:
-                raise NotFoundError(f"row {self._refused[name]:,}, which it names, is refused")
             # A reference id of another source is not one of ours.
             row = await sources.find(self._work.db, self._origin.source, name[:MAX_FOREIGN_ID])
             if row is not None:
                 return row.item_id
+            everywhere = self._everywhere.get(name, set())
+            if len(everywhere) == 1:
+                return next(iter(everywhere))
             if not is_uuid(name):
                 raise NotFoundError(f"there is no item {name[:64]!r} of {self._origin.source!r}")
         return (await items.find(self._work.db, name)).id
+
+    def _named(self, name: str) -> _Name:
+        """Return a name in the source of the row: two sources may use the same name."""
+        return ("" if self._origin is None else self._origin.source, name)
 
     async def _is_free(self, id: Any, find: Callable[..., Any]) -> bool:
         """Whether an id can be given to something new. Raises InvalidError for one that is none."""

@@ -37,9 +37,14 @@ KEPT: Final = frozenset(
 """Elements that are looked at whole; others only lead to them."""
 COUNTED: Final = frozenset({"RELATION-GROUP", "REQ-IF-TOOL-EXTENSION"})
 """Elements that are only counted, as parts that are not kept."""
+LOOKED_AT: Final = frozenset({"VALUES", "TYPE", "SOURCE", "TARGET", "OBJECT", "CHILDREN"})
+"""Elements within objects, relations, specifications and places that are not lost."""
 BLOCKS: Final = frozenset({"div", "p", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
 PLAIN: Final = frozenset({"THE-VALUE", "div", "p", "br", "span"})
 """Elements of XHTML that a plain text needs no replacement for."""
+
+STYLE: Final = "the attribute style"
+CHANGED: Final = "LAST-CHANGE of objects"
 
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}")
 
@@ -160,6 +165,7 @@ class File:
                     )
                 )
             case "SPECIFICATION":
+                self.not_kept.update(_lost_of_places(element))
                 name = " ".join(element.attributes.get("LONG-NAME", "").split())
                 lost = tuple(self._lost(element, skipped=("LONG-NAME",)))
                 self.specifications.append(Specification(element.id, name, _places(element), lost))
@@ -198,16 +204,14 @@ class File:
             name=" ".join(element.attributes.get("LONG-NAME", "").split()),
             description=element.attributes.get("DESC", "").strip(),
             values=list(_values(element)),
-            further=tuple(
-                each.name for each in element.elements() if each.name not in ("VALUES", "TYPE")
-            ),
+            further=tuple(each.name for each in element.elements() if each.name not in LOOKED_AT),
         )
         if found.id in self.objects or not found.id:
             self.twice.append(found.id)
         else:
             self.objects[found.id] = found
         if "LAST-CHANGE" in element.attributes:
-            self.not_kept["LAST-CHANGE of objects"] += 1
+            self.not_kept[CHANGED] += 1
 
     def _lost(self, element: Element, skipped: tuple[str, ...] = ()) -> Iterator[str]:
         """Yield the parts of a specification or relation that are not kept."""
@@ -218,6 +222,7 @@ class File:
             if value.text.strip():
                 # Types stand behind some of what has them: names are looked up in the end.
                 yield value.name
+        yield from (each.name for each in element.elements() if each.name not in LOOKED_AT)
 
 
 def parse(text: str) -> File:
@@ -289,6 +294,8 @@ def plain(element: Element) -> Value:
     def walk(each: Element) -> None:
         if each.name not in PLAIN:
             lost[each.name.rpartition(" ")[2][:40]] = None
+        if "style" in each.attributes:  # struck out or coloured texts mean something
+            lost[STYLE] = None
         for child in each.children:
             if isinstance(child, str):
                 parts.append(child)
@@ -336,6 +343,21 @@ def _value(value: Element) -> Value:
         return Value("", "\0".join(("", *(each.text() for each in chosen.elements()))))
     xhtml = value.find("THE-VALUE")
     return Value("", "") if xhtml is None else plain(xhtml)
+
+
+def _lost_of_places(element: Element) -> Iterator[str]:
+    """Yield the parts of places that are not kept."""
+    for below in element.elements("CHILDREN"):
+        for place in below.elements("SPEC-HIERARCHY"):
+            for name in ("LONG-NAME", "DESC"):
+                if place.attributes.get(name, "").strip():
+                    yield f"{name} of places"
+            if place.attributes.get("IS-TABLE-INTERNAL", "").strip() in ("true", "1"):
+                yield "IS-TABLE-INTERNAL of places"
+            for each in place.elements():
+                if each.name not in LOOKED_AT:
+                    yield f"{each.name} of places"
+            yield from _lost_of_places(place)
 
 
 def _places(element: Element) -> list[Place]:

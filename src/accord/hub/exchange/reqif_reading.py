@@ -35,6 +35,8 @@ from accord.hub.exchange.project import (
 from accord.hub.exchange.reqif_archive import Archive, is_archive
 from accord.hub.exchange.reqif_file import ATTRIBUTES, TOOL
 from accord.hub.exchange.reqif_parsing import (
+    CHANGED,
+    STYLE,
     File,
     Place,
     Specification,
@@ -58,21 +60,30 @@ def read(content: str) -> Iterator[Numbered]:
     """Return the rows of a file, or of all files in an archive. Raises FormatError."""
     if is_archive(content):
         return _archive(Archive(content))
-    return _rows(parse(content), count(1))
+    file = parse(content)
+    if not _has_objects(file):
+        raise FormatError("there is no requirement (SPEC-OBJECT) in this file")
+    return _rows(file, count(1))
 
 
 def _archive(archive: Archive) -> Iterator[Numbered]:
     rows = count(1)
     if archive.others:
         yield Numbered(0, NotKept("attached file", len(archive.others)))
-    for text in archive.texts():
-        yield from _rows(parse(text), rows)
+    files = [parse(text) for text in archive.texts()]
+    if not any(_has_objects(file) for file in files):
+        raise FormatError("there is no requirement (SPEC-OBJECT) in this archive")
+    # One file may hold the relations between the objects of the others.
+    for file in sorted(files, key=_has_objects, reverse=True):
+        yield from _rows(file, rows)
 
 
 def _rows(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
-    if not file.objects and not file.twice:
-        raise FormatError("there is no requirement (SPEC-OBJECT) in this file")
     return _own(file, rows) if file.tool == TOOL else _foreign(file, rows)
+
+
+def _has_objects(file: File) -> bool:
+    return bool(file.objects or file.twice)
 
 
 def _totals(file: File) -> Iterator[Numbered]:
@@ -86,6 +97,11 @@ def _totals(file: File) -> Iterator[Numbered]:
 def _own(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
     if file.repository:
         yield Numbered(0, Origin(file.repository))
+    file.not_kept.pop(CHANGED, None)  # as `updated_at` in files of other formats
+    yield from _totals(file)
+    for specification in file.specifications:
+        for lost in specification.lost:
+            yield Numbered(0, NotKept(f"{_attribute(file.name_of(lost))} of a specification"))
     placed = [pair for each in file.specifications for pair in _with_parents(each.places, "")]
     seen: set[str] = set()
     for id, parent in placed:
@@ -96,7 +112,7 @@ def _own(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
         elif found is None or kind is None:
             yield Numbered(next(rows), Fault(f"{id[:64]!r} is not described, or of no known type"))
         else:
-            yield _own_item(next(rows), kind, id, file.named(found), _id(parent))
+            yield _own_item(next(rows), kind, found, file.named(found), _id(parent))
         seen.add(id)
     for id in file.objects.keys() - seen:
         yield Numbered(next(rows), Fault(f"{id[:64]!r} is not in the hierarchy"))
@@ -126,7 +142,7 @@ def _with_parents(places: Iterable[Place], parent: str) -> Iterator[tuple[str, s
         yield from _with_parents(place.below, place.object)
 
 
-def _own_item(row: int, kind: Kind, id: str, named: list[Value], parent: str) -> Numbered:
+def _own_item(row: int, kind: Kind, found: SpecObject, named: list[Value], parent: str) -> Numbered:
     values: dict[str, Any] = {
         _FIELDS[value.name]: value.text for value in named if value.name in _FIELDS
     }
@@ -147,11 +163,21 @@ def _own_item(row: int, kind: Kind, id: str, named: list[Value], parent: str) ->
         values["parent"] = parent
     return Numbered(
         row,
-        Item(kind=kind, id=_id(id), **values),
+        Item(kind=kind, id=_id(found.id), **values),
         not_kept=tuple(
-            _attribute(value.name)
-            for value in named
-            if value.name not in _FIELDS and value.text.strip()
+            dict.fromkeys(
+                (
+                    *(("LONG-NAME",) if found.name else ()),
+                    *(("DESC",) if found.description else ()),
+                    *(
+                        _attribute(value.name)
+                        for value in named
+                        if value.name not in _FIELDS and value.text.strip()
+                    ),
+                    *(f"{part} of {value.name}" for value in named for part in _formats(value)),
+                    *found.further,
+                )
+            )
         ),
     )
 
@@ -163,6 +189,9 @@ def _foreign(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
     if file.repository:
         yield Numbered(0, Origin(file.repository))
     yield from _totals(file)
+    names = {each.name for each in file.specifications if each.name}
+    if file.title and names and " ".join(file.title.split()) not in names:
+        yield Numbered(0, NotKept("TITLE of the header"))
     yield from _Foreign(file, rows).rows()
 
 
@@ -179,7 +208,9 @@ class _Foreign:
 
     def rows(self) -> Iterator[Numbered]:
         file = self._file
-        specifications = file.specifications or [Specification("", file.title, [], ())]
+        specifications = file.specifications
+        if not specifications and _has_objects(file):
+            specifications = [Specification("", file.title, [], ())]
         within = {id for each in specifications for id, _ in _with_parents(each.places, "")}
         outside = [id for id in file.objects if id not in within]
         for specification in specifications:
@@ -318,7 +349,7 @@ def _texts(file: File, found: SpecObject) -> tuple[str, str, list[str]]:
 
 
 def _formats(value: Value) -> list[str]:
-    return [f"<{each}>" if each.islower() else each for each in value.lost]
+    return [f"<{each}>" if each.islower() and each != STYLE else each for each in value.lost]
 
 
 def _first(values: list[Value], names: tuple[str, ...]) -> Value | None:

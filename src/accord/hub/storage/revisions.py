@@ -37,6 +37,9 @@ SINCE: Final = """
 SELECT r.before FROM revisions r
 WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.version DESC
 """
+FORMER_VALUES: Final = """
+SELECT before FROM revisions WHERE entity_id = $1 AND kind = $2 AND action = 'updated'
+"""
 CHANGES: Final = """
 SELECT c.id, c.sequence, c.time, c.actor_id, c.actor, c.operation, c.face, c.client,
        tokens.name AS token, c.reason, c.undoes, undone.id AS undone_by, c.proposal_id,
@@ -242,6 +245,15 @@ async def differences_since(db: Database, row: ItemRow, version: int) -> list[Di
     for found in await db.fetch(SINCE, row.id, version):
         then.update(msgspec.json.decode(found["before"]))
     return (await shown(db, [Pair(row.kind, then, now)]))[0]
+
+
+async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
+    """Return the values that a field of an item had before it was changed."""
+    befores = [
+        msgspec.json.decode(found["before"])
+        for found in await db.fetch(FORMER_VALUES, row.id, row.kind)
+    ]
+    return {before[field] for before in befores if field in before}
 
 
 def _stored(effect: Effect) -> tuple[str | None, str | None]:
