@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.hub.mcp.prompts import DEFAULT_INSTRUCTIONS
+from accord.hub.mcp.prompts import DEFAULT_INSTRUCTIONS, PROPOSING
 from tests.hub.mcp.hub import LEGACY, MODERN, PLAIN, WAYS, Hub
 from tests.mcp.http.service import initialize
 
@@ -92,6 +92,17 @@ async def test_the_active_prompt_is_the_instructions(hub: Hub, way: str) -> None
     await hub.tool("update_prompt", id="be-short", content="Be brief.")
     assert await instructions(hub, way) == "Be brief."
     assert await instructions(hub, way, "uma:comment") == DEFAULT_INSTRUCTIONS
+
+
+@pytest.mark.req("H-07")
+@pytest.mark.parametrize("way", [LEGACY, MODERN])
+async def test_instructions_of_who_may_only_propose_say_how(hub: Hub, way: str) -> None:
+    await hub.tool("create_prompt", name="be-kind", content="Be kind.")
+    await hub.tool("activate_prompt", id="be-kind")
+    assert await instructions(hub, way, "uma:read,propose") == f"Be kind.\n\n{PROPOSING}"
+    assert await instructions(hub, way, "uma:read") == "Be kind."
+    assert await instructions(hub, way, "uma") == "Be kind."
+    assert PROPOSING in DEFAULT_INSTRUCTIONS
 
 
 @pytest.mark.req("H-54")
