@@ -53,6 +53,23 @@ async def test_items_are_linked_by_keys_confirmed_and_parted(
     await expect(row).to_have_count(0)
 
 
+@pytest.mark.req("H-61")
+async def test_the_newest_change_is_the_one_that_is_undone(visitor: Visitor, house: House) -> None:
+    """What the page announced when it was loaded is out of date with the next change."""
+    page = visitor.page
+    await visitor.open("/items/REQ-009")
+    toasts = page.locator("#toasts")
+    for _ in range(2):
+        await page.keyboard.press("s")
+        await page.locator("#menu-status").get_by_role("button", name="Obsolete").click()
+        await expect(toasts).to_contain_text("Status was changed.")
+        await expect(page.locator(".notice")).to_have_count(0)
+        await page.keyboard.press("u")
+        await expect(page.locator(".notice")).to_contain_text("Change reverted.")
+    assert visitor.path == "/items/REQ-009"
+    assert (await house.do("get_requirement", id="REQ-009")).status == "Active"
+
+
 async def test_people_talk_about_an_item(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("/items/REQ-010")

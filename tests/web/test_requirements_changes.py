@@ -127,6 +127,22 @@ async def test_alt_and_arrows_reorder_and_go_on_to_the_next_parent(visitor: Visi
     assert await ids(house, first) == [check, answer, ask, (await ids(house, first))[-1]]
 
 
+@pytest.mark.req("H-52")
+async def test_a_move_is_undone_where_it_is_announced(visitor: Visitor) -> None:
+    house, page = visitor.house, visitor.page
+    epic, first, _ = await planted(house, "Moved back")
+    ask, check, *rest = await ids(house, first)
+    await visitor.open(f"/requirements?open={epic},{first}")
+    await page.locator(f"#row-{ask} .to").focus()
+    await page.keyboard.press("Alt+ArrowDown")
+    await expect(page.locator("#toasts")).to_contain_text(f"{ask} is number 2 of 3")
+    assert await ids(house, first) == [check, ask, *rest]
+    await page.keyboard.press("u")
+    await expect(page.locator(".notice")).to_contain_text("Change reverted.")
+    assert visitor.path == f"/items/{ask}"
+    assert await ids(house, first) == [ask, check, *rest]
+
+
 async def test_rows_are_dragged_and_what_may_not_be_is_refused_with_a_reason(
     visitor: Visitor,
 ) -> None:

@@ -1,6 +1,6 @@
 // Pieces of pages, for scripts that put them in place by themselves. What goes wrong is said.
 
-import { say } from "./requests.js";
+import { dropNotice, say } from "./requests.js";
 
 const token = document.querySelector('meta[name="csrf-token"]')?.getAttribute("content") ?? "";
 
@@ -37,6 +37,7 @@ export function show(html) {
   const toasts = document.getElementById("toasts");
   if (!toasts) return;
   toasts.innerHTML = html;
+  if (toasts.querySelector('[data-key="u"]')) dropNotice();
   const box = toasts.firstElementChild;
   setTimeout(() => box?.remove(), 10000);
 }

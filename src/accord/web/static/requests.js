@@ -63,8 +63,14 @@ export function say(text, tone = "", undo = "") {
   box.className = `box ${tone}`;
   box.textContent = text;
   if (undo) box.append(" ", undoForm(undo));
+  if (undo) dropNotice();
   document.getElementById("toasts")?.replaceChildren(box);
   setTimeout(() => box.remove(), undo ? 12000 : 6000);
+}
+
+/** Remove what the page said when it was loaded: its Undo is for a change before the newest. */
+export function dropNotice() {
+  document.querySelector(".notice")?.remove();
 }
 
 /** @param {string} change */

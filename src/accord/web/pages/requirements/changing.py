@@ -76,9 +76,11 @@ async def move(turn: Turn) -> Answer:
     moved = outcome.result
     below = f" under {moved.parent_reference_id}" if moved.parent_reference_id else ""
     said = f"{moved.reference_id} is number {moved.place:,} of {moved.siblings:,}{below} now"
+    back = f"/items/{moved.reference_id}"
     if turn.is_partial:
-        return turn.piece("requirements/_moved.html", said=said, change_id=outcome.change_id)
-    return turn.go(f"/items/{moved.reference_id}", said)
+        piece = "requirements/_moved.html"
+        return turn.piece(piece, said=said, undo=turn.undoable, back=back)
+    return turn.go(back, said)
 
 
 def _steps(turn: Turn, names: Sequence[str]) -> list[Step]:
