@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.transports.http.chunked import MAX_TRAILERS, ChunkedBody
+from accord.transports.http.chunked import MAX_SMALL_CHUNKS, MAX_TRAILERS, ChunkedBody
 from accord.transports.http.heads import MalformedError
 from tests.transports.http.smuggling import MALFORMED_BODIES
 
@@ -69,3 +69,32 @@ def test_trailers_are_limited() -> None:
         431,
         "trailers are over the limit of 4096 bytes",
     )
+
+
+@pytest.mark.req("F-24")
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize("unit", [b"1\r\nx\r\n", b"0001\r\nx\r\n", b"2\r\nxx\r\n"])
+@pytest.mark.parametrize("step", [5, 64, 100_000])
+def test_small_chunks_are_limited_but_for_streams(unit: bytes, step: int, *, keep: bool) -> None:
+    raw = unit * 10_000
+
+    def feed(body: ChunkedBody) -> None:
+        unread = b""
+        for start in range(0, len(raw), step):
+            unread += raw[start : start + step]
+            unread = unread[body.feed(unread, 0) :]
+
+    body = ChunkedBody(keep=keep)
+    with pytest.raises(MalformedError) as caught:
+        feed(body)
+    assert MAX_SMALL_CHUNKS < body.size < 2.5 * MAX_SMALL_CHUNKS
+    assert caught.value.reason.endswith(f"chunks for {body.size:,} bytes are too many")
+    stream = ChunkedBody(keep=keep, endless=True)
+    feed(stream)
+    assert stream.size == 10_000 * unit.count(b"x")
+
+
+def test_chunks_of_a_usual_size_are_not_limited() -> None:
+    body = ChunkedBody(keep=False)
+    body.feed(b"%x\r\n%b\r\n" % (40, b"x" * 40) * 50_000, 0)
+    assert body.size == 2_000_000

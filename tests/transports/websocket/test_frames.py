@@ -345,3 +345,21 @@ def test_a_reason_is_cut_to_fit_a_control_frame(reason: str) -> None:
 
 def test_no_code_makes_an_empty_close_frame() -> None:
     assert close_payload(1005) == b""
+
+
+@pytest.mark.req("F-24")
+@pytest.mark.parametrize("payload", [b"", b"x"])
+@pytest.mark.parametrize("limit", [1_000, LIMIT])
+def test_small_fragments_of_a_message_are_limited(payload: bytes, limit: int) -> None:
+    data = fragment(Opcode.TEXT, payload) + fragment(Opcode.CONTINUATION, payload) * 10_000
+    violation = reader(limit).receive(data)[-1]
+    assert isinstance(violation, Violation)
+    assert violation.code == 1008
+    assert violation.reason.endswith("bytes are too many")
+
+
+def test_fragments_of_a_usual_size_are_not_limited() -> None:
+    piece = b"x" * 40
+    data = fragment(Opcode.TEXT, piece) + fragment(Opcode.CONTINUATION, piece) * 20_000
+    data += fragment(Opcode.CONTINUATION, b"", final=True)
+    assert reader().receive(data) == [Message(piece * 20_001, True)]

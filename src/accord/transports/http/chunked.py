@@ -6,6 +6,7 @@ Chunk extensions and trailers are checked, counted and dropped.
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import Final
 
 from accord.transports.http.heads import MalformedError
@@ -15,21 +16,41 @@ MAX_LINE: Final = 256
 MAX_EXTENSIONS: Final = 4096
 """Most bytes of extensions in one body."""
 MAX_TRAILERS: Final = 4096
+MAX_SMALL_CHUNKS: Final = 4096
+"""Most chunks of a body beside one for every 32 bytes: each takes as long as decoding 100 bytes."""
+_USUAL_CHUNK: Final = 32
 
+_PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})((?:;[\t\x20-\x7e\x80-\xff]*)?)")
 _TRAILER = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*")
 
 
 class ChunkedBody:
-    """A body that arrives in chunks. With `keep` False its bytes are counted and dropped."""
+    """A body that arrives in chunks. With `keep` False its bytes are counted and dropped.
 
-    __slots__ = ("_extensions", "_left", "_step", "_trailers", "complete", "data", "keep", "size")
+    A body that ends has no more small chunks than `MAX_SMALL_CHUNKS`; a stream of events may.
+    """
 
-    def __init__(self, *, keep: bool) -> None:
+    __slots__ = (
+        "_chunks",
+        "_extensions",
+        "_left",
+        "_most_small",
+        "_step",
+        "_trailers",
+        "complete",
+        "data",
+        "keep",
+        "size",
+    )
+
+    def __init__(self, *, keep: bool, endless: bool = False) -> None:
         self.data = bytearray()
         self.size = 0
         self.keep = keep
         self.complete = False
+        self._chunks = 0
+        self._most_small = inf if endless else MAX_SMALL_CHUNKS
         self._left = 0
         self._extensions = 0
         self._trailers = 0
@@ -41,11 +62,34 @@ class ChunkedBody:
         Raises MalformedError.
         """
         while not self.complete:
+            if self._step is ChunkedBody._read_size:
+                at = self._read_plain(buffer, at)
             stop = self._step(self, buffer, at)
             if stop < 0:
                 break
             at = stop
         return at
+
+    def _read_plain(self, buffer: bytes, at: int) -> int:
+        """Read all chunks that are there as a whole and have no extensions, as is usual. Returns
+        where the next one begins."""
+        data = memoryview(buffer)
+        while (line := _PLAIN_SIZE_LINE.match(buffer, at)) is not None:
+            size, start = int(line[1], 16), line.end()
+            end = start + size
+            if size == 0 or buffer[end : end + 2] != b"\r\n":
+                break
+            if self.keep:
+                self.data += data[start:end]
+            self.size += size
+            self._count_chunk()
+            at = end + 2
+        return at
+
+    def _count_chunk(self) -> None:
+        self._chunks += 1
+        if self._chunks > self._most_small + self.size // _USUAL_CHUNK:
+            raise MalformedError(f"{self._chunks:,} chunks for {self.size:,} bytes are too many")
 
     # Each step returns where it stopped, or -1 when it needs more bytes to get anywhere.
 
@@ -81,6 +125,7 @@ class ChunkedBody:
             raise MalformedError("a chunk is longer than its size")
         if len(line_end) < 2:
             return -1
+        self._count_chunk()
         self._step = ChunkedBody._read_size
         return at + 2
 

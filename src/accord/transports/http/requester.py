@@ -322,7 +322,7 @@ class _Connection(asyncio.Protocol):
         self._response = Response(self, head)
         self._keep_alive = head.keep_alive
         if head.length == CHUNKED:
-            self._body = ChunkedBody(keep=True)
+            self._body = ChunkedBody(keep=True, endless=True)
         elif head.length == UNTIL_CLOSE:
             self._body = OpenBody()
         else:

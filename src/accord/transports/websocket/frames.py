@@ -44,12 +44,16 @@ class CloseCode(IntEnum):
     NO_STATUS = 1005
     ABNORMAL = 1006
     INVALID_DATA = 1007
+    POLICY_VIOLATION = 1008
 
 
 _FIN = 0x80
 _MASKED = 0x80
 _WHOLE_TEXT = _FIN | Opcode.TEXT
 _MAX_CONTROL_BYTES = 125
+_MAX_SMALL_FRAGMENTS = 4096
+"""Most fragments of a message beside one for every 32 bytes, as for the chunks of HTTP."""
+_USUAL_FRAGMENT = 32
 _SENDABLE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
 """Section 7.4 and its registry: 1004 is reserved, 1005, 1006 and 1015 never travel."""
 
@@ -268,7 +272,7 @@ class FrameReader:
 class _Assembly:
     """A message or a control frame that is being put together."""
 
-    __slots__ = ("_data", "_decoder", "_skipped", "opcode", "size")
+    __slots__ = ("_data", "_decoder", "_fragments", "_skipped", "opcode", "size")
 
     def __init__(self, opcode: int) -> None:
         self.opcode = opcode
@@ -277,10 +281,18 @@ class _Assembly:
         self._data = bytearray()
         self._decoder: codecs.IncrementalDecoder | None = None
         self._skipped = False
+        self._fragments = 0
 
     def announce(self, size: int, limit: int) -> bool:
-        """Whether these further bytes are the ones that make it too large."""
+        """Whether these further bytes are the ones that make it too large.
+
+        Raises _ViolationError for too many small fragments.
+        """
         self.size += size
+        self._fragments += 1
+        if self._fragments > _MAX_SMALL_FRAGMENTS + self.size // _USUAL_FRAGMENT:
+            reason = f"{self._fragments:,} fragments for {self.size:,} bytes are too many"
+            raise _ViolationError(reason, CloseCode.POLICY_VIOLATION)
         if self._skipped or self.size <= limit:
             return False
         self.skip()
