@@ -212,6 +212,7 @@ ALONG_WITH = {
     "answer-status": {"task-get"},
     "send-answered": {"send-forgotten", "error-params"},
     "send-non-blocking": {"answer-status", "send-answered", "send-forgotten"},
+    "send-parts": {"send-result"},
     "error-params": set(),
 }
 OF_THE_OLDER_FORMAT = {"plain-answer", "plain-moved"}

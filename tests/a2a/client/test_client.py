@@ -570,6 +570,49 @@ async def test_a_stream_in_place_of_an_answer_is_taken() -> None:
     assert extract(received.answer).output == "done"
 
 
+ON_ONE_LINE = b"".join(
+    b"data: " + json.dumps({"jsonrpc": "2.0", "id": "t-1", "result": each}).encode() + b"\n"
+    for each in ({"task": WORKING_10}, {"task": DONE_10})
+)
+
+
+@pytest.mark.req("W-23")
+@pytest.mark.parametrize("body", [ON_ONE_LINE, b"\xef\xbb\xbf" + ON_ONE_LINE[:-1]])
+async def test_events_are_taken_without_blank_lines_between_them(body: bytes) -> None:
+    answer = http(body, kind="text/event-stream", headers="connection: close\r\n")
+    async with scripted(answer, answer) as agent, new(agent) as client:
+        told = [event async for event in client.stream("x", id="t-1", message_id="m-1")]
+        received = await client.send_message("x", id="t-1", message_id="m-1")
+    assert [each.status.state for each in told] == [TaskState.WORKING, TaskState.COMPLETED]  # type: ignore[union-attr]
+    assert extract(received.answer).output == "done"
+
+
+async def test_half_an_event_at_the_end_of_a_stream_is_none() -> None:
+    answer = http(ON_ONE_LINE[:-9], kind="text/event-stream", headers="connection: close\r\n")
+    async with scripted(answer) as agent, new(agent) as client:
+        told = [event async for event in client.stream("x", id="t-1", message_id="m-1")]
+    assert told == []
+
+
+@pytest.mark.req("W-24")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        http(b"<html>"),
+        failed(-32602, "no model"),
+        result({"task": {**DONE_10, "status": {"state": "TASK_STATE_FAILED"}}}),
+    ],
+)
+async def test_a_call_that_fails_is_logged_as_an_error(
+    answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with scripted(answer) as agent, new(agent) as client:
+        told = await call(client, "x", task_id="t-1", message_id="m-1")
+    assert told.error is not None
+    [record] = [each for each in caplog.records if each.name == "accord.a2a"]
+    assert (record.levelname, told.error.message in record.getMessage()) == ("ERROR", True)
+
+
 @pytest.mark.req("W-23")
 async def test_a_task_is_one_however_it_is_written_and_a_message_is_none() -> None:
     answers = result({"result": BANANAS}, "1"), result({"message": "hi"}, "2")

@@ -177,10 +177,24 @@ MESSAGE_03 = '{"kind": "message", "messageId": "m", "role": "user", "parts": [%s
         (
             Wire.V03,
             "read_event",
-            MESSAGE_03 % "{}",
-            "a part is of kind '', which is not text, file or data",
+            MESSAGE_03 % '{"kind": "image"}',
+            "a part is of kind 'image', which is not text, file or data",
         ),
-        (Wire.V03, "read_event", MESSAGE_03 % '{"file": {}}', "a file has either bytes or a uri"),
+        (Wire.V03, "read_event", MESSAGE_03 % '{"text": "x"}', "a part has no kind"),
+        (
+            Wire.V03,
+            "read_event",
+            MESSAGE_03 % '{"kind": "file", "file": {}}',
+            "a file has either bytes or a uri",
+        ),
+        (
+            Wire.V03,
+            "read_task",
+            '{"id": "r", "contextId": "c", "status": {"state": "completed"}}',
+            "a task has no kind",
+        ),
+        (Wire.V03, "read_answer", '{"status": {"state": "completed"}}', "the result has no kind"),
+        (Wire.V03, "read_answer", '{"kind": "x", "parts": []}', 'the result is of kind "x"'),
         (
             Wire.V03,
             "read_event",
@@ -233,12 +247,12 @@ def test_what_is_wrong_is_said(wire: Wire, reader: str, raw: str, why: str) -> N
     assert str(caught.value) == why
 
 
-def test_0_3_is_read_with_patience() -> None:
-    raw = b"""{"kind": "message", "messageId": "m", "role": "agent", "contextId": null, "metadata": null,
-        "parts": [{"text": "a"}, {"data": {"n": 2.0}}, {"file": {"uri": "u", "name": null}}]}"""
-    assert FORMATS[Wire.V03].read_event(raw) == Message(
+def test_clients_of_0_3_may_leave_out_kinds_and_write_null() -> None:
+    raw = b"""{"message": {"messageId": "m", "role": "user", "contextId": null, "metadata": null,
+        "parts": [{"text": "a"}, {"data": {"n": 2.0}}, {"file": {"uri": "u", "name": null}}]}}"""
+    assert FORMATS[Wire.V03].read_send(raw).message == Message(
         message_id="m",
-        role="agent",
+        role="user",
         parts=(TextPart(text="a"), DataPart(data={"n": 2}), FilePart(url="u")),
     )
 

@@ -84,6 +84,32 @@ TASKS: dict[str, Any] = {
     "state finished": {**IDS, "status": {"state": "finished"}, "artifacts": MADE},
     "state of 1.0 in 0.3": {**IDS, "status": DONE_10, "artifacts": MADE},
     "state by its number": {**IDS, "status": {"state": 3}, "artifacts": MADE},
+    "state by its number as a text": {**IDS, "status": {"state": "3"}, "artifacts": MADE},
+    "state by its number with a point": {**IDS, "status": {"state": 3.0}, "artifacts": MADE},
+    "task without contextId": {"kind": "task", "id": "r-1", "status": DONE, "artifacts": MADE},
+    "task without id": {"kind": "task", "contextId": "c-1", "status": DONE, "artifacts": MADE},
+    "task without kind": {"id": "r-1", "contextId": "c-1", "status": DONE, "artifacts": MADE},
+    "part without kind": {
+        **IDS,
+        "status": DONE,
+        "artifacts": [{"artifactId": "a", "parts": [PART]}],
+    },
+    "part of a type": {
+        **IDS,
+        "status": DONE,
+        "artifacts": [{"artifactId": "a", "parts": [{"type": "text", "text": "yes"}]}],
+    },
+    "parts are a list of lists": {
+        **IDS,
+        "status": DONE,
+        "artifacts": [{"artifactId": "a", "parts": [[TEXT]]}],
+    },
+    "artifacts are a list of lists": {**IDS, "status": DONE, "artifacts": [[[MADE[0]]]]},
+    "history in a member messages": {
+        **IDS,
+        "status": DONE,
+        "messages": [said("user", "no"), said("assistant", "yes")],
+    },
     "status is a word": {**IDS, "status": "completed", "artifacts": MADE},
     "state beside the status": {**IDS, "status": None, "state": "completed", "artifacts": MADE},
     "parts null, and text in the history": {
@@ -170,6 +196,10 @@ TASKS: dict[str, Any] = {
     },
 }
 MESSAGES: dict[str, Any] = {
+    "a message without messageId": {"kind": "message", "role": "agent", "parts": [TEXT]},
+    "a message without role": {"kind": "message", "messageId": "m", "parts": [TEXT]},
+    "a message without kind": {"messageId": "m", "role": "agent", "parts": [TEXT]},
+    "parts are a list of lists of a message": {"parts": [[TEXT]]},
     "a message with the role assistant": {"kind": "message", **said("assistant", "yes")},
     "a message with content": {"role": "agent", "content": "yes"},
     "a message with a list of content": {"content": [{"type": "text", "text": "yes"}]},

@@ -59,6 +59,9 @@ async def test_a_call_that_is_repeated_has_the_same_ids(yard: Yard) -> None:
         ({"error": {"code": "E1", "message": "no"}}, "E1", "no"),
         ({"error": {"code": 7, "message": "no"}}, "7", "no"),
         ({"error": "just text"}, "agent_error", "just text"),
+        ({"error": {"code": None, "message": None}}, "agent_error", '{"code":null,"message":null}'),
+        ({"error": ["no", 1]}, "agent_error", '["no",1]'),
+        ({"error": {"reason": "no"}}, "agent_error", '{"reason":"no"}'),
         ({}, "agent_error", "the agent failed, and did not say why"),
     ],
 )
@@ -95,6 +98,31 @@ async def test_a_success_may_have_another_name(yard: Yard, status: str | None) -
         await yard.register("old", agent.url, wire="plain")
         told = await yard.told(await yard.ask("old"))
     assert told.output == "yes"
+
+
+@pytest.mark.req("W-23")
+@pytest.mark.parametrize(
+    ("answer", "output", "warning"),
+    [
+        ({"status": "success", "result": "yes"}, ..., "the whole of it is the output"),
+        ({"status": "done", "answer": 1.5, "error": None}, ..., "the status is 'done'"),
+        ({"status": None, "output": "yes"}, "yes", "the status is '': it is taken as 'success'"),
+        ({"status": 3, "output": "yes"}, "yes", "the status is '3'"),
+        ({"status": "success", "output": "yes", "error": []}, "yes", ""),
+        ({"status": "success", "output": "yes", "error": False}, "yes", ""),
+        ({"status": "success"}, None, ""),
+    ],
+)
+async def test_a_success_is_understood_with_a_warning(
+    yard: Yard, answer: Any, output: Any, warning: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with unruly(lambda asked, n: says(asked, **answer)) as agent:
+        await yard.register("old", agent.url, wire="plain")
+        told = await yard.told(await yard.ask("old", task="s"))
+    whole = {"task_id": f"{RUN}/s", **answer}
+    assert told.output == (whole if output is ... else output)
+    warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert [warning in each for each in warnings] == ([True] if warning else [])
 
 
 @pytest.mark.req("W-23")

@@ -44,6 +44,7 @@ async def call(
     trace: Trace = NO_TRACE,
 ) -> TaskResult:
     """The result of having an agent work on `input`; it tells of failures, and raises none.
+    They are logged as errors.
 
     `polls` are the seconds between two questions about a task that takes its time. When time
     runs out the agent is asked to stop.
@@ -53,10 +54,10 @@ async def call(
         async with asyncio.timeout(within):
             return await _followed(client, input, task_id, message_id, polls, trace, known)
     except CallError as failed:
-        return error(task_id, failed)
+        return _failed(task_id, failed)
     except TimeoutError:
         await _stop(client, known, trace)
-        return error(task_id, Failed("timeout", f"the agent was not done within {within:g} s"))
+        return _failed(task_id, Failed("timeout", f"the agent was not done within {within:g} s"))
 
 
 async def _followed(
@@ -79,7 +80,7 @@ async def _followed(
             case Done() as done:
                 return _done(task_id, done)
             case Failed() as failed:
-                return error(task_id, failed)
+                return _failed(task_id, failed)
             case Waiting(state=state, question=question):
                 return error(task_id, Failed(state.name.lower(), question))
             case Unclear(task_id=remote, done=done):
@@ -102,6 +103,11 @@ def _done(task_id: str, done: Done) -> TaskResult:
     if done.extracted.warning:
         log.warning("task %s: %s", task_id, done.extracted.warning)
     return success(task_id, done.extracted.output)
+
+
+def _failed(task_id: str, failed: Failed | CallError) -> TaskResult:
+    log.error("task %s: failed: %s (%s)", task_id, failed.message, failed.code)
+    return error(task_id, failed)
 
 
 async def _stop(client: Client, known: list[str], trace: Trace) -> None:

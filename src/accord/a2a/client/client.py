@@ -27,6 +27,7 @@ from accord.a2a.protocol.answers import (
     MAX_KEPT,
     ReceivedAnswer,
     ReceivedEvent,
+    messages_in,
     read_answer,
     read_event,
     read_result,
@@ -333,8 +334,18 @@ class Client:
             decoder = SseDecoder(self._max_bytes)
             while chunk := await self._exchanger.receive(response):
                 for event in decoder.feed(chunk):
-                    if event.data:
-                        yield _heard(read_event(event.data, id, reached.wire))
+                    for message in messages_in(event.data):
+                        yield _heard(read_event(message, id, reached.wire))
+            # Some agents leave out the blank line that ends the last event.
+            for event in decoder.feed(b"\n\n"):
+                for message in messages_in(event.data):
+                    try:
+                        last = read_event(message, id, reached.wire)
+                    except MalformedAnswerError:
+                        log.warning("a stream ended within an event")
+                        return
+                    log.warning("an event of a stream: no blank line ends it")
+                    yield _heard(last)
 
     def _sent(self, reached: Reached, trace: Trace, headers: Mapping[str, str]) -> dict[str, str]:
         version = {VERSION: reached.wire.value} if reached.wire is not Wire.V03 else {}

@@ -179,7 +179,8 @@ def read_event(data: bytes, id: str, wire: Wire) -> ReceivedEvent:
 def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
     """Return what the events of a stream come to, which nobody asked for."""
     decoder = SseDecoder(max(len(body), 1))
-    data = [each.data for each in decoder.feed(body + b"\n\n") if each.data]
+    came = decoder.feed(body + b"\n\n")
+    data = [message for event in came for message in messages_in(event.data)]
     answer: Answer | Unrecognized | None = None
     warnings = ["the agent answered a stream of events, and was asked for one answer"]
     results = []
@@ -195,6 +196,14 @@ def _read_stream(body: bytes, id: str, wire: Wire) -> ReceivedAnswer:
         result=b"[" + b",".join(results) + b"]",
         warnings=tuple(warnings[: tolerant.MAX_WARNINGS]),
     )
+
+
+def messages_in(data: bytes) -> list[bytes]:
+    """Return the messages in the data of an event: several where no blank lines end events."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    if len(lines) > 1 and all(isinstance(_decoded(_decode_any, line), dict) for line in lines):
+        return lines
+    return [data] if lines else []
 
 
 def _with_event(

@@ -122,29 +122,5 @@ class PushQueryObject(_Object, frozen=True, kw_only=True):
     push_notification_config_id: str | None = None
 
 
-class Loose(_Object, frozen=True, kw_only=True):
-    """Whatever an agent answers: enough of it to tell what it is."""
-
-    kind: Any = None
-    id: str | None = None
-    context_id: str | None = None
-    status: StatusObject | None = None
-    artifacts: list[ArtifactObject] | None = None
-    history: list[MessageObject] | None = None
-    parts: list[PartObject] | None = None
-    metadata: dict[str, Any] | None = None
-
-
-class Direct(_Object, frozen=True, kw_only=True):
-    """A direct message; some agents forget who speaks, and the id."""
-
-    message_id: str | None = None
-    role: str | None = None
-    parts: list[PartObject]
-    context_id: str | None = None
-    task_id: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
 class Kind(Struct, frozen=True):
     kind: str

@@ -47,8 +47,13 @@ _PUNCTUATION: Final = re.compile(r"[\s_.\-]+")
 def state_of(said: Any) -> TaskState | None:
     """Return the state that a word or number means; None for one that nobody knows.
 
-    Words that end in "ing" (pending, thinking, running) are work in progress.
+    Words that end in "ing" (pending, thinking, running) are work in progress. A number may be
+    written as 3, 3.0 or "3".
     """
+    if isinstance(said, str) and said.isascii() and said.isdigit() and len(said) < 3:
+        said = int(said)
+    if isinstance(said, float) and said.is_integer():
+        said = int(said)
     if isinstance(said, int) and not isinstance(said, bool):
         return _NUMBERS[said] if 0 <= said < len(_NUMBERS) else None
     if not isinstance(said, str):

@@ -45,7 +45,7 @@ _CAMEL: Final = (
     "taskId",
 )
 _SPELLINGS: Final = {name.lower(): name for name in _CAMEL}
-_TASK_MEMBERS: Final = ("artifacts", "artifact", "history")
+_TASK_MEMBERS: Final = ("artifacts", "artifact", "history", "messages")
 _TEXT_MEMBERS: Final = ("text", "content", "value")
 _OUTPUT_MEMBERS: Final = ("parts", "output", "result", "content", "text", "answer", "response")
 _WRAPPERS: Final = ("task", "message", "result", "response", "data", "answer", "output")
@@ -218,9 +218,15 @@ class _Reader:
             context_id=_id(members.get("contextid")),
             status=status,
             artifacts=artifacts,
-            history=self._history(members.get("history")),
+            history=self._history(self._said_in(members)),
             metadata=_object(members.get("metadata")),
         )
+
+    def _said_in(self, members: dict[str, Any]) -> Any:
+        if "history" not in members and "messages" in members:
+            self._warn("the history is in a member 'messages'")
+            return members["messages"]
+        return members.get("history")
 
     def _beside(self, members: dict[str, Any]) -> Artifact | None:
         """Return the output that a task has in members of its own, instead of artifacts."""
@@ -272,7 +278,15 @@ class _Reader:
                     else {"artifactId": name, "parts": each}
                     for name, each in value.items()
                 ]
-        return tuple(self._artifact(each) for each in _listed(value) if each is not None)
+        made = self._flat(_listed(value), "artifacts")
+        return tuple(self._artifact(each) for each in made if each is not None)
+
+    def _flat(self, values: list[Any], what: str) -> list[Any]:
+        """Return a list without lists in it."""
+        while any(isinstance(each, list) for each in values):
+            self._warn(f"the {what} are a list of lists")
+            values = [inner for each in values for inner in _as_list(each)]
+        return values
 
     def _artifact(self, value: Any) -> Artifact:
         if not isinstance(value, dict):
@@ -341,7 +355,8 @@ class _Reader:
     def _parts(self, value: Any) -> tuple[Part, ...]:
         if value is not None and not isinstance(value, list):
             self._warn("the parts are no list")
-        return tuple(part for each in _listed(value) for part in self._part(each))
+        parts = self._flat(_listed(value), "parts")
+        return tuple(part for each in parts for part in self._part(each))
 
     def _part(self, value: Any) -> tuple[Part, ...]:
         """Return what is in one part: nothing for null, both where it has text and a file."""
@@ -464,8 +479,10 @@ def _has_null(value: dict[str, Any], name: str) -> bool:
 
 
 def _listed(value: Any) -> list[Any]:
-    if value is None:
-        return []
+    return [] if value is None else _as_list(value)
+
+
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

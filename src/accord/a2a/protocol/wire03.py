@@ -1,6 +1,7 @@
 """Format 0.3: objects say by `kind` what they are. The model to that, and back.
 
-Written strictly, read with some patience: agents leave `kind` out, and write null for nothing.
+Written strictly. Answers are read strictly too, but that agents write null for nothing: what breaks
+the format is left to `tolerant`. Clients may leave `kind` out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from accord.a2a.protocol.message import Message, Role
 from accord.a2a.protocol.objects03 import (
@@ -17,10 +19,8 @@ from accord.a2a.protocol.objects03 import (
     ArtifactUpdateObject,
     AuthenticationObject,
     ConfigurationObject,
-    Direct,
     FileObject,
     Kind,
-    Loose,
     MessageObject,
     PartObject,
     PushObject,
@@ -55,8 +55,6 @@ _ROLES: Final[dict[str, Role]] = {"user": "user", "agent": "agent"}
 _STATES: Final = {state.value: state for state in TaskState}
 
 
-_loose: Final = msgspec.json.Decoder(Loose).decode
-_direct: Final = msgspec.json.Decoder(Direct).decode
 _any: Final = msgspec.json.Decoder().decode
 _members: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _kind: Final = msgspec.json.Decoder(Kind).decode
@@ -218,7 +216,7 @@ def push_query_params(query: PushQuery) -> PushQueryObject:
 
 def _read_part(part: PartObject) -> Part:
     metadata = part.metadata or {}
-    kind = part.kind or _kind_of(part)
+    kind = part.kind
     match kind:
         case "text" if part.text is not UNSET:
             return TextPart(text=part.text, metadata=metadata)
@@ -232,15 +230,18 @@ def _read_part(part: PartObject) -> Part:
             return DataPart(data=data, metadata=metadata)
         case "text" | "file" | "data":
             raise ValueError(f"a part of kind {kind!r} has no member {kind!r}")
+        case "":
+            raise ValueError("a part has no kind")
         case _:
             raise ValueError(f"a part is of kind {kind[:40]!r}, which is not text, file or data")
 
 
-def _kind_of(part: PartObject) -> str:
+def _with_kind(part: PartObject) -> PartObject:
+    """Return a part of a client, who may leave out what kind it is."""
     for kind in ("text", "file", "data"):
-        if getattr(part, kind) is not UNSET:
-            return kind
-    return ""
+        if not part.kind and getattr(part, kind) is not UNSET:
+            return replace(part, kind=kind)
+    return part
 
 
 def _read_file(file: FileObject, metadata: dict[str, Any]) -> FilePart:
@@ -301,26 +302,14 @@ def _read_artifact(artifact: ArtifactObject) -> Artifact:
     )
 
 
-def _read_task(task: TaskObject | Loose) -> Task:
-    unknown = TaskStatus(state=TaskState.UNKNOWN)
+def _read_task(task: TaskObject) -> Task:
     return Task(
-        id=task.id or "",
-        context_id=task.context_id or "",
-        status=unknown if task.status is None else _read_status(task.status),
+        id=task.id,
+        context_id=task.context_id,
+        status=_read_status(task.status),
         artifacts=tuple(map(_read_artifact, task.artifacts or ())),
         history=tuple(map(_read_message, task.history or ())),
         metadata=task.metadata or {},
-    )
-
-
-def _read_direct(message: Direct) -> Message:
-    return Message(
-        message_id=message.message_id or "",
-        role="agent" if message.role is None else _read_role(message.role),
-        parts=_parts(message.parts),
-        context_id=message.context_id or "",
-        task_id=message.task_id or "",
-        metadata=message.metadata or {},
     )
 
 
@@ -328,16 +317,24 @@ def read_answer(raw: bytes) -> Answer | Unrecognized:
     if not raw.startswith(b"{"):
         return Unrecognized(_any(raw))
     members = _members(raw)
-    kind = members.get("kind")
-    if kind == b'"task"' or members.keys() & {"status", "artifacts", "history"}:
-        return _read_task(_loose(raw))
-    if kind == b'"message"' or "parts" in members:
-        return _read_direct(_direct(raw))
+    kind = bytes(members.get("kind", b"null"))
+    if kind == b'"task"':
+        return _read_task(_task(raw))
+    if kind == b'"message"':
+        return _read_message(_message(raw))
+    if members.keys() & {"status", "artifacts", "history", "parts"}:
+        said = "has no kind" if kind == b"null" else f"is of kind {kind[:40].decode()}"
+        raise ValueError(f"the result {said}")
     return Unrecognized(_any(raw))
 
 
 def read_task(raw: bytes) -> Task:
-    return _read_task(_task(raw))
+    task = _task(raw)
+    if task.kind != "task":
+        raise ValueError(
+            f"a task is of kind {task.kind[:40]!r}" if task.kind else "a task has no kind"
+        )
+    return _read_task(task)
 
 
 def read_event(raw: bytes) -> Event:
@@ -392,8 +389,9 @@ def read_send(raw: bytes) -> Send:
     send = _send(raw)
     configuration = send.configuration or ConfigurationObject()
     push = configuration.push_notification_config
+    parts = [_with_kind(part) for part in send.message.parts]
     return Send(
-        message=_read_message(send.message),
+        message=_read_message(replace(send.message, parts=parts)),
         # 0.3 does not say what is meant without it; agents wait, as 1.0 asks for.
         blocking=configuration.blocking is not False,
         history_length=_length(configuration.history_length),

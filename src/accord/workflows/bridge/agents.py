@@ -248,9 +248,12 @@ def _ids(received: ReceivedAnswer) -> tuple[str, str]:
 
 
 async def _call_plain(client: PlainClient, task: ClaimedTask, trace: Trace) -> Outcome:
-    result = await client.call(
+    answer = await client.call(
         task.command.input, task_id=task.call_id, message_id=message_id_of(task), trace=trace
     )
+    result = answer.result
+    if answer.warning:
+        logs.warned(task, answer.warning)
     if result.error is not None:
         return Failed(code=str(result.error.code), message=result.error.message)
     return Succeeded(output=result.output)

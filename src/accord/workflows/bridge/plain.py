@@ -26,6 +26,11 @@ from accord.a2a.protocol.states import TERMINAL, TaskState
 from accord.jsonrpc.nesting import decode_json
 from accord.workflows.bridge.addresses import web_address
 
+MAX_ERROR: Final = 2_000
+"""Characters of an error that is no text."""
+NO_OUTPUT: Final = "the agent's answer has no output: the whole of it is the output"
+
+_MEMBERS: Final = frozenset(("task_id", "status", "output", "error"))
 _JSON: Final = {"accept": "application/json", "content-type": "application/json"}
 
 
@@ -34,16 +39,11 @@ class _Request(Struct, frozen=True):
     input: Any
 
 
-class _Error(Struct, frozen=True):
-    message: str = ""
-    code: str | int = "agent_error"
+class PlainAnswer(Struct, frozen=True):
+    """What an agent answered, and what is wrong with how it did."""
 
-
-class _Answer(Struct, frozen=True):
-    task_id: str
-    status: str = ""
-    output: Any = None
-    error: _Error | str | None = None
+    result: TaskResult
+    warning: str = ""
 
 
 class PlainClient:
@@ -82,7 +82,7 @@ class PlainClient:
     ) -> None:
         self._exchanger.close()
 
-    async def call(self, input: Any, *, task_id: str, message_id: str, trace: Trace) -> TaskResult:
+    async def call(self, input: Any, *, task_id: str, message_id: str, trace: Trace) -> PlainAnswer:
         """What the agent made of `input`. A message that is sent again has the same
         Idempotency-Key. Raises CallError."""
         request = msgspec.json.encode(_Request(task_id, input))
@@ -99,34 +99,61 @@ class PlainClient:
         await self._exchanger.ask("GET", self._address, {**self._auth, "accept": "*/*"})
 
 
-def read_answer(body: bytes, task_id: str) -> TaskResult:
+def read_answer(body: bytes, task_id: str) -> PlainAnswer:
     """Return the result in an answer. Raises MalformedAnswerError.
 
     The status may have other names, such as "done", and be missing where an output or an error
-    says the same; work in progress is no answer, as there is nothing to follow.
+    says the same; work in progress is no answer, as there is nothing to follow. Of a success whose
+    output is in another member the whole answer is the output.
     """
     try:
-        answer = decode_json(body.removeprefix(BOM), _Answer)
+        answer = decode_json(body.removeprefix(BOM), dict[str, Any])
     except (ValueError, msgspec.DecodeError) as error:
         why = f"the agent's answer is not valid: {error}"
         raise MalformedAnswerError(why, body=body[:MAX_KEPT]) from None
-    if answer.task_id != task_id:
-        why = f"the answer is for task {answer.task_id[:80]!r}, not {task_id!r}"
+    said, status, failure = answer.get("task_id"), answer.get("status"), answer.get("error")
+    if said is None:
+        why = "the agent's answer is not valid: Object missing required field `task_id`"
         raise MalformedAnswerError(why, body=body[:MAX_KEPT])
-    if _succeeded(answer, body):
-        return TaskResult(task_id, "success", answer.output)
-    said = _Error(answer.error) if isinstance(answer.error, str) else answer.error or _Error()
-    told = ResultError(said.code, said.message or "the agent failed, and did not say why")
-    return TaskResult(task_id, "error", None, told)
+    if isinstance(said, bool) or str(said) != task_id:
+        why = f"the answer is for task {str(said)[:80]!r}, not {task_id!r}"
+        raise MalformedAnswerError(why, body=body[:MAX_KEPT])
+    succeeded = _succeeded(answer, body)
+    known = "success" if succeeded else "error"
+    warning = "" if status == known else f"the status is {_shown(status)}: it is taken as {known!r}"
+    if not succeeded:
+        return PlainAnswer(TaskResult(task_id, "error", None, _error(failure)), warning)
+    if "output" in answer or answer.keys() <= _MEMBERS:
+        return PlainAnswer(TaskResult(task_id, "success", answer.get("output")), warning)
+    warning = "; ".join(filter(None, (warning, NO_OUTPUT)))
+    return PlainAnswer(TaskResult(task_id, "success", answer), warning)
 
 
-def _succeeded(answer: _Answer, body: bytes) -> bool:
-    if not answer.status and (answer.error or answer.output is not None):
-        return not answer.error
-    state = state_of(answer.status)
+def _succeeded(answer: dict[str, Any], body: bytes) -> bool:
+    status = answer.get("status")
+    if status in ("", None) and (answer.get("error") or answer.get("output") is not None):
+        return not answer.get("error")
+    state = state_of(status)
     if state is TaskState.COMPLETED:
         return True
     if state in TERMINAL:
         return False
-    why = f"the agent's answer is not valid: the status is {answer.status[:40]!r}"
+    why = f"the agent's answer is not valid: the status is {_shown(status)}"
     raise MalformedAnswerError(f"{why}, not 'success' or 'error'", body=body[:MAX_KEPT])
+
+
+def _error(said: Any) -> ResultError:
+    """Return an error of an agent, which may also be a text."""
+    error = said if isinstance(said, dict) else {"message": said}
+    code: Any = error.get("code")
+    message: Any = error.get("message") or (said if error is said else "")
+    if message and not isinstance(message, str):
+        message = msgspec.json.encode(message).decode()[:MAX_ERROR]
+    is_code = isinstance(code, str | int) and not isinstance(code, bool)
+    return ResultError(
+        code if is_code else "agent_error", message or "the agent failed, and did not say why"
+    )
+
+
+def _shown(value: Any) -> str:
+    return repr(str("" if value is None else value)[:40])
