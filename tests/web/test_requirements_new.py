@@ -102,6 +102,21 @@ async def test_every_kind_is_created_below_what_it_belongs_to(
         visitor.faults.clear()  # browsers log what was answered 404
 
 
+@pytest.mark.req("H-52")
+async def test_what_was_created_is_undone_where_it_is_announced(visitor: Visitor) -> None:
+    """The page of an item that is gone again is no place to go back to."""
+    page = visitor.page
+    await visitor.open("/new?kind=epic")
+    await page.get_by_label("Title").fill("A mistake")
+    await page.get_by_role("button", name="Create epic").click()
+    await expect(page.locator(".notice")).to_contain_text("is created")
+    await page.keyboard.press("u")
+    await expect(page.locator(".notice")).to_contain_text("Change reverted.")
+    assert visitor.path.startswith("/changes/")
+    await page.keyboard.press("u")
+    await expect(page.locator("main")).to_contain_text("A mistake")
+
+
 async def test_what_is_wrong_stands_at_its_field(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open("/new?kind=epic")

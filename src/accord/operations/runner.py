@@ -156,6 +156,8 @@ class Runner:
         except ServiceError as error:
             error.allowance = error.allowance or allowance
             result, code = _result_of(error), error.kind.code
+            if result == "refused" and operation.writes and given.get(DRY_RUN):
+                result = "dry_run"  # whoever tries before asking did nothing that is refused
             self.trail.later(
                 self._record(operation, caller, result, code, _target(operation, given))
             )

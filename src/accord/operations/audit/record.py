@@ -9,7 +9,7 @@ from msgspec import Struct
 Result: TypeAlias = Literal[
     "done", "dry_run", "refused", "denied", "failed", "cancelled", "unauthenticated"
 ]
-"""How a call ended; a `dry_run` changed nothing."""
+"""How a call ended; a `dry_run` changed nothing, and its error says why a real one is refused."""
 """A write that was cancelled, as its caller left, may be done all the same: then another record
 says so."""
 

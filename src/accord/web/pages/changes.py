@@ -55,7 +55,10 @@ async def undo(turn: Turn) -> Answer:
         outcome = await turn.outcome("undo", change_id=turn.values["id"])
     except ServiceError as error:
         return await _one(turn, error)
-    back = turn.form["back"] or f"/changes/{outcome.change_id}"
+    back = turn.form["back"]
+    gone = {each.reference_id for each in outcome.effects if each.action == "deleted"}
+    if not back or gone.intersection(back.split("/")):  # such as the page of what was created
+        back = f"/changes/{outcome.change_id}"
     return turn.go(back, "Change reverted.")
 
 
