@@ -230,6 +230,54 @@ def test_queries_have_the_styles_of_openapi(
     assert plan.build({"q": value}).query == query
 
 
+SINGLE = [
+    ({"type": "integer"}, "int"),
+    ({"type": ["string", "null"]}, "str | null"),
+    ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "a value"),
+    ({"$ref": "#/$defs/Colour"}, "a value"),
+]
+MANY: list[Any] = [
+    {},
+    {"type": "array", "items": {"type": "integer"}},
+    {"anyOf": [{"type": "integer"}, {"type": "object"}]},
+    {"$ref": "#/$defs/Colours"},
+    {"$ref": "#/$defs/Self"},
+]
+DEFINED = {
+    "Colour": {"type": "string", "enum": ["red"]},
+    "Colours": {"type": "array"},
+    "Self": {"$ref": "#/$defs/Self"},
+}
+
+
+@pytest.mark.req("O-19")
+@pytest.mark.parametrize("place", ["query", "form", "multipart"])
+@pytest.mark.parametrize(("schema", "expected"), SINGLE)
+def test_several_values_for_one_are_refused_and_not_lost(
+    place: Any, schema: dict[str, Any], expected: str
+) -> None:
+    location: Location = "query" if place == "query" else "body"
+    size = parameter("size", location, schema=Schema(schema, DEFINED), required=False)
+    plan = get(size) if place == "query" else post(place, size)
+    for value, kind in (([], "array"), ([1], "array"), ([1, 2], "array"), ({"a": 1}, "object")):
+        message, _ = refusal(plan, {"size": value})
+        assert message == f"parameter 'size': expected {expected}, got {kind}"
+    plan.build({"size": 1})
+    plan.build({"size": None})
+
+
+@pytest.mark.parametrize("schema", MANY)
+def test_several_values_are_taken_where_the_route_may_want_them(schema: dict[str, Any]) -> None:
+    plan = get(parameter("q", "query", schema=Schema(schema, DEFINED), explode=True, style="form"))
+    assert plan.build({"q": [1, 2]}).query == b"q=1&q=2"
+
+
+def test_several_files_for_one_are_refused() -> None:
+    file = parameter("file", "body", schema=Schema({"type": "string", "format": "binary"}))
+    message, _ = refusal(post("multipart", file), {"file": ["YQ==", "YQ=="]})
+    assert message == "parameter 'file': expected a file, got array"
+
+
 def test_a_key_is_encoded_as_a_value_is() -> None:
     plan = get(parameter("q", "query", wire_name="a[b] ü&"))
     assert plan.build({"q": 1}).query == b"a%5Bb%5D%20%C3%BC%26=1"

@@ -32,7 +32,7 @@ from accord.exposure.spelling import (
 )
 from accord.jsonrpc.errors import RegistrationError
 from accord.jsonrpc.params_errors import Problem, invalid_params, json_kind, unexpected
-from accord.schema.schema import Schema
+from accord.schema.schema import DEFINITIONS, Schema
 
 Pair: TypeAlias = tuple[bytes, bytes]
 
@@ -45,6 +45,8 @@ TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _PLACE: Final = re.compile(r"\{([^{}:]+)(?::[^{}]*)?\}")
 _LITERAL: Final = "/:@!$&'()*+,;=~"
 """What stands in a path as it is, RFC 3986, section 3.3."""
+_FIELDS: Final = frozenset({"form", "multipart"})
+"""Bodies of fields with names, as a query is."""
 _WITH_LENGTH: Final = frozenset({"POST", "PUT", "PATCH"})
 """RFC 9110, section 8.6: these say how long their content is even where there is none."""
 _TYPES: Final = {
@@ -189,6 +191,26 @@ class _Arguments:
 
 def _step(route: Route, body: Body, parameter: RouteParameter) -> _Step:
     """What puts the value of a parameter where it belongs."""
+    put = _placing(route, body, parameter)
+    in_fields = parameter.location == "query" or (
+        parameter.location == "body" and route.body in _FIELDS
+    )
+    if not in_fields or not parameter.wire_name or not _is_single(parameter.schema):
+        return put
+
+    # As several fields, or fields of other names, such a value would be lost without a word.
+    several = list if is_file(parameter.schema) else (list, dict)  # a file may be an object
+
+    def put_single(draft: _Draft, value: Any) -> Any:
+        value = plain(value)
+        if isinstance(value, several):
+            raise UnspellableError(_expected(parameter.schema))
+        return put(draft, value)
+
+    return put_single
+
+
+def _placing(route: Route, body: Body, parameter: RouteParameter) -> _Step:
     name = parameter.wire_name
     match parameter.location:
         case "path":
@@ -287,6 +309,23 @@ def _kind(value: Any) -> str:
         return json_kind(plain(value))
     except UnspellableError:
         return "what cannot be decoded"
+
+
+def _is_single(schema: Schema) -> bool:
+    """Whether a schema takes neither arrays nor objects, as far as it says."""
+    value = schema.value
+    if not isinstance(value, dict):
+        return False
+    reference = value.get("$ref")
+    if isinstance(reference, str):
+        target = schema.definitions.get(reference.removeprefix(DEFINITIONS), True)
+        is_plain = isinstance(target, dict) and not {"$ref", "anyOf", "oneOf"} & target.keys()
+        return is_plain and _is_single(replace(schema, value=target))
+    said = value.get("type")
+    if said is not None:
+        return not {"array", "object"}.intersection([said] if isinstance(said, str) else said)
+    choices = [*value.get("anyOf", ()), *value.get("oneOf", ())]
+    return bool(choices) and all(_is_single(replace(schema, value=each)) for each in choices)
 
 
 def _expected(schema: Schema) -> str:
