@@ -101,3 +101,25 @@ async def test_what_is_printed_is_the_item_alone(browser: Browser, house: House)
         await visitor.open("/requirements")
         await expect(page.locator("#row-EP-001")).to_be_visible()
         await page.emulate_media(media="screen")
+
+
+@pytest.mark.req("H-53")
+async def test_a_graph_is_printed_whole(browser: Browser, house: House) -> None:
+    async with visiting(browser, house, viewport={"width": 700, "height": 900}) as visitor:
+        page = visitor.page
+        await visitor.open("/traceability/graph?item=REQ-006")
+        outside = """() => {
+            const box = document.querySelector("[data-zoom]").getBoundingClientRect();
+            const nodes = [...document.querySelectorAll("[data-zoom] .node")];
+            return nodes.map((node) => node.getBoundingClientRect())
+                .filter((it) => it.left < box.left || it.right > box.right).length;
+        }"""
+        assert await page.evaluate(outside) > 0
+        drawing = page.locator("svg.graph")
+        seen = await drawing.get_attribute("viewBox")
+        assert seen is not None
+        await page.emulate_media(media="print")
+        await expect(drawing).not_to_have_attribute("viewBox", seen)
+        assert await page.evaluate(outside) == 0
+        await page.emulate_media(media="screen")
+        await expect(drawing).to_have_attribute("viewBox", seen)

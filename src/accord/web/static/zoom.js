@@ -8,6 +8,8 @@ const MOST = 4;
 const READABLE = 0.8;
 const STEP = 1.25;
 
+const printing = matchMedia("print");
+
 class View {
   /** @param {HTMLElement} box @param {SVGSVGElement} drawing */
   constructor(box, drawing) {
@@ -92,7 +94,12 @@ class View {
     };
   }
 
+  /** What is chosen; on paper all of it, as nobody can move it there. */
   show() {
+    if (printing.matches) {
+      this.drawing.setAttribute("viewBox", `0 0 ${this.whole.width} ${this.whole.height}`);
+      return;
+    }
     const { width, height } = this.room;
     const seen = { width: width / this.scale, height: height / this.scale };
     const corner = { x: this.middle.x - seen.width / 2, y: this.middle.y - seen.height / 2 };
@@ -160,6 +167,7 @@ function begin(box) {
   });
   drag(box, view);
   new ResizeObserver(() => view.show()).observe(box);
+  printing.addEventListener("change", () => view.show());
 }
 
 for (const box of document.querySelectorAll("[data-zoom]")) {
