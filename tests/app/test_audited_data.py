@@ -243,6 +243,49 @@ ATTACKS: tuple[Attack, ...] = (
         "requirement",
         detail="revisions",
     ),
+    Attack(
+        "UPDATE changes SET undoes = (SELECT id FROM changes WHERE operation = 'create_view') "
+        "WHERE undoes IS NOT NULL",
+        "change",
+        "undoes",
+    ),
+    Attack(
+        "UPDATE changes SET proposal_id = NULL WHERE operation = 'accept_proposal'",
+        "change",
+        "proposal_id",
+    ),
+    Attack(
+        "UPDATE changes SET proposal_id = (SELECT MAX(id) FROM proposals) "
+        "WHERE operation = 'create_view'",
+        "change",
+        "proposal_id",
+    ),
+    Attack("UPDATE changes SET client = 'x' WHERE operation = 'create_view'", "change", "client"),
+    Attack(
+        "UPDATE revisions SET version = 7 WHERE after LIKE '%It is quicker%'",
+        "requirement",
+        "version",
+    ),
+    Attack(
+        "UPDATE revisions SET action = 'updated' WHERE action = 'created' AND kind = 'baseline'",
+        "baseline",
+        "action",
+    ),
+    Attack(
+        "UPDATE revisions SET reference_id = 'REQ-002' WHERE after LIKE '%It is quicker%'",
+        "requirement",
+        "reference_id",
+    ),
+    Attack(f"UPDATE revisions SET item_id = {REQ} WHERE kind = 'comment'", "comment", "item_id"),
+    *(
+        Attack(
+            f"UPDATE revisions SET {state} = '{text}' WHERE after LIKE '%It is quicker%'",
+            "requirement",
+            detail="is no JSON object",
+        )
+        for state in ("before", "after")
+        for text in ("{", "[]", "5", "")
+    ),
     # baselines
     Attack(
         "UPDATE baseline_entries SET content = replace(content, 'Active', 'Draft') "

@@ -20,13 +20,15 @@ import msgspec
 from accord.hub.domain.kinds import KINDS
 from accord.hub.storage.items import COLUMNS
 from accord.hub.storage.proposals import STORED
-from accord.hub.storage.revisions import RevisionRow, revision_row
+from accord.hub.storage.revisions import RevisionRow, items_of
 from accord.hub.storage.rows import TABLES, Table, places
 from accord.operations.audit.record import Record
 from accord.operations.audit.state_check import KeptStates, told_of
 from accord.operations.audit.states import KeptState, Proven, ProvenTable
+from accord.operations.audit.targets import MAX_TARGETS
 from accord.operations.audit.verify import Evidence, Finding, record_of
 from accord.operations.runner import hash_of_values
+from accord.operations.work import Action
 from accord.store.store import Reading
 
 Fields = dict[str, Any]
@@ -85,13 +87,12 @@ OLD_DEMO: Final = "load_demo"
 CHANGES: Final = """
 SELECT c.id AS change_key, c.sequence AS change_sequence, c.actor_id AS change_actor_id,
        c.actor AS change_actor, c.operation AS change_operation, c.face AS change_face,
-       c.token_id AS change_token_id, c.undoes, r.*
+       c.token_id AS change_token_id, c.client AS change_client, c.undoes, c.proposal_id, r.*
 FROM changes c LEFT JOIN audit_records r ON r.change_id = c.id
 WHERE c.sequence > $1 ORDER BY c.sequence LIMIT $2
 """
 REVISIONS: Final = """
-SELECT change_id, place, entity_id, kind, reference_id, version, action, before, after
-FROM revisions WHERE change_id IN ({places}) ORDER BY change_id, place
+SELECT * FROM revisions WHERE change_id IN ({places}) ORDER BY change_id, place
 """
 FIRST: Final = """
 SELECT r.action, r.before FROM revisions r JOIN changes c ON c.id = r.change_id
@@ -111,6 +112,12 @@ SELECT entity_id, kind, reference_id, version, content FROM baseline_entries
 WHERE baseline_id = $1
 """
 _NEVER: Final = -(2**63)
+
+
+class _Revision(RevisionRow, frozen=True):
+    """A revision, and the ids of the items that it is listed with."""
+
+    items: tuple[str | None, str | None]
 
 
 class RevisionCheck:
@@ -156,13 +163,26 @@ class _Replay:
             detail = "is gone, and no operation deleted it"
             self._evidence.differs("removed", kind, id, detail, label=label)
 
-    async def _revisions(self, ids: Sequence[str]) -> dict[str, list[RevisionRow]]:
-        found: dict[str, list[RevisionRow]] = {}
+    async def _revisions(self, ids: Sequence[str]) -> dict[str, list[_Revision]]:
+        found: dict[str, list[_Revision]] = {}
         for row in await self._db.fetch(REVISIONS.format(places=places(len(ids))), *ids):
-            found.setdefault(row["change_id"], []).append(revision_row(row))
+            found.setdefault(row["change_id"], []).append(self._revision(row))
         return found
 
-    async def _play(self, row: Any, revisions: list[RevisionRow]) -> None:
+    def _revision(self, row: Any) -> _Revision:
+        """Return a revision; one that is no JSON without its states, so that it is found edited."""
+        states = [_state_of(row[name]) for name in ("before", "after")]
+        if any(state is _UNREADABLE for state in states):
+            detail = f"a revision of change {row['change_id']} is no JSON object"
+            kind, id, label = row["kind"], row["entity_id"], row["reference_id"]
+            self._evidence.differs("unreadable", kind, id, detail, label=label)
+        before, after = (None if state is _UNREADABLE else state for state in states)
+        columns = dict(row)
+        items = (columns.get("item_id"), columns.get("other_item_id"))
+        values = {name: columns[name] for name in RevisionRow.__struct_fields__}
+        return _Revision(**values | {"before": before, "after": after}, items=items)
+
+    async def _play(self, row: Any, revisions: list[_Revision]) -> None:
         """Play a change, and see whether its audit record has the same hashes."""
         record = self._record(row)
         kept = self._kept.of_change.get(row["change_key"], [])
@@ -182,7 +202,8 @@ class _Replay:
                     self._blame(record, revisions)
         else:
             befores, afters = await self._played(revisions)
-        for revision, after in zip(revisions, afters, strict=True):
+        for revision, before, after in zip(revisions, befores, afters, strict=True):
+            self._compare_revision(revision, before, after)
             key = (revision.kind, revision.entity_id)
             if after is None:
                 self._states.pop(key, None)
@@ -190,6 +211,26 @@ class _Replay:
                 self._states[key] = msgspec.json.encode(after)
             if revision.kind == "baseline" and revision.action == "created":
                 await self._compare_baseline(after or {})
+
+    def _compare_revision(
+        self, revision: _Revision, before: Fields | None, after: Fields | None
+    ) -> None:
+        """Compare the columns of a revision with the states that it is about."""
+        state = after or before or {}
+        expected = {
+            "action": _action(revision),
+            "version": state.get("version", revision.version),
+            "reference_id": state.get("reference_id", revision.reference_id),
+        }
+        wrong = [name for name, value in expected.items() if getattr(revision, name) != value]
+        if revision.items not in ((None, None), items_of(revision.kind, state)):
+            wrong.append("item_id")
+        for field in wrong:
+            detail = f"the {field} of a revision is not what an operation wrote"
+            about = {"label": str(state.get("reference_id") or revision.reference_id)}
+            self._evidence.differs(
+                "edited", revision.kind, revision.entity_id, detail, field=field, **about
+            )
 
     async def _played(
         self, revisions: Sequence[RevisionRow], *, completed: bool = False
@@ -224,8 +265,7 @@ class _Replay:
         it found them, and the others as they are in the table."""
         found: Fields = {}
         for row in await self._db.fetch(FIRST, id, kind):
-            if row["before"] is not None:
-                found = {**msgspec.json.decode(row["before"]), **found}
+            found = {**(_state_of(row["before"]) or {}), **found}
         table = PLAYED.get(kind)
         if table is None:
             return found
@@ -245,9 +285,16 @@ class _Replay:
         record = record_of(row)
         if not self._evidence.chain.is_genuine(record, row["mac"]):
             return None  # which is told of the record
-        for field in ("actor_id", "actor", "operation", "face", "token_id"):
+        for field in ("actor_id", "actor", "operation", "face", "token_id", "client"):
             if row[f"change_{field}"] != getattr(record, field):
                 detail = f"is not that of the audit record, {getattr(record, field)!r}"
+                self._evidence.differs("edited", "change", id, detail, field=field)
+        targets = record.target.split(", ")
+        for field, operation in (("undoes", "undo"), ("proposal_id", "accept_proposal")):
+            is_about = record.operation == operation
+            named = row[field] in targets or (is_about and len(targets) >= MAX_TARGETS)
+            if (row[field] is not None and not named) or (row[field] is None and is_about):
+                detail = f"is none of those that the audit record names, {record.target!r}"
                 self._evidence.differs("edited", "change", id, detail, field=field)
         return record
 
@@ -371,6 +418,8 @@ class _Replay:
         return found
 
 
+_UNREADABLE: Final[Fields] = {}
+"""This very object: a state that is no JSON object."""
 _SAID: Final = ("title", "description", "status", "priority", "type")
 _UNSAID: Final = {
     "title": "",
@@ -428,6 +477,20 @@ def _stored(kind: str, row: Fields) -> Fields:
 def _label(row: Mapping[str, Any]) -> str:
     """What people call an entity."""
     return str(row.get("reference_id") or row.get("name") or "")
+
+
+def _state_of(text: Any) -> Fields | None:
+    """Return a state of a revision; `_UNREADABLE` for what is no JSON object."""
+    if text is None:
+        return None
+    state = _decoded(text)
+    return state if isinstance(state, dict) else _UNREADABLE
+
+
+def _action(revision: RevisionRow) -> Action:
+    if revision.before is None:
+        return "created"
+    return "deleted" if revision.after is None else "updated"
 
 
 def _decoded(text: Any) -> Any:

@@ -174,7 +174,7 @@ async def add(
 
 def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
     before, after = _stored(effect)
-    item_id, other_item_id = _items_of(effect)
+    item_id, other_item_id = items_of(effect.kind, effect.after or effect.before or {})
     return {
         "change_id": change_id,
         "place": place,
@@ -190,10 +190,9 @@ def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
     }
 
 
-def _items_of(effect: Effect) -> tuple[str | None, str | None]:
+def items_of(kind: str, row: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Return the ids of the items that something belongs to which is no item itself."""
-    columns = ITEMS_OF.get(effect.kind, ())
-    row = effect.after or effect.before or {}
+    columns = ITEMS_OF.get(kind, ())
     ids = [row.get(column) for column in columns]
     return (*ids, None, None)[0], (*ids, None, None)[1]
 
