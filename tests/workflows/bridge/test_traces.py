@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from accord.store import open_store
+from accord.telemetry.exposition import Exposition
 from accord.telemetry.tracing import OutgoingSpans
 from accord.workflows.bridge.agents import AgentCaller
 from accord.workflows.bridge.methods import MethodCaller
@@ -65,3 +67,36 @@ async def test_a_call_is_a_span_in_the_trace_of_its_run(migrated_url: str) -> No
         "accord.task.attempt": "1",
     }
     assert (failed.name, failed.status.is_ok) == (f"method {agent.url}", False)
+
+
+@pytest.mark.req("W-10")
+async def test_neither_spans_nor_logs_nor_metrics_have_the_query_of_a_url(
+    migrated_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    methods = MethodCaller(LOCAL, spans=OutgoingSpans(provider))
+    caplog.set_level(logging.INFO, "accord.bridge")
+    async with (
+        unruly(lambda asked, n: http({}, status=500)) as server,
+        working(migrated_url, {"method": methods}) as yard,
+    ):
+        for n in range(10):  # until both are left alone
+            target = RpcTarget(url=f"{server.url}?key=hunter{n % 2}", method="m")
+            method = CallMethod(task=f"m{n}", step="m", target=target, retry=Retry(attempts=1))
+            await yard.told((await yard.give(method))[0])
+        page = Exposition()
+        yard.worker.write(page)
+        await methods.close()
+    written, spans = page.encode().decode(), exporter.get_finished_spans()
+    shown = f"{server.url}?…"
+    assert f'accord_task_calls_total{{kind="method",target="{shown}",answered="no"}} 10' in written
+    assert f'accord_task_breakers{{kind="method",target="{shown}",state="open"}} 2' in written
+    assert "hunter" not in written
+    assert [(each.name, (each.attributes or {})["accord.task.target"]) for each in spans] == [
+        (f"method {shown}", shown)
+    ] * 10
+    lines = [record.__dict__ for record in caplog.records]
+    assert [line["method"] for line in lines if "method" in line] == [shown] * 10
+    assert "hunter" not in str(lines)

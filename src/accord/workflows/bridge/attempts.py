@@ -17,6 +17,7 @@ from accord.a2a.protocol.errors import (
 )
 from accord.store.errors import StoreError
 from accord.workflows.bridge.caller import Outcome, TaskCaller
+from accord.workflows.bridge.claimed import shown_target
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
 from accord.workflows.bridge.outcomes import LateError, Outcomes
@@ -151,7 +152,9 @@ class Attempts:
         if not held.reached:
             held.reached = True
             kind, name = target.key
-            self._tally.answered(kind, name, time.monotonic() - held.started, well=well)
+            self._tally.answered(
+                kind, shown_target(kind, name), time.monotonic() - held.started, well=well
+            )
         if not target.terms.breaks:
             return
         if well:
@@ -161,7 +164,8 @@ class Attempts:
 
     def _leave_alone(self, target: Target) -> None:
         """What waits for it goes back: others may have better luck, and it takes no place here."""
-        log.warning("%s %s fails, and is left alone for a while", *target.key)
+        kind, name = target.key
+        log.warning("%s %s fails, and is left alone for a while", kind, shown_target(kind, name))
         self._tally.opened += 1
         while target.waiting:
             self._outcomes.let_go(target.waiting.popleft())

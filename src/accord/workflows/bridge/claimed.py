@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import Struct, json
 
 from accord.store.store import Row
+from accord.transports.urls import shown
 from accord.workflows.core.commands import (
     CallAgent,
     CallMethod,
@@ -65,9 +66,19 @@ class ClaimedTask(Struct, frozen=True, kw_only=True):
         return task_id(self.run_id, resumes) if resumes else self.id
 
     @property
+    def shown_target(self) -> str:
+        """Whom it asks, as logs, spans and metrics may say it."""
+        return shown_target(self.kind, self.target)
+
+    @property
     def deadline(self) -> float | None:
         """When the step is over, done or not."""
         return self.command.deadline
+
+
+def shown_target(kind: Kind, target: str) -> str:
+    """Return what is called without the credentials and the query that its URL may have."""
+    return shown(target) if kind in ("tool", "method") else target
 
 
 def claimed_of(row: Row) -> ClaimedTask:

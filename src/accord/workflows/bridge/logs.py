@@ -68,7 +68,7 @@ def failed(task: ClaimedTask, error: CallError, *, again: bool) -> None:
 def _about(task: ClaimedTask) -> dict[str, Any]:
     return {
         "task_id": task.id,
-        task.kind: task.target,
+        task.kind: task.shown_target,
         "correlation_id": task.correlation_id,
         "attempt": task.attempt,
     }

@@ -24,7 +24,7 @@ def span_of(spans: Spans | None, task: ClaimedTask) -> AbstractContextManager[st
     attributes = {
         "accord.task.id": task.id,
         "accord.task.kind": task.kind,
-        "accord.task.target": task.target,
+        "accord.task.target": task.shown_target,
         "accord.task.attempt": str(task.attempt),
     }
-    return spans.call(f"{task.kind} {task.target}", task.traceparent, attributes)
+    return spans.call(f"{task.kind} {task.shown_target}", task.traceparent, attributes)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -33,7 +34,7 @@ from accord.workflows.bridge.answered import Answered
 from accord.workflows.bridge.attempts import Attempts
 from accord.workflows.bridge.breaker import BreakerState
 from accord.workflows.bridge.caller import TaskCaller
-from accord.workflows.bridge.claimed import ClaimedTask, claimed_of, unreadable
+from accord.workflows.bridge.claimed import ClaimedTask, claimed_of, shown_target, unreadable
 from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.given import Given
 from accord.workflows.bridge.held import Held
@@ -184,12 +185,16 @@ class Worker:
             "accord_tasks_waiting", "gauge", "Those of them that wait for their target.",
             [((), sum(len(each.waiting) for each in self._targets))],
         )  # fmt: skip
+        left_alone = Counter(
+            (kind, shown_target(kind, target), state)
+            for (kind, target), state in self.breakers().items()
+            if state != "closed"
+        )
         page.family(
             "accord_task_breakers", "gauge", "Targets that are left alone, or tried again.",
             (
-                ((("kind", kind), ("target", target), ("state", state)), 1)
-                for (kind, target), state in sorted(self.breakers().items())
-                if state != "closed"
+                ((("kind", kind), ("target", target), ("state", state)), count)
+                for (kind, target, state), count in sorted(left_alone.items())
             ),
         )  # fmt: skip
 
