@@ -58,6 +58,24 @@ def test_a_wrong_variable_is_named() -> None:
         resolve({}, {"ACCORD_PORT": "many"})
 
 
+@pytest.mark.req("H-56")
+def test_choices_are_found_in_any_letter_case(tmp_path: Path) -> None:
+    (tmp_path / "accord.toml").write_text('error_codes = "Extended"\n')
+    given = {"ACCORD_LOG_FORMAT": "JSON"}
+    found = resolve({"data": str(tmp_path), "log_level": "INFO"}, given).settings
+    assert (found.log_level, found.log_format, found.error_codes) == ("info", "json", "extended")
+
+
+@pytest.mark.req("H-56")
+def test_a_wrong_choice_is_answered_with_the_valid_ones(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as raised:
+        resolve({"data": str(tmp_path)}, {"ACCORD_LOG_LEVEL": "debg"})
+    assert str(raised.value) == (
+        "ACCORD_LOG_LEVEL: must be one of debug, info, warning, error; got 'debg', "
+        "did you mean debug?"
+    )
+
+
 def test_secrets_are_shown_as_stars() -> None:
     environ = {
         "ACCORD_SECRET_KEY": "canary-1",

@@ -272,10 +272,11 @@ def resolve(
     data = said.get("data", (Settings().data, ""))[0]
     for name, value, file in _from_file(config or environ.get(CONFIG), data):
         said.setdefault(name, (value, file))
+    values = {name: value for name, (value, _) in said.items()}
     try:
-        settings = _converted({name: value for name, (value, _) in said.items()})
-    except msgspec.ValidationError as error:
-        raise SettingsError(_complaint(str(error), said)) from None
+        settings = _converted(values)
+    except msgspec.ValidationError:
+        settings = _corrected(values, said)
     return Resolved(settings, {name: source for name, (_, source) in said.items()})
 
 
@@ -297,8 +298,23 @@ def is_switch(name: str) -> bool:
     return get_args(get_type_hints(Settings, include_extras=True)[name])[0] is bool
 
 
-def _converted(values: dict[str, Any]) -> Settings:
+def _converted(values: Mapping[str, Any]) -> Settings:
     return msgspec.convert(values, Settings, strict=False)
+
+
+def _corrected(values: Mapping[str, Any], said: Mapping[str, tuple[Any, Source]]) -> Settings:
+    """The settings with choices such as `INFO` as they are declared. Raises SettingsError."""
+    from accord.operations.choices import choices_of_struct, corrected
+    from accord.operations.errors import InvalidError
+
+    try:
+        return _converted(corrected(values, choices_of_struct(Settings), "", from_text=True))
+    except InvalidError as error:
+        [wrong] = error.errors
+        source = said[wrong.pointer.strip("/").partition("/")[0]][1]
+        raise SettingsError(f"{source}: {wrong.detail}") from None
+    except msgspec.ValidationError as error:
+        raise SettingsError(_complaint(str(error), said)) from None
 
 
 def _words(name: str, text: str) -> Any:
