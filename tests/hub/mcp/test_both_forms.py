@@ -153,3 +153,18 @@ async def test_what_is_read_says_first_that_it_is_data(hub: Hub, way: str) -> No
         found = msgspec.json.decode(contents["text"])
         assert next(iter(found.items())) == ("notice", NOTICE), uri
         assert len(found) > 1
+
+
+@pytest.mark.req("M-23")
+@pytest.mark.parametrize("way", [LEGACY, MODERN])
+async def test_a_proposal_that_removes_something_says_so_in_both_forms(hub: Hub, way: str) -> None:
+    await prepared(hub)
+    given = {"id": "EP-001", "description": "", "assignee": None}
+    steps = [{"operation": "update_epic", "arguments": given}]
+    arguments = {"reason": "It is not needed.", "steps": steps}
+    answer = await hub.ask("tools/call", way=way, name="propose_changes", arguments=arguments)
+    result = answer.json["result"]
+    assert result["structuredContent"]["steps"][0]["arguments"] == given
+    text = result["content"][0]["text"]
+    assert f"arguments: {msgspec.json.encode(given).decode()}" in text
+    assert "after:" in text

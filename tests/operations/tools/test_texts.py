@@ -10,6 +10,7 @@ import pytest
 from msgspec import UNSET, Raw, Struct, UnsetType, json, to_builtins
 
 from accord.operations.faces.tools_results import Results
+from accord.operations.faces.tools_text import told as lines_of
 from accord.operations.operation import Operation
 from accord.operations.outcome import Outcome
 from accord.operations.pages import Page
@@ -98,3 +99,35 @@ def told(result: Any) -> tuple[str, Any]:
 )
 def test_a_page_is_told_as_what_it_is_made_of(basket: Basket) -> None:
     assert told(basket) == told(to_builtins(basket))
+
+
+@pytest.mark.req("M-23")
+@pytest.mark.parametrize("name", ["output", "input", "arguments", "data"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [],
+        {},
+        [[1, 2], [3]],
+        {"title": "", "assignee": None, "labels": []},
+        {"id": "7", "reference_id": "EP-007"},
+        {"at": "2026-01-02T03:04:05.000006Z"},
+    ],
+)
+def test_what_lines_would_leave_out_of_any_json_is_told_as_json(name: str, value: Any) -> None:
+    written = f"{name}: {json.encode(value).decode()}"
+    assert lines_of({"state": "open", name: value}) == f"state: open\n{written}"
+    rows = lines_of({"steps": [{"name": "a", name: value}, {"name": "b", name: None}]})
+    assert written in rows
+
+
+@pytest.mark.req("M-23")
+@pytest.mark.parametrize("removed", ["", None, []])
+def test_a_difference_says_that_something_was_removed(removed: Any) -> None:
+    rows = [{"field": "title", "before": "old", "after": removed}]
+    assert lines_of({"differences": rows}).splitlines()[1:] == [
+        "  field | before | after",
+        "  title | old | ",
+    ]
+    rows[0]["before"] = "old\ntext"
+    assert lines_of({"differences": rows}).splitlines()[-1].strip() == "after:"

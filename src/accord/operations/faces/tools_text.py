@@ -30,6 +30,13 @@ MAX_LINE: Final = 120
 MAX_CELL: Final = 200
 """Most characters of a text in a table; rows with longer ones stand in blocks."""
 
+FREE: Final = frozenset(
+    ("arguments", "content", "data", "detail", "details", "input", "output", "payload", "prompt")
+)
+"""Members with any JSON in them: what is empty there may be what matters."""
+PAIR: Final = frozenset(("before", "after"))
+"""Members that say a difference together: one that is empty says that something was removed."""
+
 Members: TypeAlias = dict[str, Any]
 """Of an object of JSON."""
 
@@ -39,6 +46,7 @@ _LISTS: Final = (list, tuple)
 _TEXT: Final = frozenset({str})
 _NUMBER: Final = frozenset({int})
 _OBJECTS: Final = frozenset({dict})
+_CONTAINERS: Final = frozenset({dict, list, tuple})
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _PLAIN: Final = _SCALARS | {type(UNSET), list}
 
@@ -129,6 +137,8 @@ def are_alike(values: Sequence[Any]) -> bool:
 def _member(key: str, value: Any, indent: str) -> str:
     if value.__class__ is str:
         return _text_member(key, value, indent)
+    if key in FREE and isinstance(value, (dict, *_LISTS)) and _loses(value):
+        return f"{indent}{key}: {encode(value).decode()}"
     if isinstance(value, dict):
         return f"{indent}{key}:\n{told(value, indent + '  ')}"
     if isinstance(value, _LISTS):
@@ -136,6 +146,16 @@ def _member(key: str, value: Any, indent: str) -> str:
             return f"{indent}{key}: {', '.join(map(_scalar, value))}"
         return f"{indent}{key}:\n{_several(value, indent + '  ')}"
     return f"{indent}{key}: {_scalar(value)}"
+
+
+def _loses(value: Any) -> bool:
+    """Return whether lines of text would leave out or shorten something of a value of JSON."""
+    if isinstance(value, dict):
+        names = (_name_of(key) for key in value if key[-2:] == "id")
+        return not value or any(map(_loses, value.values())) or any(map(value.get, names))
+    if isinstance(value, _LISTS):
+        return not value or any(isinstance(each, _LISTS) or _loses(each) for each in value)
+    return value is None or value == "" or (value.__class__ is str and _is_time(value))
 
 
 def _text_member(key: str, value: str, indent: str) -> str:
@@ -185,13 +205,17 @@ def _told_columns(columns: dict[str, Sequence[Any]]) -> list[_Column]:
     return [
         _Column(name, column, set(map(type, column)))
         for name, column in columns.items()
-        if _is_told(column)
+        if _is_told(name, column)
     ]
 
 
-def _is_told(column: Sequence[Any]) -> bool:
+def _is_told(name: str, column: Sequence[Any]) -> bool:
     """Whether there is something in a column that is worth reading. Lists of lists are not: they
     are places in a text, for programs that show it."""
+    if name in PAIR:
+        return True
+    if name in FREE:
+        return any(each or _is_empty_object(each) or each == 0 for each in column)
     first = column[0] or next((each for each in column if each or each == 0), None)
     return first is not None and not (isinstance(first, _LISTS) and isinstance(first[0], _LISTS))
 
@@ -226,8 +250,13 @@ def _shown(value: Members) -> list[tuple[str, Any]]:
     return [
         (key, each)
         for key, each in value.items()
-        if (each or each == 0) and not (key[-2:] == "id" and value.get(_name_of(key)))
+        if (each or each == 0 or key in PAIR or (key in FREE and _is_empty_object(each)))
+        and not (key[-2:] == "id" and value.get(_name_of(key)))
     ]
+
+
+def _is_empty_object(value: Any) -> bool:
+    return isinstance(value, (dict, *_LISTS)) and not value
 
 
 @lru_cache(1024)  # there are few names, but each stands in many answers
@@ -239,7 +268,11 @@ def _name_of(key: str) -> str:
 
 
 def _is_flat(column: _Column) -> bool:
-    return column.kinds <= _SCALARS or not any(
+    if column.kinds <= _SCALARS:
+        return True
+    if column.name in FREE and column.kinds & _CONTAINERS:
+        return False
+    return not any(
         isinstance(each, dict) or (isinstance(each, _LISTS) and dict in map(type, each))
         for each in column.values
     )
