@@ -44,6 +44,9 @@ async def test_from_a_new_installation_to_an_assistant_that_is_connected(
 
             await expect(page).to_have_title("Choose a password · Accord")
             assert await violations(page, axe) == []
+            await visitor.open("/account")
+            await expect(page.get_by_text("This password was generated or given")).to_be_visible()
+            await page.go_back()
             await page.get_by_label("The password that you were given").fill(given)
             await page.get_by_label("New password", exact=True).fill(PASSWORD)
             await page.get_by_label("New password again").fill("something else")

@@ -20,7 +20,8 @@ class _Randomness:
     def __init__(self) -> None:
         self._lock = Lock()
         self.forget()
-        os.register_at_fork(after_in_child=self.forget)
+        if hasattr(os, "register_at_fork"):  # only POSIX systems have it, and fork
+            os.register_at_fork(after_in_child=self.forget)
 
     def forget(self) -> None:
         self._lock = Lock()
