@@ -96,13 +96,13 @@ class StateCheck:
             await kept.read(db, evidence)
         adopted, older = self._check_records(evidence, kept)
         if adopted:
-            await self._check_rows(db, evidence, kept, older)
+            await evidence.attempt(self._check_rows(db, evidence, kept, older))
         else:
             evidence.unproven["accounts, tokens, agents and workflows: start this release once"] = (
                 None
             )
         for each in self._further:
-            await each.check(db, evidence, kept)
+            await evidence.attempt(each.check(db, evidence, kept))
 
     def _check_records(self, evidence: Evidence, kept: KeptStates) -> tuple[bool, set[str]]:
         """Whether the rows of an older release, or of an empty database, were taken in; and what

@@ -11,10 +11,11 @@ has the genuine records, and tells what differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 from accord.operations.audit.chain import BEGINNING, Chain, Head
@@ -60,6 +61,8 @@ SELECT (SELECT count(*) FROM audit_seals) AS seals, (SELECT count(*) FROM audit_
 """
 
 _BEFORE_ALL: Final = -(2**63)
+_WRONG_TYPE: Final = (TypeError, ValueError, AttributeError, KeyError, msgspec.MsgspecError)
+"""What values raise that no operation wrote, such as bytes where SQLite should have a text."""
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 
@@ -123,6 +126,17 @@ class Evidence:
         """Tell of data that is not what the trail says."""
         name = " ".join(filter(None, (kind.replace("_", " "), label or id, field)))
         self.found(Finding(fault, name, detail, kind, id, field))
+
+    async def attempt(self, check: Awaitable[None]) -> None:
+        """Await a check. A value of a type that no operation wrote is a finding and ends it."""
+        try:
+            await check
+        except _WRONG_TYPE as error:
+            detail = (
+                "a value is of a type that no operation wrote, and what comes after it is not "
+                f"compared: {error}"
+            )
+            self.found(Finding("unreadable", "the data", detail))
 
 
 class DataCheck(Protocol):
@@ -197,7 +211,7 @@ class _Look:
             await self._look_at_unsealed()
             await self._look_for_hidden()
             for each in self._checks:
-                await each.check(self._db, self._evidence)
+                await self._evidence.attempt(each.check(self._db, self._evidence))
         except StoreError as error:
             self._found("unreadable", f"behind {self._end.sequence}", str(error))
         return Report(
