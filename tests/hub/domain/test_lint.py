@@ -140,6 +140,8 @@ def test_sentences_stand_at_their_places() -> None:
         ("As the owner, I need a key in order to open it.", None),
         ("As gate staff, I want a list so that nobody waits.", None),
         ("As harbour authorities I need the manifest because we count.", None),
+        ("As ferry operators, we need a list so that nobody waits.", None),
+        ("As customer support, I’d like a list so that nobody waits.", None),
         ("As before. I want it so that we win.", "the story does not say: As a …"),
         ("I want to pay.", "the story does not say: As a …, so that …"),
         ("Pay", "the story does not say: As a …, I want …, so that …"),

@@ -238,10 +238,13 @@ _OF_REQUIREMENTS: Final[tuple[Rule, ...]] = (
 
 _WEAK: Final = words(WEAK)
 _ROLE: Final = re.compile(
-    r"\bas\s{1,9}(?:(?:an?|the)\b|\w[^,.;:\n]{0,80},?\s{1,9}I\s)", re.IGNORECASE
+    r"\bas\s{1,9}(?:(?:an?|the)\b|\w[^,.;:\n]{0,80},?\s{1,9}(?:I|we)(?:['’]d)?\s)", re.IGNORECASE
 )
 """Some roles have no article: as gate staff, I want …"""
-_WISH: Final = re.compile(r"\bI\s{1,9}(?:want|need|can|would\s{1,9}like|wish)\b", re.IGNORECASE)
+_WISH: Final = re.compile(
+    r"\b(?:I|we)(?:\s{1,9}(?:want|need|can|would\s{1,9}like|wish)|['’]d\s{1,9}like)\b",
+    re.IGNORECASE,
+)
 _PURPOSE: Final = re.compile(
     r"\b(?:so\s{1,9}that|in\s{1,9}order\s{1,9}to|because)\b", re.IGNORECASE
 )
