@@ -159,3 +159,21 @@ def test_mypy_finds_every_misspelt_option(tmp_path: Path) -> None:
 
 def test_the_client_of_mcp_is_one() -> None:
     assert McpClient is Client
+
+
+@pytest.mark.req("W-28")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"framing": "headers"}, "framing is one of newline, content-length, not 'headers'"),
+        ({"stderr": "null"}, "stderr is one of log, inherit, discard or a function, not 'null'"),
+    ],
+)
+async def test_a_misspelt_word_is_refused_where_it_is_given(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        async with serve(ROUTER, "tcp://127.0.0.1:0", **options):
+            pass
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        await connect("tcp://127.0.0.1:1", **options)

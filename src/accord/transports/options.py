@@ -7,7 +7,7 @@ import os
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from msgspec import Struct
 
@@ -81,6 +81,16 @@ class Options(Struct, frozen=True, kw_only=True):
     resolve: Resolve | None = None
     """HTTP clients: looks names up in place of the system: what it found, and nothing else, is
     connected to."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for words that mean nothing: no connection would work, or say why."""
+        framings, targets = get_args(Framing), get_args(get_args(Stderr)[0])
+        if self.framing not in framings:
+            raise ValueError(f"framing is one of {', '.join(framings)}, not {self.framing!r}")
+        if not callable(self.stderr) and self.stderr not in targets:
+            raise ValueError(
+                f"stderr is one of {', '.join(targets)} or a function, not {self.stderr!r}"
+            )
 
 
 class TransportOptions(TypedDict, total=False):
