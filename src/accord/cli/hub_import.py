@@ -31,7 +31,8 @@ reference id that is there already is changed to what the file says; everything 
 rows are imported or none, unless --partial is given. It works while the server runs.
 
 Names in a file of another project are names of its source: give it with --source, unless the file
-names its repository. Items of another source are changed only with --on-conflict update.
+names its repository. Items of another source are changed only with --on-conflict update, and so is
+an item that a row names by its reference id alone, with a title that it never had.
 
 examples:
   accord hub import requirements.csv --dry-run
