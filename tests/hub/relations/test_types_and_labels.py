@@ -202,6 +202,15 @@ async def test_views_are_changed_and_deleted(shop: Shop) -> None:
         await shop.call("get_view", id=made.id)
 
 
+@pytest.mark.req("H-56")
+async def test_views_keep_statuses_that_there_are(shop: Shop) -> None:
+    made = await shop.call("create_view", name="Mine", filter={"status": ["draft", "IN_PROGRESS"]})
+    assert made.filter.status == ["Draft", "In Progress"]
+    with pytest.raises(InvalidError, match="got 'Actve', did you mean Active") as raised:
+        await shop.call("update_view", id=made.id, filter={"status": "Actve"})
+    assert raised.value.errors[0].pointer == "/filter/status"
+
+
 async def test_views_are_listed_page_by_page(shop: Shop) -> None:
     for name in ("a", "b", "c"):
         await shop.call("create_view", name=name, filter={})

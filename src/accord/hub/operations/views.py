@@ -6,12 +6,14 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
 from accord.hub.entities import (
     SEVERAL,
     AnyOfAssignee,
     AnyOfName,
     AnyOfPriority,
+    AnyOfStatus,
     AnyOfUsername,
     Cursor,
     Deleted,
@@ -25,6 +27,7 @@ from accord.hub.operations.search import FoundKind
 from accord.hub.storage import pages, rows, views
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.views import ViewRow
+from accord.operations.choices import Choices, choices_of, corrected
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Rest
 from accord.operations.pages import page_of, shown_page
@@ -33,6 +36,7 @@ from accord.operations.work import Changed, Effect, Work
 
 operations: Final = Registry()
 
+STATUSES: Final[Choices] = choices_of([("status", AnyOfStatus)])
 MAX_VIEWS: Final = 200
 """That one person may have."""
 
@@ -177,6 +181,10 @@ async def _check_name(work: Work, owner_id: str, name: str) -> None:
 
 
 def _json(filter: Filter) -> str:
+    """Return what is stored. Raises InvalidError for a status that no item can have."""
+    if filter.status is not None:
+        found = corrected({"status": filter.status}, STATUSES, "filter")
+        filter = replace(filter, status=found["status"])
     return msgspec.json.encode(filter).decode()
 
 
