@@ -19,12 +19,15 @@ _SHORT: Final = 4_096
 
 
 def is_bracketed(data: bytes, max_depth: int) -> bool:
-    """Whether `data` has so many brackets that it may nest deeper than `max_depth`: the cheapest
-    test that can tell."""
-    if len(data) <= _SHORT and b"[" not in data:  # `in` costs a tenth of counting
-        # A level of objects takes five bytes at least: {"":}
-        return len(data) > 5 * max_depth and data.count(b"{") > max_depth
-    return data.count(b"{") + data.count(b"[") > max_depth
+    """Return whether `data` has so many brackets that it may nest deeper than `max_depth`."""
+    if len(data) > _SHORT:
+        return data.count(b"{") + data.count(b"[") > max_depth
+    # A level of objects takes five bytes at least: {"":}
+    if len(data) <= 5 * max_depth and data.find(b"[") < 0:
+        return False
+    # Removing a few brackets costs a quarter of counting them, as it looks for each by memchr.
+    most = max_depth + 1
+    return len(data) - len(data.replace(b"{", b"", most).replace(b"[", b"", most)) > max_depth
 
 
 def is_deeper(data: bytes, max_depth: int) -> bool:

@@ -99,6 +99,7 @@ class Dispatcher:
         "_shallow",
         "_strict",
         "_threads",
+        "_unique_ids",
         "draining",
         "serve",
         "statistics",
@@ -114,7 +115,10 @@ class Dispatcher:
         strict_codes: bool = False,
         debug: bool = False,
         observer: Observer | None = None,
+        unique_ids: bool = True,
     ) -> None:
+        """With `unique_ids` it serves one connection, and checks ids where the router wants that;
+        False is for callers of `serve` that check them themselves."""
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
@@ -123,7 +127,8 @@ class Dispatcher:
         self._observer = observer
         self._request_errors = router.request_errors
         self._serve_any = self._serve_call if observer is None else self._serve_observed
-        self.serve = self._serve_any if self._request_errors is None else self._serve_unique
+        self._unique_ids = unique_ids and self._request_errors is not None
+        self.serve = self._serve_unique if self._unique_ids else self._serve_any
         if self.serve != self._serve_call:  # then every call takes that one way
             self._find_direct = _NOTHING_DIRECT.get
         self._limits = limits
@@ -171,6 +176,8 @@ class Dispatcher:
             id, name = what.id, what.method
             call = self._find_direct(name)
             if call is None and name:
+                if type(id) in _UNIQUE and id not in self._running:
+                    return self._serve_any(id, name, what.params, source)  # the common case
                 return self.serve(id, name, what.params, source)
             if call is None or not id:  # a response, a notification, or an unusual id
                 return self._serve_other(what, source)
@@ -189,7 +196,7 @@ class Dispatcher:
     ) -> bytes | None | Running:
         """Serve a request if its id is a string or an integer that no other in flight has."""
         if id is UNSET or (
-            type(id) in _UNIQUE and type(source) is not Slot and (source, id) not in self._running
+            type(id) in _UNIQUE and id not in self._running and type(source) is not Slot
         ):
             return self._serve_any(id, name, params, source)  # the common case
         fault = id_fault(id, lambda id: self._is_in_use(id, source))
@@ -204,7 +211,7 @@ class Dispatcher:
         # before the next is begun.
         if isinstance(source, Slot) and not source.takes(id):
             return True
-        running = self._running.get((origin(source), id))
+        running = self._running.get(id)
         # A cancelled handler may still be cleaning up. Its id is free: it is never answered.
         return running is not None and not running.answered
 
@@ -391,13 +398,13 @@ class Dispatcher:
         except Exception as error:
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
         calls = self._running
-        if self._request_errors is None or id is UNSET:
+        if self._unique_ids and id is not UNSET:
+            if id in calls:  # cancelled, and still cleaning up: its id is free
+                calls.free(id)
+            running = calls[id] = Running(method, id, source, calls, seen, work, id)
+        else:
             running = Running(method, id, source, calls, seen, work)
             calls[running] = running
-        else:
-            key = (source.batch_source if type(source) is Slot else source, id)
-            running = Running(method, id, source, calls, seen, work, key)
-            calls.put(key, running)
         seconds = self._call_seconds if method.deadline is UNSET else method.deadline
         if seconds is not None:
             deadline = running.deadline = self._loop.time() + seconds
@@ -437,7 +444,9 @@ class Dispatcher:
                 name, seen = running.method.name, running.take_seen()
                 answer = self._failed(running.id, name, error, seen)
         finally:
-            running.leave()
+            running.ended = True  # as `leave` does
+            key = running.key
+            self._running.pop(running if key is None else key, None)
             if running.seen is not None:
                 tell_ended(running.take_seen(), CANCELLED)
             running.answer = answer

@@ -46,7 +46,7 @@ class Running(Struct, eq=False):
     work: Awaitable[Any] | None
     """What the task will await; None once it does."""
     key: object = None
-    """What it is found by among the others, None for itself."""
+    """Its key among the others, None for itself."""
     deadline: float | None = None
     task: asyncio.Task[None] | None = None
     answered: bool = False
@@ -75,17 +75,16 @@ class Running(Struct, eq=False):
 
 
 class RunningCalls(dict[object, Running]):
-    """Requests whose handlers have not finished. Where ids must be unique on a connection, each is
-    found by the connection and its id, others by themselves."""
+    """Requests whose handlers have not finished, by id where ids must be unique, else by
+    themselves."""
 
     __slots__ = ()
 
-    def put(self, key: object, running: Running) -> None:
-        if key in self:  # cancelled, and still cleaning up: its id is free
-            older = self[key]
-            older.key = None
-            self[older] = older
-        self[key] = running
+    def free(self, id: Id) -> None:
+        """Let another request have an id."""
+        older = self.pop(id)
+        older.key = None
+        self[older] = older
 
 
 def origin(source: Source) -> Source:

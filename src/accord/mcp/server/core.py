@@ -22,9 +22,11 @@ from msgspec import UNSET, Raw, Struct
 from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.context import Context as RpcContext
+from accord.jsonrpc.duplicates import check_members
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.failures import is_foreseen
 from accord.jsonrpc.method import raw_method
+from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.capabilities import feature_of
 from accord.mcp.protocol.codes import failure
@@ -34,7 +36,15 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.access import Access
 from accord.mcp.server.context import Context
 from accord.mcp.server.deadlines import Deadlines
-from accord.mcp.server.incoming import BOTH, Admission, Incoming, check_era, check_heard, reader
+from accord.mcp.server.incoming import (
+    BOTH,
+    NO_PARAMS,
+    Admission,
+    Incoming,
+    check_era,
+    check_heard,
+    reader,
+)
 from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
 from accord.mcp.server.resource import ResourceNotFoundError
@@ -147,11 +157,11 @@ class Core:
         )
 
     def _plan(self, name: str, row: Row) -> Plan:
-        read, admit = self.admission.read, self.admission.admit
+        read_refused, admit = self.admission.read_refused, self.admission.admit
         kind, serve, eras = row.kind, row.serve, row.eras
         server, feature = self.server, feature_of(name)
         guards, has_middleware = self.server.guards, self.server.middlewares
-        decode = self.readers[name] = reader(kind)
+        decode, self.readers[name] = msgspec.json.Decoder(kind).decode, reader(kind)
 
         is_there = feature is None
 
@@ -177,7 +187,15 @@ class Core:
                 # 2026-07-28, Streamable HTTP: headers are compared with requests. A tool must
                 # not be called past that, by a message that nobody answers.
                 raise own_error("invalid_request", f"{context.method} without an id")
-            found = params if type(params) is kind else read(decode, kind, params, context, check)
+            if type(params) is kind:
+                found = params
+            else:
+                data = NO_PARAMS if params is UNSET else params
+                try:  # as `reader` does
+                    check_members(data)
+                    found = decode(data)
+                except REFUSALS:
+                    found = read_refused(kind, data, context, check)
             incoming = admit(found.meta, context)
             if not is_there or eras is not BOTH:
                 check(incoming)

@@ -101,19 +101,9 @@ class FunctionTool(ServedTool):
     def call(
         self,
         arguments: Raw | UnsetType,
-        context: Context,
+        context: Context | None,
         era: Era,
         profile: Profile = "standard",
-    ) -> CallToolResult | Awaitable[CallToolResult]:
-        return self._call(arguments, context, era, profile)
-
-    def call_alone(
-        self, arguments: Raw | UnsetType, era: Era, profile: Profile = "standard"
-    ) -> CallToolResult | Awaitable[CallToolResult]:
-        return self._call(arguments, None, era, profile)
-
-    def _call(
-        self, arguments: Raw | UnsetType, context: Context | None, era: Era, profile: Profile
     ) -> CallToolResult | Awaitable[CallToolResult]:
         try:
             if self._accepts is not None:
@@ -122,7 +112,7 @@ class FunctionTool(ServedTool):
         except InvalidParamsError as error:
             again = None if arguments is UNSET else whole_numbers(arguments)
             if again is not None:
-                return self._call(Raw(again), context, era, profile)
+                return self.call(Raw(again), context, era, profile)
             return refused_arguments(error, era, profile)
         try:
             value = self._handler.begin(bound, context)
@@ -131,6 +121,8 @@ class FunctionTool(ServedTool):
             return self.output.convert(value, era)
         except Exception as error:
             return self._failed(error)
+
+    call_alone = call
 
     async def _finish(self, value: Awaitable[Any], era: Era) -> CallToolResult:
         try:

@@ -20,7 +20,6 @@ from accord.jsonrpc.params_errors import (
     invalid_params,
     undecodable,
 )
-from accord.jsonrpc.params_form import Params as RawParams
 from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.codes import Profile, failure, request_error
 from accord.mcp.protocol.definitions import Implementation
@@ -32,10 +31,13 @@ from accord.mcp.protocol.meta import (
 )
 from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, STATELESS_VERSIONS, VERSIONS, Era
-from accord.mcp.server.link import DuplexLink, Link, link_of
+from accord.mcp.server.link import LINK, DuplexLink, Link, link_of
 from accord.mcp.server.session import Phase
 
 P = TypeVar("P", bound=Params)
+
+NO_PARAMS: Final = b"{}"
+"""What absent params are read as."""
 
 MAX_KNOWN: Final = 1_024
 """How many different sets of capabilities are kept decoded."""
@@ -96,7 +98,7 @@ class Admission:
 
     def admit(self, meta: RequestMeta, context: Context) -> Incoming:
         """The request with everything that follows from its metadata. Raises RpcError."""
-        link = link_of(context)
+        link: Link = context.state.get(LINK) or link_of(context)
         version = meta.protocol_version
         if version is not UNSET:
             if version not in STATELESS_VERSIONS:
@@ -131,24 +133,19 @@ class Admission:
         of = params if isinstance(params, RpcError) else None
         return request_error(fault, era=era, profile=self._profile, of=of)
 
-    def read(
-        self,
-        decode: Callable[[Any], P],
-        kind: type[P],
-        params: RawParams,
-        context: Context,
-        check: Callable[[Incoming], None],
+    def read_refused(
+        self, kind: type[P], data: bytes | Raw, context: Context, check: Callable[[Incoming], None]
     ) -> P:
-        """The params of a request as `kind`. What is wrong with the metadata, or the method
-        (`check`), counts before what is wrong with the rest."""
-        data = b"{}" if params is UNSET else params
-        try:
-            return decode(data)
-        except REFUSALS:
-            if bytes(data) == b"null":  # decision 0006: as if they were absent
-                return self.read(decode, kind, UNSET, context, check)
-            check(self.admit(self._meta_of(data), context))
-            raise _refused(kind, data) from None
+        """Return `null` as empty params. Raises RpcError for params that cannot be read as `kind`;
+        what is wrong with the metadata, or the method (`check`), counts first."""
+        if bytes(data) == b"null":  # decision 0006: as if they were absent
+            data = NO_PARAMS
+            try:
+                return msgspec.json.decode(data, type=kind)
+            except REFUSALS:
+                pass
+        check(self.admit(self._meta_of(data), context))
+        raise _refused(kind, data) from None
 
     def _meta_of(self, data: Any) -> RequestMeta:
         try:

@@ -131,7 +131,11 @@ class ServedTool:
         raise NotImplementedError
 
     def call_alone(
-        self, arguments: Raw | UnsetType, era: Era, profile: Profile = "standard"
+        self,
+        arguments: Raw | UnsetType,
+        context: None,
+        era: Era,
+        profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
         """`call` for a tool that looks at no context."""
         raise NotImplementedError

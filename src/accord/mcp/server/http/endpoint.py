@@ -259,7 +259,11 @@ class McpEndpoint(LivingApp[McpHead]):
             await self._share()
             await self._living.enter_async_context(self.server.running())
             self.dispatcher = Dispatcher(
-                self.server.router, limits=self.limits, statistics=self.statistics, **self._dispatch
+                self.server.router,
+                limits=self.limits,
+                statistics=self.statistics,
+                unique_ids=False,  # ids are checked by session, before dispatching
+                **self._dispatch,
             )
             self._readers = self.server.core.readers
             self.pulse.stop()

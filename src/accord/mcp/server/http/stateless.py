@@ -84,7 +84,9 @@ class StatelessCall(Struct, eq=False):
             self._exchange.reply(b"", status=202, headers=head.lines)
         else:
             status = status_of(data, self._id, Era.STATELESS)
-            lines = self._endpoint.lines_for(self.principal, head.json)
+            lines = head.json
+            if self.principal is not None:
+                lines = self._endpoint.lines_for(self.principal, lines)
             if status is OK:
                 self._exchange.reply(data, headers=lines)
             else:

@@ -77,7 +77,7 @@ class _Tools:
             return self._call_with_context(tool, params, incoming)
         if not tool.is_quick:
             return self._run(tool, params, incoming)
-        result = tool.call_alone(params.arguments, incoming.era, self._server.codes)
+        result = tool.call_alone(params.arguments, None, incoming.era, self._server.codes)
         if isinstance(result, CallToolResult):
             return self._core.replies.finish(result, incoming)
         return self._finish(result, incoming)
@@ -107,7 +107,7 @@ class _Tools:
         seconds = self._seconds if tool.timeout is UNSET else None
         deadline = None if seconds is None else self._core.deadlines.begin(seconds, never)
         try:
-            result = tool.call_alone(params.arguments, incoming.era, self._server.codes)
+            result = tool.call_alone(params.arguments, None, incoming.era, self._server.codes)
             if not isinstance(result, CallToolResult):
                 result = await result
         except asyncio.CancelledError:
