@@ -143,9 +143,10 @@ async def test_a_route_is_shown_with_the_places_of_its_params(browser: Browser) 
         route = visit.page.locator("#method article .route")
         assert await route.inner_text() == "PUT /items/{id}"
         rows = visit.page.locator("#method section").first.locator(".row")
-        assert [await lines(row) for row in await rows.all()][:3] == [
+        assert [await lines(row) for row in await rows.all()][:4] == [
             ["id", "integer", "required", "in path"],
             ["size", "integer", "in query", "at least 1", "default 1"],
+            ["many", "array of integer", "in query", "default []"],
             ["size_body", "integer", "in body as size", "default 1"],
         ]
         await visit.go("keys.get")
