@@ -115,10 +115,10 @@ async def test_a_message_that_cannot_be_read_waits_and_others_move_on(
     await poison(store, run, arrival)
     async with executing(store, now=clock) as executor:
         await until_tried(store, clock, run, 8)
-        for each in (run, other):
-            await send(store, each, SignalReceived(at=time(), name="t", id="1"))
-        for each in (run, other):
-            await until_status(store, each, "waiting")
+        await send(store, run, SignalReceived(at=time(), name="t", id="1"))
+        await send(store, other, SignalReceived(at=time(), name="s", id="1"))
+        await until_finished(store, [other])
+        await until(lambda: _are_postponed(store, run, 1))  # the signal was taken
         [row] = await store.fetch(POSTPONED, run)
         assert 0 < row["due"] - clock() <= 60
         problem = (await load(store, run)).problem
