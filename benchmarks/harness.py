@@ -75,6 +75,7 @@ def _rotated(names: Sequence[str], by: int) -> list[str]:
 def _calibrate(name: str, subject: Subject, plan: Plan) -> int:
     """How many operations fill a slice; this is its warm-up too."""
     hint(f"  warming up {name}")
+    subject.run(1)  # a program that serves stdio may still be starting
     count = 16
     while (seconds := subject.run(count)) < plan.slice_seconds / 4:
         count *= 4 if seconds < plan.slice_seconds / 32 else 2

@@ -22,12 +22,15 @@ def is_bracketed(data: bytes, max_depth: int) -> bool:
     """Return whether `data` has so many brackets that it may nest deeper than `max_depth`."""
     if len(data) > _SHORT:
         return data.count(b"{") + data.count(b"[") > max_depth
+    has_arrays = data.find(b"[") >= 0
     # A level of objects takes five bytes at least: {"":}
-    if len(data) <= 5 * max_depth and data.find(b"[") < 0:
+    if not has_arrays and len(data) <= 5 * max_depth:
         return False
     # Removing a few brackets costs a quarter of counting them, as it looks for each by memchr.
-    most = max_depth + 1
-    return len(data) - len(data.replace(b"{", b"", most).replace(b"[", b"", most)) > max_depth
+    plain = data.replace(b"{", b"", max_depth + 1)
+    if has_arrays:
+        plain = plain.replace(b"[", b"", max_depth + 1)
+    return len(data) - len(plain) > max_depth
 
 
 def is_deeper(data: bytes, max_depth: int) -> bool:

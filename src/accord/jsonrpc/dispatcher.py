@@ -14,6 +14,7 @@ import logging
 import secrets
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from types import CoroutineType
 from typing import Any, Final, TypeAlias
 
@@ -410,7 +411,7 @@ class Dispatcher:
             deadline = running.deadline = self._loop.time() + seconds
             if deadline < self._alarm.when:
                 self._alarm.set(deadline)
-        task = _start_task(self._drive(running, work), self._loop, method.name)
+        task = _start_task(self._drive(running, work), loop=self._loop, name=method.name)
         if running.ended:  # an eager task
             return running.answer
         running.task = task
@@ -609,15 +610,8 @@ def _unknown_method(name: str) -> RpcError:
     return own_error("method_not_found", f"Method not found: {shown}", method=shown)
 
 
+_start_task: Callable[..., asyncio.Task[None]]
 if sys.version_info >= (3, 12):
-
-    def _start_task(
-        coroutine: Any, loop: asyncio.AbstractEventLoop, name: str
-    ) -> asyncio.Task[None]:
-        return asyncio.Task(coroutine, loop=loop, name=name, eager_start=True)
+    _start_task = partial(asyncio.Task, eager_start=True)
 else:
-
-    def _start_task(
-        coroutine: Any, loop: asyncio.AbstractEventLoop, name: str
-    ) -> asyncio.Task[None]:
-        return asyncio.Task(coroutine, loop=loop, name=name)
+    _start_task = asyncio.Task

@@ -43,7 +43,6 @@ from accord.mcp.server.incoming import (
     Incoming,
     check_era,
     check_heard,
-    reader,
 )
 from accord.mcp.server.middleware import Request, through
 from accord.mcp.server.replies import Replies
@@ -93,8 +92,9 @@ class Core:
         self.asker = server.asker
         self.tasks = Tasks(self, server.task_settings)
         self.readers: dict[str, Callable[[Any], Params]] = {}
-        """Read the raw params of a method, for whoever must look at them before it is served. They
-        raise `REFUSALS`; what they give may be served in place of what was read."""
+        """Decode the raw params of a method, once `check_members` has passed, for whoever must look
+        at them before it is served. They raise `REFUSALS`; what they give may be served in place
+        of what was read."""
         self.router = Router(request_errors=self.admission.request_error)
         for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
             for name, row in feature.methods(self).items():
@@ -161,7 +161,7 @@ class Core:
         kind, serve, eras = row.kind, row.serve, row.eras
         server, feature = self.server, feature_of(name)
         guards, has_middleware = self.server.guards, self.server.middlewares
-        decode, self.readers[name] = msgspec.json.Decoder(kind).decode, reader(kind)
+        decode = self.readers[name] = msgspec.json.Decoder(kind).decode
 
         is_there = feature is None
 
@@ -191,8 +191,8 @@ class Core:
                 found = params
             else:
                 data = NO_PARAMS if params is UNSET else params
-                try:  # as `reader` does
-                    check_members(data)
+                try:
+                    check_members(data)  # what a gateway has seen must be what is served
                     found = decode(data)
                 except REFUSALS:
                     found = read_refused(kind, data, context, check)

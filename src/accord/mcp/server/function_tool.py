@@ -115,10 +115,13 @@ class FunctionTool(ServedTool):
                 return self.call(Raw(again), context, era, profile)
             return refused_arguments(error, era, profile)
         try:
-            value = self._handler.begin(bound, context)
-            if not self.is_quick or hasattr(value, "__await__"):
-                return self._finish(value, era)
-            return self.output.convert(value, era)
+            if self.is_quick:
+                value = bound()
+                if not hasattr(value, "__await__"):
+                    return self.output.convert(value, era)
+            else:
+                value = bound if self._handler.is_direct else self._handler.begin(bound, context)
+            return self._finish(value, era)
         except Exception as error:
             return self._failed(error)
 

@@ -51,6 +51,7 @@ class Handler:
         "bind",
         "docstring",
         "function",
+        "is_direct",
         "mode",
         "parameters",
         "returns",
@@ -79,6 +80,8 @@ class Handler:
         """What callers give, each by name."""
         self.returns = signature.returns
         is_direct = self.mode == "async" and not self._injection.has_dependencies
+        self.is_direct = is_direct and self.timeout is None
+        """Whether what `bind` gives is the coroutine that `begin` would give."""
         call = function if is_direct else partial(partial, function)
         self.bind: Callable[[Any, Context | None], Any] = (
             self._whole(call) if whole else self._planned(call)

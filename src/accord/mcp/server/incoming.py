@@ -173,18 +173,6 @@ def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
         )
 
 
-def reader(kind: type[P]) -> Callable[[Any], P]:
-    """A function that reads params as `kind`. Raises `REFUSALS`, for a member that comes twice too:
-    what a gateway has seen must be what is served."""
-    decode = msgspec.json.Decoder(kind).decode
-
-    def read(params: Any) -> P:
-        check_members(params)
-        return decode(params)
-
-    return read
-
-
 def check_heard(params: Any) -> None:
     """Raise RpcError for the params of a message with a member that comes twice in one object."""
     if params is UNSET:

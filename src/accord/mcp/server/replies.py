@@ -41,12 +41,16 @@ class Replies:
         """What is sent as the result of this request. Raises RpcError if it is too large."""
         if incoming.unfinished:
             return result
-        result = result_in(incoming.version, result)
+        is_usual = incoming.era is Era.STATELESS and result.result_type is COMPLETE
+        if not is_usual:
+            result = result_in(incoming.version, result)
         body = encode(result)
         most = self._max_bytes
         if most is not None and len(body) > most:
             result = too_large(result, len(body), most, incoming, self._profile)
             body = encode(result)
+        if is_usual and result.meta is None and body != b"{}":
+            return Raw(self._more + body[1:])  # as `_stateless` does
         return Raw(body if incoming.era is Era.HANDSHAKE else self._stateless(result, body))
 
     def _stateless(self, result: Result, body: bytes) -> bytes:

@@ -26,6 +26,7 @@ from msgspec.structs import replace
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort, too_many_items
 from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.duplicates import check_members
 from accord.jsonrpc.errors import RpcError, own_error
 from accord.jsonrpc.ids import RequestFault, id_fault
 from accord.jsonrpc.limits import MIB, Limits
@@ -378,6 +379,7 @@ class McpEndpoint(LivingApp[McpHead]):
         reader = self._readers.get(method)
         if reader is not None and params is not UNSET and id is not UNSET:
             try:
+                check_members(params)
                 known = reader(params)
             except REFUSALS:
                 pass  # null stands for none; what is wrong with others is told later
