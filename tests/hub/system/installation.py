@@ -7,6 +7,7 @@ done without it.
 from __future__ import annotations
 
 import asyncio
+import select
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
@@ -69,6 +70,8 @@ class Wire:
         """`raw` is sent as it is, `body` as JSON."""
         sent = msgspec.json.encode(body) if raw is None and body is not None else raw
         lines = {**self._own, **({"Content-Type": "application/json"} if sent else {})}
+        if self._was_closed():
+            self._connection.close()  # the next request connects again
         try:
             self._connection.request(method, path, sent, {**lines, **(headers or {})})
             response = self._connection.getresponse()
@@ -78,6 +81,11 @@ class Wire:
             raise
         found = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, found, read)
+
+    def _was_closed(self) -> bool:
+        """Whether the server ended the connection, as it does with those that are idle for long."""
+        sock = self._connection.sock
+        return sock is not None and bool(select.select([sock], [], [], 0)[0])
 
     def rest(self, verb: str, path: str, /, **arguments: Any) -> Answer:
         """A call over REST: `{names}` in its path are filled, the others go where they belong."""
