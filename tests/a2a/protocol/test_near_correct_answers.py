@@ -371,9 +371,13 @@ def test_a_question_is_one_whatever_it_is_called() -> None:
     )
 
 
-def test_a_question_keeps_its_context_in_snake_case() -> None:
-    result = {"id": "r-1", "context_id": "c-1", "status": {"state": "input-required"}}
-    assert outcome_of(read_answer(body_of(result), "t-1", Wire.V03)) == Waiting(
+@pytest.mark.parametrize("wire", Wire)
+def test_a_question_keeps_its_context_in_snake_case(wire: Wire) -> None:
+    task = {"id": "r-1", "context_id": "c-1", "status": {"state": "input-required"}}
+    result: dict[str, Any] = task
+    if wire is Wire.V10:  # which fits the format but for that
+        result = {"task": {**task, "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}}
+    assert outcome_of(read_answer(body_of(result), "t-1", wire)) == Waiting(
         "r-1", "c-1", TaskState.INPUT_REQUIRED, ""
     )
 

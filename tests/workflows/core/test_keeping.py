@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec import ValidationError, json
+from msgspec import DecodeError, ValidationError, json
 
 from accord.workflows.core.commands import decode_command, encode_command
 from accord.workflows.core.errors import NewerSchemaError
@@ -37,6 +37,12 @@ def test_what_a_newer_version_wrote_is_left_alone(decode: Any) -> None:
     assert raised.value.schema == 3
     with pytest.raises(ValidationError):
         decode(b'{"type": "run_started"}')
+
+
+@pytest.mark.parametrize("decode", [decode_event, decode_command, decode_state])
+def test_what_is_nested_deeper_than_any_stack_is_damaged(decode: Any) -> None:
+    with pytest.raises(DecodeError, match="nested deeper"):
+        decode(b'{"schema": 1, "type": "run_started", "input": ' + b"[" * 500_000)
 
 
 def test_events_say_their_type_and_schema() -> None:
