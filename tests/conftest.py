@@ -8,6 +8,7 @@ import signal
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from accord.operations.runner import Runner
 from tests.compliance import Marks
@@ -46,6 +47,16 @@ SLOW = (
 
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""
+
+
+# How long an example takes says how busy the machine is. On CI Hypothesis asks for no more either.
+settings.register_profile(
+    "no time limits",
+    settings.default,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("no time limits")
 
 
 def pytest_configure(config: pytest.Config) -> None:

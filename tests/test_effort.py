@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.effort import calls, growth
 
@@ -64,6 +65,13 @@ def test_no_test_asserts_that_something_is_quick() -> None:
         for line in bounds_on_time(file.read_text(encoding="utf-8"))
     ]
     assert not found, f"use tests.effort instead of a clock: {', '.join(found)}"
+
+
+@pytest.mark.req("Q-10")
+def test_generated_examples_may_take_any_time() -> None:
+    assert settings.default is not None
+    assert settings.default.deadline is None
+    assert HealthCheck.too_slow in settings.default.suppress_health_check
 
 
 def test_calls_are_counted() -> None:
