@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
+
+from msgspec import Struct
 
 MAX_TARGETS: Final = 20
 
@@ -25,20 +28,21 @@ def target_of(arguments: Mapping[str, Any], result: Any = None) -> str:
 
     An id that the call named is left out where the result has a better name for the same thing.
     """
-    whole = _name(result)
-    known = {value.casefold() for value in _all_names(result)}
-    found = dict.fromkeys(each for each in _named(arguments) if each.casefold() not in known)
-    if whole:
-        found[whole] = None
+    found = dict.fromkeys(_named(arguments))
+    names = list(_names(result))
+    if names:
+        known = {name.casefold() for name in names}
+        found = {each: None for each in found if each.casefold() not in known}
+        found[names[0]] = None
     else:
-        found |= dict.fromkeys(map(_name, _items(result)[:MAX_TARGETS]))
-    found.pop("", None)
+        items = _items(result)[:MAX_TARGETS]
+        found |= {name: None for item in items for name in islice(_names(item), 1)}
     return ", ".join(list(found)[:MAX_TARGETS])
 
 
 def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in arguments.items():
-        if isinstance(value, str) and _ARGUMENT.fullmatch(name) and _ID.fullmatch(value):
+        if isinstance(value, str) and _ID.fullmatch(value) and _ARGUMENT.fullmatch(name):
             yield value
 
 
@@ -47,12 +51,10 @@ def _items(result: Any) -> Sequence[Any]:
     return items if isinstance(items, Sequence) else ()
 
 
-def _name(thing: Any) -> str:
-    return next(_all_names(thing), "")
-
-
-def _all_names(thing: Any) -> Iterator[str]:
+def _names(thing: Any) -> Iterator[str]:
+    # Nearly all results are structs; whether something is a mapping is dear to ask.
+    is_mapping = not isinstance(thing, Struct) and isinstance(thing, Mapping)
     for name in _NAMES:
-        value = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+        value = thing.get(name) if is_mapping else getattr(thing, name, None)
         if isinstance(value, str) and value:
             yield value
