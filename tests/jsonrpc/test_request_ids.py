@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
 
-from accord import Peer, Router, RpcError
+from accord import Peer, Router, RpcError, serve
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.ids import RequestFault, id_fault
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.observer import Observation
 from accord.transports.memory import memory_pair
+from tests.patience import PATIENCE
 from tests.transports.recorder import Recorder
 
 CODES: dict[RequestFault, int] = {"invalid_id": -40_001, "id_conflict": -40_002}
@@ -139,6 +141,41 @@ async def test_connections_have_ids_of_their_own() -> None:
     assert (await one.answer())["result"] == (await other.answer())["result"] == "later"
     await one.peer.close()
     await other.peer.close()
+
+
+@pytest.mark.req("M-12")
+async def test_two_clients_over_http_may_use_the_same_id_at_the_same_time() -> None:
+    gate, entered = asyncio.Event(), asyncio.Semaphore(0)
+    router = Router(request_errors=request_error)
+
+    @router.method
+    async def later() -> str:
+        entered.release()
+        await gate.wait()
+        return "later"
+
+    async with serve(router, "http://127.0.0.1:0/rpc") as server:
+        asked = [asyncio.create_task(post(server.url, call(1, "later"))) for _ in range(2)]
+        async with asyncio.timeout(PATIENCE):
+            await entered.acquire()
+            await entered.acquire()
+        gate.set()
+        assert [each["result"] for each in await asyncio.gather(*asked)] == ["later"] * 2
+        assert code(await post(server.url, call(None))) == (-40_001, None)
+        answers = await post(server.url, [call(1, "later"), call(1, "later")])
+        assert [each.get("result") or code(each) for each in answers] == ["later", (-40_002, 1)]
+
+
+async def post(url: str, message: Any) -> Any:
+    """The answer to a message that is sent over a connection of its own."""
+    at = urlsplit(url)
+    reader, writer = await asyncio.open_connection(at.hostname, at.port)
+    body = msgspec.json.encode(message)
+    head = f"POST {at.path} HTTP/1.1\r\nHost: {at.netloc}\r\nContent-Type: application/json\r\n"
+    writer.write(f"{head}Connection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+    answer = await reader.read()
+    writer.close()
+    return msgspec.json.decode(answer.partition(b"\r\n\r\n")[2])
 
 
 async def test_a_batch_has_each_id_once_and_shares_them_with_its_connection() -> None:

@@ -81,6 +81,7 @@ class Dispatcher:
 
     __slots__ = (
         "_alarm",
+        "_by_id",
         "_call_seconds",
         "_debug",
         "_few",
@@ -100,7 +101,6 @@ class Dispatcher:
         "_shallow",
         "_strict",
         "_threads",
-        "_unique_ids",
         "draining",
         "serve",
         "statistics",
@@ -116,10 +116,10 @@ class Dispatcher:
         strict_codes: bool = False,
         debug: bool = False,
         observer: Observer | None = None,
-        unique_ids: bool = True,
+        shared: bool = False,
     ) -> None:
-        """With `unique_ids` it serves one connection, and checks ids where the router wants that;
-        False is for callers of `serve` that check them themselves."""
+        """A `shared` dispatcher serves many clients, as over HTTP: two of them may use the same id
+        at the same time, so that unique ids are asked for within a batch only."""
         self._find = router.methods.get
         self._find_direct: Callable[[Any], Plan | None] = router.direct.get
         self.serve: _Serve
@@ -128,8 +128,8 @@ class Dispatcher:
         self._observer = observer
         self._request_errors = router.request_errors
         self._serve_any = self._serve_call if observer is None else self._serve_observed
-        self._unique_ids = unique_ids and self._request_errors is not None
-        self.serve = self._serve_unique if self._unique_ids else self._serve_any
+        self._by_id = self._request_errors is not None and not shared
+        self.serve = self._serve_any if self._request_errors is None else self._serve_unique
         if self.serve != self._serve_call:  # then every call takes that one way
             self._find_direct = _NOTHING_DIRECT.get
         self._limits = limits
@@ -399,7 +399,7 @@ class Dispatcher:
         except Exception as error:
             return self._malformed(id, params, seen) or self._failed(id, method.name, error, seen)
         calls = self._running
-        if self._unique_ids and id is not UNSET:
+        if self._by_id and id is not UNSET:
             if id in calls:  # cancelled, and still cleaning up: its id is free
                 calls.free(id)
             running = calls[id] = Running(method, id, source, calls, seen, work, id)

@@ -75,8 +75,7 @@ class Running(Struct, eq=False):
 
 
 class RunningCalls(dict[object, Running]):
-    """Requests whose handlers have not finished, by id where ids must be unique, else by
-    themselves."""
+    """Requests whose handlers have not finished: by id where ids are unique, else by themselves."""
 
     __slots__ = ()
 

@@ -100,7 +100,11 @@ class Server:
         keys = ("threads", "strict_codes", "debug", "observer")
         options = {key: self._peer_options[key] for key in keys}
         self._dispatcher = Dispatcher(
-            self._router, limits=self._options.limits, statistics=self._past, **options
+            self._router,
+            limits=self._options.limits,
+            statistics=self._past,
+            shared=True,
+            **options,
         )
         self._listener = await listen_http(url, self._dispatcher, self._options)
         self.url = self._listener.url

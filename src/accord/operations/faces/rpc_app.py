@@ -170,6 +170,7 @@ class RpcApp(LivingApp[RpcHead]):
                 limits=self._limits,
                 statistics=self.statistics,
                 observer=self._observer,
+                shared=True,
             )
         return self._dispatcher
 

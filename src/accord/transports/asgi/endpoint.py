@@ -193,7 +193,11 @@ class AsgiEndpoint:
 
     def _new_dispatcher(self, loop: asyncio.AbstractEventLoop) -> Dispatcher:
         dispatcher = Dispatcher(
-            self._router, limits=self._limits, statistics=self.statistics, **self._options
+            self._router,
+            limits=self._limits,
+            statistics=self.statistics,
+            shared=True,
+            **self._options,
         )
         # Under a test client each request may have a loop of its own.
         open_ones = {old: it for old, it in self._dispatchers.items() if not old.is_closed()}

@@ -263,7 +263,7 @@ class McpEndpoint(LivingApp[McpHead]):
                 self.server.router,
                 limits=self.limits,
                 statistics=self.statistics,
-                unique_ids=False,  # ids are checked by session, before dispatching
+                shared=True,
                 **self._dispatch,
             )
             self._readers = self.server.core.readers
