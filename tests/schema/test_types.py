@@ -717,3 +717,23 @@ def test_arguments_of_generic_namesakes_may_be_values() -> None:
         "a.User_typing.Literal_.a",
         "b.User_typing.Literal_.a",
     ]
+
+
+class _Renamed(Struct, Generic[T]):
+    """A struct that keeps its former name in documents."""
+
+    __schema_name__ = "Former"
+
+    value: T
+
+
+class _Heir(_Renamed[int]):
+    """A subclass, which is called by its own name."""
+
+
+def test_a_class_can_keep_another_name_in_documents() -> None:
+    assert title(_Renamed) == "Former"
+    assert title(_Renamed[int]) == "Former[int]"
+    assert title(_Heir) == "_Heir"
+    assert name_classes([_Renamed[int]]) == {_Renamed[int]: "Former_int"}
+    assert returns(_Renamed[int]).definitions["Former_int"]["title"] == "Former[int]"

@@ -13,10 +13,20 @@ def title(cls: Any) -> str:
     """The class as one reads it: `User`, `Page[int]`."""
     arguments = getattr(cls, "__args__", ())
     if not arguments:
-        return str(getattr(cls, "__name__", cls))
+        return _own_title(cls)
     if isinstance(cls, UnionType):
         return " | ".join(map(title, arguments))
-    return f"{cls.__origin__.__name__}[{', '.join(title(each) for each in arguments)}]"
+    return f"{_own_title(cls.__origin__)}[{', '.join(title(each) for each in arguments)}]"
+
+
+def _own_title(cls: Any) -> str:
+    """Return the class's `__schema_name__`, or its Python name.
+
+    Documents that clients were generated from keep a name when the class gets a better one.
+    A subclass does not inherit it.
+    """
+    pinned = getattr(cls, "__dict__", {}).get("__schema_name__")
+    return str(getattr(cls, "__name__", cls) if pinned is None else pinned)
 
 
 def name_classes(classes: Iterable[Any]) -> dict[Any, str]:

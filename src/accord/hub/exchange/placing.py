@@ -649,7 +649,14 @@ def _kind(record: Record | Fault | Origin | NotKept) -> str:
             return record.kind
         case Fault() | Origin() | NotKept():
             return ""
-    return type(record).__name__.lower()
+        case Type():
+            return "type"
+        case Label():
+            return "label"
+        case Link():
+            return "link"
+        case Comment():
+            return "comment"
 
 
 def _title(record: Record | Fault | Origin | NotKept) -> str:
