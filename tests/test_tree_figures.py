@@ -1,0 +1,58 @@
+"""The figures of a source tree count what they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.call_traces import CALLS, trace
+from tools.tree_figures import PROJECT, Figures, measure
+
+FILES = {
+    "__init__.py": '"""A package."""\n',
+    "a.py": '"""Where it begins."""\nfrom small.b import Told\n\nclass Name: ...\n\nX = 1\n',
+    "b.py": '"""A module."""\n\n# A comment.\nclass Told:\n    """Told."""\n\ndef later():\n'
+    "    from small import a\n    return a\n\nclass Name: ...\n",
+}
+
+
+@pytest.fixture
+def figures(tmp_path: Path) -> Figures:
+    for name, text in FILES.items():
+        path = tmp_path / "src" / "small" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return measure(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("files", "3"),
+        ("median lines of a file", "6"),
+        ("most modules in a package", "2 (small)"),
+        ("import cycles", "0"),
+        ("import cycles with TYPE_CHECKING and functions", "1"),
+        ("shared class names", "1"),
+        ("classes with a shared name", "2"),
+        ("participle classes", "1"),
+        ("docstrings", "4"),
+        ("docstrings opening with a wh-word", "1"),
+        ("statements", "6"),
+    ],
+)
+def test_each_figure_counts_what_it_names(figures: Figures, name: str, value: str) -> None:
+    assert figures.values[name] == value
+
+
+def test_lists_show_what_is_counted(figures: Figures) -> None:
+    assert figures.lists["shared class names"] == ["Name: small.a, small.b"]
+    assert figures.lists["participle classes"] == ["small.b: Told"]
+
+
+def test_a_call_is_followed_through_the_files_that_it_runs_through() -> None:
+    found = trace(CALLS[0], PROJECT)
+    assert any(file.startswith("accord/transports/http/") for file in found.files)
+    assert any(file.startswith("accord/mcp/server/") for file in found.files)
+    assert len(found.files) <= found.changes + 1
