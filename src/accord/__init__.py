@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Whether and where this library logs is up to the program: without a handler of its own, Python
-# would print warnings to stderr.
+# The program decides about logging: without a handler of its own, Python would print warnings of
+# this library to stderr.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {

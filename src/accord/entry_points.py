@@ -22,17 +22,17 @@ _SEPARATORS: Final = re.compile(r"[-_.]+")
 
 
 class PluginError(Exception):
-    """A plugin that cannot be used; the message names it and says why."""
+    """An unusable plugin; the message names it and says why."""
 
 
 class Plugin(Struct, frozen=True, kw_only=True):
-    """One entry point."""
+    """An entry point of an installed distribution."""
 
     group: Group
     name: str
-    """In its group: the URL scheme, the type of step, the format."""
+    """Unique in its group: the URL scheme, the step type, the format."""
     value: str
-    """Where it is, such as `accord_mail:mail`."""
+    """The object to load, such as `accord_mail:mail`."""
     distribution: str
     version: str
 
@@ -40,7 +40,10 @@ class Plugin(Struct, frozen=True, kw_only=True):
         return f"plugin {self.name!r} of {self.distribution} {self.version}"
 
     def load(self) -> Any:
-        """What it gives. Raises PluginError, whatever its code raises."""
+        """Import and return the plugin's object.
+
+        Raises PluginError, whatever its code raises.
+        """
         from importlib.metadata import EntryPoint
 
         try:
@@ -50,13 +53,13 @@ class Plugin(Struct, frozen=True, kw_only=True):
             raise self.refused(what) from error
 
     def refused(self, why: str) -> PluginError:
-        """What to raise where it cannot be used."""
+        """Return the error to raise for this plugin."""
         return PluginError(f"{self}: {why}")
 
 
 @cache
 def installed() -> tuple[Plugin, ...]:
-    """All that are installed, by group and name. Nothing is loaded."""
+    """Return all installed plugins, by group and name, without loading any."""
     from importlib.metadata import entry_points
 
     found = [
@@ -74,12 +77,15 @@ def installed() -> tuple[Plugin, ...]:
 
 
 def names_in(group: Group) -> list[str]:
-    """The names in a group."""
+    """Return the names of the plugins in a group."""
     return [each.name for each in installed() if each.group == group]
 
 
 def find(group: Group, name: str) -> Plugin | None:
-    """The one of that name; None where there is none. Raises PluginError where there are two."""
+    """Return the plugin of that name, or None.
+
+    Raises PluginError if there are two.
+    """
     there = [each for each in installed() if each.group == group and each.name == name]
     if len(there) > 1:
         owners = " and ".join(each.distribution for each in there)
@@ -88,5 +94,5 @@ def find(group: Group, name: str) -> Plugin | None:
 
 
 def normalized(distribution: str) -> str:
-    """The name of a distribution as it is compared: `Accord_Mail` is `accord-mail`."""
+    """Return a distribution's name as it is compared: `Accord_Mail` is `accord-mail`."""
     return _SEPARATORS.sub("-", distribution).lower()

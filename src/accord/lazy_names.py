@@ -9,7 +9,10 @@ from typing import Any
 
 
 def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-    """The `__getattr__` and `__dir__` of a package whose names live in the modules `homes`."""
+    """Return the `__getattr__` and `__dir__` of a package with lazily loaded names.
+
+    `homes` maps each name to the module that defines it.
+    """
 
     def get(name: str) -> Any:
         home = homes.get(name)

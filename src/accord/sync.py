@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class SyncCall:
-    """A call that has been sent. `result` waits for its result."""
+    """An outgoing call. `result` blocks until it is answered."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -50,7 +50,7 @@ class SyncCall:
 
     @property
     def done(self) -> bool:
-        """Whether it was answered, failed or given up."""
+        """True once the call was answered, has failed or was given up."""
         return self._call.done
 
     @overload
@@ -67,16 +67,18 @@ class SyncCall:
         return _wait(self._call.answer())
 
     def future(self, into: Any = Any) -> Future[Any]:
-        """A future of the result, for `concurrent.futures.wait` and others. Cancelling it gives
-        the call up."""
+        """Return a future of the result, for `concurrent.futures.wait` and the like.
+
+        Cancelling the future gives up the call.
+        """
         return _start(self._call.result(into))
 
     def cancel(self) -> None:
-        """Give the call up; whoever waits for it gets a `CancelledError`."""
+        """Give up the call; threads that wait for it get a `CancelledError`."""
         _do(self._call.cancel)
 
     def extend(self) -> None:
-        """Give the call its full time again: the other end has shown that it works on it."""
+        """Restart the call's timeout: the other end has shown that it is working on it."""
         _do(self._call.extend)
 
     def fail(self, error: RpcError) -> None:
@@ -85,14 +87,16 @@ class SyncCall:
 
 
 class SyncBatch:
-    """Collects calls; sends them when its `with` block ends, and waits for the answers.
+    """A batch that collects calls and sends them when its `with` block ends.
+
+    The end of the block waits for the answers.
 
         with peer.batch() as batch:
             total = batch.call("sum", [1, 2, 3])
             batch.notify("log", ["summed"])
         print(total.result())
 
-    A call that fails raises when its result is asked for, not when the block ends.
+    A failed call raises when its result is requested, not when the block ends.
     """
 
     def __init__(self, batch: OutgoingBatch) -> None:
@@ -101,7 +105,7 @@ class SyncBatch:
     def call(
         self, method: str, params: Any = UNSET, *, timeout: float | None | UnsetType = UNSET
     ) -> SyncCall:
-        """Add a call; ask what this returns for its result after the batch was sent."""
+        """Add a call and return it; its result is available after the batch was sent."""
         return SyncCall(_do(lambda: self._batch.call(method, params, timeout=timeout)))
 
     def notify(self, method: str, params: Any = UNSET) -> None:
@@ -109,7 +113,7 @@ class SyncBatch:
         _do(lambda: self._batch.notify(method, params))
 
     def send(self) -> None:
-        """Send what was collected and wait until every call is settled."""
+        """Send the collected messages and wait until every call is settled."""
         _wait(self._batch.send())
 
     def __enter__(self) -> SyncBatch:
@@ -125,12 +129,12 @@ class SyncBatch:
 
 
 class SyncPeer:
-    """A peer whose calls block. What it has in common with `Peer` does the same."""
+    """A peer whose calls block. Shared members behave as those of `Peer`."""
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
-    # What is known
+    # Properties
 
     @property
     def state(self) -> State:
@@ -146,22 +150,24 @@ class SyncPeer:
 
     @property
     def pending(self) -> int:
-        """How many outgoing calls wait for an answer."""
+        """The number of outgoing calls that wait for an answer."""
         return self._peer.pending
 
     @property
     def in_flight(self) -> int:
-        """How many incoming calls are being handled."""
+        """The number of incoming calls in progress."""
         return self._peer.in_flight
 
     @property
     def call_state(self) -> dict[str, Any]:
-        """What handlers of this connection share as `context.state`."""
+        """The state shared by the handlers of this connection as `context.state`."""
         return self._peer.call_state
 
     def observe(self, observer: StateObserver) -> Callable[[], None]:
-        """Have `observer(state, error)` called at every change of state, in the background thread;
-        return how to stop it."""
+        """Call `observer(state, error)` at every change of state, in the background thread.
+
+        Returns a function that stops it.
+        """
         stop = _do(lambda: self._peer.observe(observer))
         return lambda: _do(stop)
 
@@ -211,8 +217,10 @@ class SyncPeer:
         timeout: float | None | UnsetType = UNSET,
         idempotent: bool = False,
     ) -> Future[Any]:
-        """Call the other end and return a future of the result at once, for
-        `concurrent.futures.wait` and others."""
+        """Call the other end and return a future of the result at once.
+
+        The future is for `concurrent.futures.wait` and the like.
+        """
         return _start(
             self._peer.call(method, params, into=into, timeout=timeout, idempotent=idempotent)
         )
@@ -226,9 +234,9 @@ class SyncPeer:
         longest: float | None = None,
         idempotent: bool = False,
     ) -> SyncCall:
-        """Send a call now and return it, to be asked for its result; its id is known at once.
+        """Send a call now and return it; its id is known at once.
 
-        `call.extend()` gives it its full time again, up to `longest` seconds in all.
+        `call.extend()` restarts its timeout, up to `longest` seconds in all.
         """
         begin = self._peer.begin
         return SyncCall(
@@ -240,34 +248,40 @@ class SyncPeer:
         )
 
     def notify(self, method: str, params: Any = UNSET) -> None:
-        """Tell the other end something; returns when it is on its way."""
+        """Send a notification; return when it is queued for sending."""
         _wait(self._peer.notify(method, params))
 
     def post(self, method: str, params: Any = UNSET) -> None:
-        """`notify` that does not wait for the other end to read."""
+        """Send a notification without waiting for the other end to read."""
         _do(lambda: self._peer.post(method, params))
 
     def send(self, data: bytes) -> None:
-        """Send one encoded message or batch as soon as the other end takes it."""
+        """Send one encoded message or batch as soon as the other end can take it."""
         _wait(self._peer.send(data))
 
     def batch(self) -> SyncBatch:
-        """Collect calls and notifications to be sent as one batch."""
+        """Return a batch that collects calls and notifications."""
         return SyncBatch(_do(self._peer.batch))
 
     def cancel_incoming(self, id: Id) -> bool:
-        """Stop serving a request of the other end; it is not answered. Whether it was running."""
+        """Stop serving a request of the other end without an answer.
+
+        Returns True if it was running.
+        """
         return _do(lambda: self._peer.cancel_incoming(id))
 
     # Closing
 
     def close(self, *, drain: float | None = None) -> None:
-        """End the connection: let running handlers finish for up to `drain` seconds and
-        their answers leave, fail what still waits for an answer."""
+        """Close the connection and wait until it has ended.
+
+        Running handlers may finish for up to `drain` seconds, and their answers are sent. Outgoing
+        calls in flight fail.
+        """
         _wait(self._peer.close(drain=drain))
 
     def close_soon(self, *, drain: float | None = None) -> None:
-        """Begin to close; `wait_closed` tells when it is done."""
+        """Begin to close; `wait_closed` waits for the end."""
         _do(lambda: self._peer.close_soon(drain=drain))
 
     def abort(self) -> None:
@@ -275,7 +289,7 @@ class SyncPeer:
         _do(self._peer.abort)
 
     def wait_closed(self) -> None:
-        """Wait until the connection has ended, by whichever side."""
+        """Wait until the connection has ended, whichever side ended it."""
         _wait(self._peer.wait_closed())
 
     def __enter__(self) -> SyncPeer:
@@ -295,7 +309,7 @@ def connect(
     router: Router | None = None,
     **options: Unpack[ConnectOptions],
 ) -> SyncPeer:
-    """Connect as `accord.connect` does, with the same options, and block until it is done."""
+    """Connect as `accord.connect` does, with the same options, and block until done."""
 
     async def open_peer() -> Peer:
         return await connect_async(target, router, **options)
@@ -309,8 +323,10 @@ _thread: threading.Thread | None = None
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:
-    """The loop of all connections. Raises RuntimeError in its own thread, where waiting for it
-    would take forever."""
+    """Return the loop of all connections, started on first use.
+
+    Raises RuntimeError in the loop's own thread, where waiting for it would deadlock.
+    """
     global _loop, _thread
     with _lock:
         if _loop is None:
@@ -327,7 +343,7 @@ def _background_loop() -> asyncio.AbstractEventLoop:
 
 
 def _start(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Have the background thread do `work`."""
+    """Schedule a coroutine on the background loop."""
     try:
         loop = _background_loop()
     except RuntimeError:
@@ -346,7 +362,7 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _do(function: Callable[[], T]) -> T:
-    """The result of a function that only the background thread may call."""
+    """Return the result of a function that must run on the background loop's thread."""
 
     async def work() -> T:
         return function()

@@ -1,12 +1,15 @@
-"""The requirements hub: epics, stories, acceptance criteria, requirements, and how they relate.
+"""The requirements hub: epics, stories, criteria, requirements and their links.
 
-entities    what operations give, as callers see it
-domain      what things are and which rules hold; pure
-storage     statements: how they are kept
-lifecycle   items come and change; deletion: they go; places: they move; links: they relate
-recorder    keeps every change; undo takes one back; steps and trial do, or only try, several
-operations  what can be done with them, each written once
-search      full text, on both databases
-exchange    import and export
-mcp         resources, prompts and completions for assistants
+entities      items and related entities as callers see them
+domain        kinds, rules, diffs, linter and impact; pure
+storage       all SQL of the hub
+lifecycle     create, update, move and delete items; links: the same for relationships
+presentation  item rows as entities, and pages of them
+hints         hints after a write; bulk: several operations at once, and dry runs
+undo          revert a change
+operations    the operations, each declared once for all adapters
+search        words, queries and snippets of full text search; pure
+exchange      import and export
+mcp           resources, prompts and completions for assistants
+demo          the sample project
 """

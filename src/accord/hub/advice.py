@@ -1,7 +1,7 @@
-"""What every write is advised of: links that it makes suspect, what the linter says, what still
-depends on something that ends. Never a reason to refuse anything.
+"""Hints after a write: suspect links, lint findings, unfinished work below.
 
-`advise` runs inside of the transaction, once the effects are told, so that a dry run says the same.
+A hint never refuses a write. `add_hints` runs inside the transaction, after the effects are
+recorded, so a dry run returns the same hints.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from accord.operations.outcome import Change
 from accord.operations.work import Effect, Hint, Work
 
 MAX_ADVISED: Final = 10
-"""Items that one write is advised of: whoever writes many at once asks for coverage afterwards."""
+"""The maximum number of items hinted at per write; after bulk writes, ask for coverage."""
 MAX_CHARACTERS: Final = 10_000
-"""Of a text that the linter looks at while it is written."""
+"""The part of a text that is linted while it is written."""
 MAX_FINDINGS: Final = 5
-"""Findings of the linter that are told of one item."""
+"""The maximum number of lint findings reported per item."""
 MAX_NAMED: Final = 10
 
 DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
-"""Types whose source needs its target."""
+"""Relationship types with a source that depends on the target."""
 ENDED: Final = frozenset({"Obsolete", "Cancelled"})
 OPEN_BELOW: Final = """
 SELECT reference_id FROM items
@@ -37,7 +37,10 @@ ORDER BY number LIMIT 1000
 
 
 async def advise(work: Work, change: Change) -> None:
-    """Add hints to a write that says something, or ends something."""
+    """Add hints to a write that changes content or status.
+
+    Runs for the first `MAX_HINTED_ITEMS` items that the write created or updated.
+    """
     advised = [effect for effect in work.effects if effect.kind in KINDS and effect.after]
     for effect in advised[:MAX_ADVISED]:
         changed = _changed(effect)
@@ -59,7 +62,7 @@ async def _lint(work: Work, effect: Effect) -> None:
         return
     kind: Kind = effect.kind  # type: ignore[assignment] # one of KINDS
     after = effect.after or {}
-    # What is new has none, unless the same write says so.
+    # A new item has no suppressions unless the same write added one: skip the query.
     has_none = effect.action == "created" and not _tells_of(work, "lint_suppression")
     put_aside = {} if has_none else await suppressions.of_item(work.db, effect.id)
     texts = {name: str(after.get(name, ""))[:MAX_CHARACTERS] for name in FIELDS}
@@ -90,7 +93,7 @@ async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
 
 
 async def _open_below(work: Work, effect: Effect) -> None:
-    """Hint at stories and requirements below that are not finished."""
+    """Add a hint about unfinished stories and requirements below a finished item."""
     found = [row["reference_id"] for row in await work.db.fetch(OPEN_BELOW, effect.id)]
     if found:
         more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""

@@ -18,7 +18,7 @@ from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.work import Database, Work
 
 MAX_NAMED: Final = 20
-"""How many of the things in the way are named."""
+"""The maximum number of blocking children and links named in the error."""
 
 LINKS: Final = """
 SELECT s.reference_id AS source, r.type, t.reference_id AS target FROM relationships r
@@ -39,11 +39,15 @@ _ATTACHED: Final = (
     ("lint_suppression", "item_id"),
     ("item_source", "item_id"),
 )
-"""Kinds of rows that belong to an item, and the column that says so; comments are apart."""
+"""Kinds of rows that belong to an item, with the column that refers to it. Comments are handled
+separately, since replies must be deleted first."""
 
 
 async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deleted:
-    """Take an item away. Raises ForbiddenError; ConflictError, which names what is in the way."""
+    """Delete an item with the rows that belong to it.
+
+    Raises ForbiddenError, and ConflictError that names the children and links in the way.
+    """
     row = await items.find(work.db, id, kind)
     work.caller.require_own(row.creator_id, row.reference_id)
     if force and not work.caller.is_administrator:
@@ -63,7 +67,7 @@ async def delete(work: Work, kind: Kind, id: str, *, force: bool) -> Deleted:
 
 
 async def check_free(db: Database, row: ItemRow) -> None:
-    """Raises ConflictError where children or links stand in the way of deleting it."""
+    """Raise ConflictError if children or links block the deletion of an item."""
     children = [each.reference_id for each in await items.children(db, row.id)]
     children += [each.reference_id for each in await _of_criteria(db, row)]
     links = [
@@ -93,7 +97,7 @@ async def _of_criteria(db: Database, row: ItemRow) -> list[ItemRow]:
 async def _remove(work: Work, row: ItemRow) -> None:
     for requirement in await _of_criteria(work.db, row):
         await write(work, requirement, {"criteria_id": None})
-    # Requirements first: they point to criteria under the same story.
+    # In reverse, requirements before criteria: requirements refer to criteria of the story.
     for child in reversed(await items.children(work.db, row.id)):
         await _remove(work, await items.find(work.db, child.id))
     await _remove_comments(work, row)
@@ -105,7 +109,7 @@ async def _remove(work: Work, row: ItemRow) -> None:
 
 
 async def _remove_comments(work: Work, row: ItemRow) -> None:
-    """Answers before what they answer to."""
+    """Delete the comments of an item, replies before the comments they answer."""
     left = {each["id"]: each for each in await rows.where(work.db, "comments", "target_id", row.id)}
     while left:
         answered = {each["reply_to"] for each in left.values()}

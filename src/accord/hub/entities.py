@@ -1,7 +1,7 @@
-"""What operations give: items and what belongs to them, as callers see them.
+"""Items and related entities as callers see them: results of operations.
 
-Fields have the same names on every face. People are named by username; other things by their UUID
-(`…_id`) with the name that people know beside it (`…_reference_id`).
+Fields have the same names on every adapter. People are named by username; other entities by their
+UUID (`…_id`) together with the name that people know (`…_reference_id`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Priority: TypeAlias = Annotated[
 ]
 Field: TypeAlias = Annotated[str, Meta(max_length=64)]
 Fields: TypeAlias = Annotated[list[Field], Meta(max_length=40)]
-"""Which fields of an answer are wanted; ids and the version always come."""
+"""The fields to return; ids and the version are always included."""
 Detail: TypeAlias = Literal["concise", "full"]
-"""Concise answers leave long texts out."""
+"""Concise answers omit long texts."""
 Id: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 """A UUID or a reference id."""
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
-"""Of a label or a type."""
+"""The name of a label or a type."""
 Username: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Since: TypeAlias = Annotated[str, Meta(max_length=27)]
 """A date or time in UTC."""
 Cursor: TypeAlias = Annotated[str, Meta(max_length=4000)]
-"""Long, since lists may be sorted by title."""
+"""Long, because lists may be sorted by title."""
 VersionNumber: TypeAlias = Annotated[int, Meta(ge=1)]
 Version: TypeAlias = Annotated[int, Meta(ge=1, description="Refuse if it was changed since.")]
 
@@ -43,9 +43,9 @@ AnyStatus: TypeAlias = Literal[
 
 MAX_SEVERAL: Final = 20
 SEVERAL: Final = Meta(min_length=1, max_length=MAX_SEVERAL)
-"""How many values of one field a filter takes."""
+"""The number of values that a filter of one field takes."""
 AnyOfWorkStatus: TypeAlias = WorkStatus | Annotated[list[WorkStatus], SEVERAL]
-"""For filters: one value, or several that are alternatives."""
+"""For filters: one value, or a list of alternatives."""
 AnyOfRequirementStatus: TypeAlias = RequirementStatus | Annotated[list[RequirementStatus], SEVERAL]
 AnyOfStatus: TypeAlias = AnyStatus | Annotated[list[AnyStatus], SEVERAL]
 AnyOfPriority: TypeAlias = Priority | Annotated[list[Priority], SEVERAL]
@@ -205,12 +205,12 @@ class Difference(Struct, kw_only=True):
 
 
 def each_of(value: Any) -> list[Any]:
-    """Return the values of a filter that takes one or several; none for None."""
+    """Return the values of a filter as a list; empty for None."""
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
 def one_or_list(values: list[Any]) -> Any:
-    """Return the values of a filter as it was given: a single one as itself."""
+    """Return the values of a filter in its shortest form: a single value as itself."""
     return values[0] if len(values) == 1 else values

@@ -31,7 +31,11 @@ TYPES: Final = "SELECT name, name_key FROM requirement_types ORDER BY name_key"
 
 
 async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
-    """Add an item of the caller's. `fields` are named as callers name them. Raises ServiceError."""
+    """Create an item that belongs to the caller. Raises ServiceError.
+
+    `fields` have the names that callers use.
+    """
+    # Taken out before `_columns`: `reserve_item` looks the parent up in the same statement.
     parent = fields.pop(PARENT_FIELD.get(kind, ""), None)
     values = await _columns(work, kind, fields)
     if fields.get("assignee") is UNSET:
@@ -64,8 +68,11 @@ async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
 async def update(
     work: Work, kind: Kind | None, id: str, expected_version: int | None, **fields: Any
 ) -> ItemRow:
-    """Change an item; those `fields` that are UNSET stay. One that stays as it is has no effect.
-    Raises ServiceError; StaleError where it has not the expected version."""
+    """Update an item; fields that are UNSET stay.
+
+    An update without any difference has no effect. Raises ServiceError, and StaleError if the item
+    has another version than expected.
+    """
     row = await items.find(work.db, id, kind)
     await check_version(work.db, row, expected_version)
     values = await _columns(work, row.kind, fields)
@@ -92,7 +99,10 @@ async def update(
 
 
 async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
-    """Set columns of an item as a new version of it, and tell. The rules were asked before."""
+    """Set columns as a new version of an item, and record the effect.
+
+    The caller has already checked the rules.
+    """
     versioned = {**values, "version": row.version + 1, "updated_at": work.now}
     if says_something_else(values):
         versioned.setdefault("said_version", row.version + 1)
@@ -103,7 +113,7 @@ async def write(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
 
 
 async def set_aside(work: Work, row: ItemRow, values: Mapping[str, Any]) -> ItemRow:
-    """Set columns that are no content, such as a place, and tell. The version stays."""
+    """Set columns that are no content, such as the position; the version stays."""
     await rows.update(work.db, "items", {"id": row.id}, {**values, "updated_at": work.now})
     changed = await items.find(work.db, row.id)
     tell(work, row, changed)
@@ -111,7 +121,7 @@ async def set_aside(work: Work, row: ItemRow, values: Mapping[str, Any]) -> Item
 
 
 def tell(work: Work, before: ItemRow | None, after: ItemRow | None) -> None:
-    """The effect on an item."""
+    """Record the effect on an item."""
     row = after or before
     assert row is not None
     work.did(
@@ -128,7 +138,7 @@ def tell(work: Work, before: ItemRow | None, after: ItemRow | None) -> None:
 
 
 async def check_version(db: Database, row: ItemRow, expected: int | None) -> None:
-    """Raises StaleError where `row` has another version, with what changed since."""
+    """Raise StaleError, with the differences since, if `row` has another version."""
     if expected is None or expected == row.version:
         return
     if expected > row.version:
@@ -144,21 +154,21 @@ async def check_version(db: Database, row: ItemRow, expected: int | None) -> Non
 
 
 def check_line(field: str, text: str) -> None:
-    """Raises InvalidError for what cannot stand in a line."""
+    """Raise InvalidError for text that is not valid in a single line."""
     fault = fault_of_line(text)
     if fault is not None:
         raise InvalidError(field, fault)
 
 
 def check_text(field: str, text: str) -> None:
-    """Raises InvalidError for what cannot stand in a text."""
+    """Raise InvalidError for characters that texts must not have."""
     fault = fault_of_text(text)
     if fault is not None:
         raise InvalidError(field, fault)
 
 
 async def _columns(work: Work, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What callers gave, as columns."""
+    """Return the columns for the fields of a caller."""
     values = {name: value for name, value in fields.items() if value is not UNSET}
     for name in LINES:
         if name in values:
@@ -184,8 +194,10 @@ async def _columns(work: Work, kind: Kind, fields: Mapping[str, Any]) -> dict[st
 
 
 async def find_type(db: Database, name: str) -> str:
-    """The requirement type of this name, whatever its letter case. Raises InvalidError, which
-    names those that there are."""
+    """Return the requirement type with this name, ignoring letter case.
+
+    Raises InvalidError with the valid names.
+    """
     types = {row["name_key"]: row["name"] for row in await db.fetch(TYPES)}
     if fold(name) not in types:
         valid = list(types.values())
@@ -195,7 +207,7 @@ async def find_type(db: Database, name: str) -> str:
 
 
 async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: str | None) -> None:
-    """Raises InvalidError where a requirement and its criteria are of two stories."""
+    """Raise InvalidError if a requirement and its criteria have different stories."""
     if parent_id is None or criteria_id is None:
         return
     criteria = await items.find(db, criteria_id)
@@ -209,7 +221,7 @@ async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: st
 
 
 async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str, Any]) -> None:
-    """Raises ConflictError where criteria would leave the story of their requirements."""
+    """Raise ConflictError if criteria would leave the story of their requirements."""
     if row.kind != "acceptance_criteria" or "parent_id" not in values:
         return
     of_it = await items.select(db, "WHERE i.criteria_id = $1 ORDER BY i.number LIMIT 20", row.id)

@@ -1,4 +1,4 @@
-"""Relationships come, change their type, are confirmed and go: the rules, and the effects."""
+"""Create, retype, confirm and delete relationships: rules and effects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accord.operations.work import Database, Effect, Work
 
 
 async def create(work: Work, source_id: str, target_id: str, type: str) -> LinkRow:
-    """Add a relationship of the caller's. Raises ServiceError."""
+    """Create a relationship that belongs to the caller. Raises ServiceError."""
     of_type = await relationships.find_type(work.db, type)
     source = await _end(work.db, source_id, "source_id")
     target = await _end(work.db, target_id, "target_id")
@@ -46,7 +46,7 @@ async def create(work: Work, source_id: str, target_id: str, type: str) -> LinkR
 
 
 async def retype(work: Work, row: LinkRow, type: str) -> LinkRow:
-    """Give a relationship another type. Raises ServiceError."""
+    """Change the type of a relationship. Raises ServiceError."""
     of_type = await relationships.find_type(work.db, type)
     if of_type.name == row.type:
         return row
@@ -57,7 +57,7 @@ async def retype(work: Work, row: LinkRow, type: str) -> LinkRow:
 
 
 async def confirm(work: Work, row: LinkRow, reason: str) -> LinkRow:
-    """Say that a relationship holds for what both ends say now."""
+    """Confirm a relationship for the current content of both ends."""
     return await _write(
         work,
         row,
@@ -72,13 +72,13 @@ async def confirm(work: Work, row: LinkRow, reason: str) -> LinkRow:
 
 
 async def delete(work: Work, row: LinkRow) -> None:
-    """Take a relationship away."""
+    """Delete a relationship."""
     await rows.delete(work.db, "relationships", {"id": row.id})
     work.did(rows.effect("deleted", "relationship", row.stored(), row.reference))
 
 
 def shown(row: LinkRow) -> Relationship:
-    """A relationship as callers see it."""
+    """Return a relationship as callers see it."""
     changed = row.changed
     is_confirmed = row.confirmed_at is not None
     return Relationship(
@@ -113,7 +113,7 @@ async def _end(db: Database, id: str, field: str) -> ItemRow:
 
 
 async def check(db: Database, source: ItemRow, target: ItemRow, type: TypeRow) -> None:
-    """Raises ConflictError where there is such a link, or it would close a circle."""
+    """Raise ConflictError if the link already exists or would close a cycle."""
     found = await relationships.between(db, source.id, target.id, type)
     if found is not None:
         raise ConflictError(

@@ -24,7 +24,7 @@ _PARENTS: Final[dict[str, tuple[str, Kind]]] = {
     "user_story_id": ("parent_id", "user_story"),
     "acceptance_criteria_id": ("criteria_id", "acceptance_criteria"),
 }
-"""By argument: the condition, and what it names."""
+"""By argument: the condition, and the kind that it names."""
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z)?", re.ASCII)
 
 
@@ -40,9 +40,11 @@ async def page_of(
     fields: Sequence[str] | None,
     **where: Any,
 ) -> Page[E]:
-    """A page of the items that `where` asks for, by arguments as callers name them; None asks for
-    nothing. Where nothing is said about it, programs get items in full and models concisely, as
-    what they read costs them. Raises ServiceError."""
+    """Return a page of the items that match `where`. Raises ServiceError.
+
+    `where` has the arguments that callers use; None means no condition. Without `detail`, programs
+    get full items and models concise ones, because models pay for each token that they read.
+    """
     if detail is None:
         detail = "concise" if work.caller.face == "mcp" else "full"
     conditions = await _conditions(work.db, kind, where)
@@ -95,20 +97,20 @@ async def _conditions(db: Database, kind: Kind, where: Mapping[str, Any]) -> dic
 
 
 def one_or_several(values: Sequence[T]) -> T | tuple[T, ...]:
-    """Return the values sorted and once each, so that cursors fit any order and repetition."""
+    """Return distinct values, sorted, so a cursor fits any order and repetition."""
     found = sorted(set(values), key=str)
     return found[0] if len(found) == 1 else tuple(found)
 
 
 async def assignee_id(db: Database, name: str) -> str:
-    """Return the id of the person with this name, or `NOBODY` for `unassigned`."""
+    """Return the id of a person, or `NO_ASSIGNEE` for `unassigned`."""
     if name.lower() == UNASSIGNED:
         return lists.NOBODY
     return (await people.find_person(db, name, "assignee", also_inactive=True)).id
 
 
 def _time(text: str) -> str:
-    """A time as it is stored, from a date or a time in UTC."""
+    """Return a date or time in UTC in its stored form."""
     if _TIME.fullmatch(text) is None:
         raise InvalidError("updated_since", "must be a date or time such as 2026-11-15T09:30:00Z")
     date, _, rest = text.removesuffix("Z").partition("T")

@@ -23,8 +23,10 @@ SELECT id, position FROM items WHERE kind = $1 AND parent_id IS NULL ORDER BY po
 async def move(
     work: Work, row: ItemRow, *, before: str | None, after: str | None, parent_id: str | None
 ) -> ItemRow:
-    """Put an item before or after another of its kind, or at the end of a parent. Raises
-    ServiceError."""
+    """Move an item before or after a sibling, or to the end of a parent.
+
+    Raises ServiceError.
+    """
     if before is not None and after is not None:
         raise InvalidError("after", "give before or after, not both")
     name = before if before is not None else after
@@ -38,7 +40,7 @@ async def move(
 
 
 async def place_of(db: Database, row: ItemRow) -> tuple[int, int]:
-    """Which of how many siblings it is, counted from one."""
+    """Return the rank of an item among its siblings, from 1, and their number."""
     ids = [id for id, _ in await _siblings(db, row)]
     return ids.index(row.id) + 1, len(ids)
 
@@ -46,8 +48,10 @@ async def place_of(db: Database, row: ItemRow) -> tuple[int, int]:
 async def _to_parent(
     work: Work, row: ItemRow, sibling: ItemRow | None, parent_id: str | None
 ) -> ItemRow:
-    """The item under the parent that is meant, which makes a new version of it if that is another:
-    it says where it belongs."""
+    """Return the item under the requested parent.
+
+    Another parent makes a new version, since the parent is content.
+    """
     field = PARENT_FIELD.get(row.kind)
     if field is None:
         if parent_id is not None:
@@ -72,7 +76,7 @@ async def _put(work: Work, row: ItemRow, others: list[tuple[str, float]], at: in
     between = (low + high) / 2
     if low < between < high:
         return await lifecycle.set_aside(work, row, {"position": between})
-    # No number is left between the two: all get new ones.
+    # No float is left between the two positions: renumber all siblings.
     ids = [id for id, _ in others]
     ids.insert(at, row.id)
     for place, id in enumerate(ids, 1):

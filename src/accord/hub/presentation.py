@@ -26,7 +26,7 @@ from accord.operations.work import Changed, Database
 E = TypeVar("E", bound=Entity)
 
 LONG_TEXTS: Final = ("description", "content")
-"""What concise answers leave out."""
+"""Fields that concise answers omit."""
 ALWAYS: Final = frozenset({"id", "reference_id", "version"})
 _OF_CHANGES: Final = frozenset(Changed.__struct_fields__)
 SUMMARY_CHARACTERS: Final = 120
@@ -40,8 +40,10 @@ async def entities(
     detail: Detail = "full",
     fields: Sequence[str] | None = None,
 ) -> list[E]:
-    """All of `rows`, which are of one kind, as entities of the type `kind`. Raises InvalidError
-    where there are no such `fields`."""
+    """Return rows of one kind as entities of the type `kind`.
+
+    Raises InvalidError for unknown `fields`.
+    """
     wanted = _wanted(kind, detail, fields)
     labelled = [row.id for row in rows if row.has_labels]
     labels = await labels_of(db, labelled) if "labels" in wanted else {}
@@ -64,28 +66,28 @@ async def entity(
     detail: Detail = "full",
     fields: Sequence[str] | None = None,
 ) -> E:
-    """The same of one row."""
+    """Return a single row as an entity; see `entities`."""
     return (await entities(db, [row], kind, detail=detail, fields=fields))[0]
 
 
 def new_entity(row: ItemRow, kind: type[E]) -> E:
-    """The same of one that was made just now, and so has no labels."""
+    """Return an item that was just created, without looking for labels."""
     values = {**_FIELDS[row.kind](row), "labels": []}
     return kind(**{name: values[name] for name in _wanted(kind, "full", None)})
 
 
 async def item_entity(db: Database, row: ItemRow, *, detail: Detail = "full") -> Entity:
-    """An item of whatever kind."""
+    """Return an item of any kind as an entity."""
     return await entity(db, row, ENTITIES[row.kind], detail=detail)
 
 
 def heading(row: ItemRow) -> str:
-    """What an item is about, in one line."""
+    """Return the title of an item, or the beginning of its description."""
     return row.title or summary(row.description)
 
 
 def summary(text: str) -> str:
-    """The beginning of a text, in one line."""
+    """Return the beginning of a text, in one line."""
     line = " ".join(text[: SUMMARY_CHARACTERS * 4].split())
     return line if len(line) <= SUMMARY_CHARACTERS else f"{line[: SUMMARY_CHARACTERS - 1]}…"
 

@@ -1,13 +1,13 @@
-"""The hub's rows as the audit trail proves them: by their revisions, or where they have none, by
-kept states.
+"""Proof of the hub's rows: replay all revisions against the audit trail.
 
-An audit record holds hashes of all that its change left, and what it found. So revisions are played
-again, change by change, and what comes of them has to have these hashes. In the end it has to be
-what is in the tables. Baselines are compared with what everything said when they were made.
+An audit record holds hashes of the states before and after its change. Revisions are replayed
+change by change, and the replayed states must have these hashes; in the end they must equal the
+tables. Rows without revisions are proven by kept states. Baselines are compared with the replayed
+state at the time when they were made.
 
 A state that an older release wrote lacks columns that later migrations added, and rows that come
 with an empty database have no revision that creates them. Such fields are taken from the table;
-they are believed because the hash holds with them.
+they are trusted because the hash holds with them.
 """
 
 from __future__ import annotations
@@ -67,22 +67,23 @@ OPERATIONS: Final = frozenset(
         *("create_relationship_type", "delete_relationship_type"),
     )
 )
-"""Those that always change them."""
+"""Operations that always change these tables."""
 PLAYED: Final[dict[str, Table]] = {
     **TABLES,
     "proposal": Table("proposals"),
     "baseline": Table("baselines"),
 }
-"""Where the kinds are that have revisions."""
+"""By kind: the table of the entities that have revisions."""
 
 AT_ONCE: Final = 100
-"""Changes that are read at once."""
+"""Changes read in one statement."""
 PAGE: Final = 1_000
 MIGRATED: Final = "SELECT name FROM accord_migrations WHERE part = 'hub'"
 ADDED: Final = {"item_sources": "item_sources"}
-"""Tables that a later migration adds, and its name: a database is compared as it is."""
+"""By table: the later migration that adds it. Databases without the migration are checked without
+the table."""
 OLD_DEMO: Final = "load_demo"
-"""The one operation of older releases that changed people beside what has revisions."""
+"""The only operation of older releases that changed users besides entities with revisions."""
 
 CHANGES: Final = """
 SELECT c.id AS change_key, c.sequence AS change_sequence, c.actor_id AS change_actor_id,
@@ -115,16 +116,16 @@ _NEVER: Final = -(2**63)
 
 
 class _Revision(RevisionRow, frozen=True):
-    """A revision, and the ids of the items that it is listed with."""
+    """A revision, with the ids of the items that list it in their history."""
 
     items: tuple[str | None, str | None]
 
 
 class RevisionCheck:
-    """Plays all revisions again and compares what comes of them; implements `FurtherCheck`."""
+    """A check that replays all revisions; implements `FurtherCheck`."""
 
     def __init__(self, operations: Iterable[str]) -> None:
-        """`operations` are those of the hub, each of whose changes has revisions."""
+        """Take the hub's operations; each of their changes has revisions."""
         self._operations = tuple(operations)
 
     async def check(self, db: Reading, evidence: Evidence, kept: KeptStates) -> None:
@@ -136,7 +137,7 @@ class RevisionCheck:
 
 
 class _Replay:
-    """One check."""
+    """One run of the check."""
 
     def __init__(
         self, db: Reading, evidence: Evidence, kept: KeptStates, operations: tuple[str, ...]
@@ -146,7 +147,7 @@ class _Replay:
         self._kept = kept
         self._operations = operations
         self._states: dict[Key, bytes] = {}
-        """What each entity is by now, as JSON, which takes a fraction of the memory."""
+        """The replayed state of each entity, as JSON to save memory."""
 
     async def run(self, tables: Sequence[str]) -> None:
         after: Any = _NEVER
@@ -170,7 +171,10 @@ class _Replay:
         return found
 
     def _revision(self, row: Any) -> _Revision:
-        """Return a revision; one that is no JSON without its states, so that it is found edited."""
+        """Return a revision; without its states if they are no JSON objects.
+
+        The hash of such a revision differs, so it is reported as edited.
+        """
         states = [_state_of(row[name]) for name in ("before", "after")]
         if any(state is _UNREADABLE for state in states):
             detail = f"a revision of change {row['change_id']} is no JSON object"
@@ -183,7 +187,7 @@ class _Replay:
         return _Revision(**values | {"before": before, "after": after}, items=items)
 
     async def _play(self, row: Any, revisions: list[_Revision]) -> None:
-        """Play a change, and see whether its audit record has the same hashes."""
+        """Replay a change and compare it with the hashes in its audit record."""
         record = self._record(row)
         kept = self._kept.of_change.get(row["change_key"], [])
         undoes = row["undoes"] is not None
@@ -215,7 +219,7 @@ class _Replay:
     def _compare_revision(
         self, revision: _Revision, before: Fields | None, after: Fields | None
     ) -> None:
-        """Compare the columns of a revision with the states that it is about."""
+        """Compare the columns of a revision with its states."""
         state = after or before or {}
         expected = {
             "action": _action(revision),
@@ -235,7 +239,7 @@ class _Replay:
     async def _played(
         self, revisions: Sequence[RevisionRow], *, completed: bool = False
     ) -> tuple[list[Fields | None], list[Fields | None]]:
-        """What a change found and left, by its revisions and what came of those before it."""
+        """Return the states before and after a change, by its revisions."""
         now: dict[Key, Fields | None] = {}
         befores: list[Fields | None] = []
         afters: list[Fields | None] = []
@@ -261,8 +265,10 @@ class _Replay:
         return None if found is None else msgspec.json.decode(found)
 
     async def _first(self, kind: str, id: str) -> Fields:
-        """The fields of an entity before all of its revisions: those that one of them changed as
-        it found them, and the others as they are in the table."""
+        """Return the fields of an entity before all of its revisions.
+
+        Fields that a revision changed come from the revision, all others from the table.
+        """
         found: Fields = {}
         for row in await self._db.fetch(FIRST, id, kind):
             found = {**(_state_of(row["before"]) or {}), **found}
@@ -277,14 +283,14 @@ class _Replay:
         return found
 
     def _record(self, row: Any) -> Record | None:
-        """The audit record of a change, where it is genuine."""
+        """Return the audit record of a change; None if it is missing or forged."""
         id = row["change_key"]
         if row["id"] is None:
             self._evidence.differs("forged", "change", id, "has no audit record")
             return None
         record = record_of(row)
         if not self._evidence.chain.is_genuine(record, row["mac"]):
-            return None  # which is told of the record
+            return None  # the check of the records reports that
         for field in ("actor_id", "actor", "operation", "face", "token_id", "client"):
             if row[f"change_{field}"] != getattr(record, field):
                 detail = f"is not that of the audit record, {getattr(record, field)!r}"
@@ -299,7 +305,7 @@ class _Replay:
         return record
 
     def _blame(self, record: Record, revisions: Sequence[RevisionRow]) -> None:
-        """Tell of a change whose revisions are not those that were sealed."""
+        """Report a change with revisions that differ from the sealed ones."""
         detail = f"the revisions of {record.operation} on {record.target or 'it'} were changed"
         only = {(each.kind, each.entity_id, each.reference_id) for each in revisions}
         if len(only) == 1:
@@ -322,7 +328,7 @@ class _Replay:
     # The tables
 
     async def _compare(self, name: str) -> None:
-        """Compare all rows of a table with what the revisions made of them."""
+        """Compare all rows of a table with the replayed states."""
         table = next(each for each in PLAYED.values() if each.name == name)
         key = ", ".join(table.key)
         after: tuple[Any, ...] = ("",) * len(table.key)
@@ -360,7 +366,7 @@ class _Replay:
     # Baselines
 
     async def _compare_baseline(self, baseline: Fields) -> None:
-        """Compare the entries of a baseline with what everything said when it was made."""
+        """Compare the entries of a baseline with the states at its creation."""
         expected = self._said(baseline.get("epic_id"))
         id, label = baseline["id"], baseline["name"]
         for row in await self._db.fetch(ENTRIES, id):
@@ -382,7 +388,7 @@ class _Replay:
             self._evidence.differs("removed", "baseline", id, "its entry is gone", **about)
 
     def _said(self, epic_id: str | None) -> dict[Key, tuple[str, int, Fields]]:
-        """What everything says by now, or everything in an epic, as entries of a baseline."""
+        """Return the replayed content of everything, or of an epic, as baseline entries."""
         items, links, steering = dict[str, Fields](), list[Fields](), list[Fields]()
         for (kind, id), state in self._states.items():
             if kind in KINDS:
@@ -419,7 +425,7 @@ class _Replay:
 
 
 _UNREADABLE: Final[Fields] = {}
-"""This very object: a state that is no JSON object."""
+"""A sentinel, compared by identity: a state that is no JSON object."""
 _SAID: Final = ("title", "description", "status", "priority", "type")
 _UNSAID: Final = {
     "title": "",
@@ -430,13 +436,13 @@ _UNSAID: Final = {
     "parent_id": None,
     "criteria_id": None,
 }
-"""What the columns hold that a kind does not use."""
+"""The values of columns that a kind does not use."""
 _KIND_OF: Final = {table.name: kind for kind, table in PLAYED.items()}
 _KEPT: Final = frozenset(each.kind for each in PROVEN)
 
 
 def _inside(items: Mapping[str, Fields], steering: Sequence[Fields], epic_id: Any) -> set[str]:
-    """The ids of the items that a baseline is about."""
+    """Return the ids of the items in the scope of a baseline."""
     if epic_id is None:
         return {id for id, item in items.items() if item["kind"] != "prompt"}
     stories = {id for id, item in items.items() if item["parent_id"] == epic_id}
@@ -452,7 +458,7 @@ def _hashes(
     *,
     undoes: bool,
 ) -> tuple[str, str]:
-    """The hashes of all effects of a change: of those with revisions, and of the others."""
+    """Return the hashes of all effects of a change, with and without revisions."""
     told = told_of(kept)
     played = iter(zip(befores, afters, strict=True))
     both = [
@@ -465,7 +471,7 @@ def _hashes(
 
 
 def _stored(kind: str, row: Fields) -> Fields:
-    """Of a row what effects tell."""
+    """Return the columns of a row that effects contain."""
     names: Iterable[str] = row
     if kind in KINDS:
         names = COLUMNS[kind]
@@ -475,12 +481,12 @@ def _stored(kind: str, row: Fields) -> Fields:
 
 
 def _label(row: Mapping[str, Any]) -> str:
-    """What people call an entity."""
+    """Return the name that people use for an entity."""
     return str(row.get("reference_id") or row.get("name") or "")
 
 
 def _state_of(text: Any) -> Fields | None:
-    """Return a state of a revision; `_UNREADABLE` for what is no JSON object."""
+    """Return a state of a revision; `_UNREADABLE` if it is no JSON object."""
     if text is None:
         return None
     state = _decoded(text)
@@ -501,7 +507,7 @@ def _decoded(text: Any) -> Any:
 
 
 def _which(one: Any, other: Any) -> str:
-    """The fields in which two contents differ."""
+    """Return the names of the fields that differ between two contents."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return ""
     return ", ".join(name for name in other if one.get(name) != other[name])

@@ -15,11 +15,11 @@ from accord.operations.work import Work
 ELSEWHERE: Final = frozenset(
     {"user", "token", "session", "agent", "workflow", "run", "dead_letter"}
 )
-"""Kinds that are not the hub's: the audit trail keeps what happens to them."""
+"""Kinds outside of the hub; only the audit trail records them."""
 
 
 async def record(work: Work, change: Change) -> None:
-    """Keep what a write did, with who did it and by which program; nothing where it did nothing."""
+    """Record a write as a change with its revisions; nothing if it had no effect."""
     effects = [effect for effect in work.effects if effect.kind not in ELSEWHERE]
     if not effects:
         return

@@ -1,4 +1,4 @@
-"""All operations of the hub."""
+"""All operations of the hub, in the order in which tool lists show them."""
 
 from __future__ import annotations
 
@@ -40,11 +40,14 @@ MODULES: Final[tuple[str, ...]] = (
     "versions",
     "views",
 )
-"""Each has `operations`, a registry."""
+"""Modules with a registry named `operations`."""
 
 
 def hub_operations(formats: Formats | None = None) -> Registry:
-    """What can be done with the hub, in our own formats unless others are given."""
+    """Return all operations of the hub.
+
+    Import and export offer our own formats unless `formats` are given.
+    """
     registry = Registry()
     for module in MODULES:
         for operation in import_module(f"accord.hub.operations.{module}").operations:

@@ -47,18 +47,21 @@ Permission: TypeAlias = Callable[[Caller, Operation], None]
 
 
 def may_do(caller: Caller, operation: Operation) -> None:
-    """Raises ForbiddenError where the caller may not do this."""
+    """Raise ForbiddenError if the caller lacks the right for an operation."""
     caller.require(operation.right, operation.name)
 
 
 def may_propose(caller: Caller, operation: Operation) -> None:
-    """The same, of callers whose token need not have the scope: only their role counts."""
+    """Raise ForbiddenError if the caller's role lacks the right; ignore token scopes."""
     if caller.role not in RULES[operation.right].roles:
         raise ForbiddenError(f"{operation.name} is nothing that a {caller.role} may do")
 
 
 async def run_steps(work: Work, steps: Sequence[Step], may: Permission) -> list[StepResult]:
-    """The results of all steps, in order. Raises ServiceError, which says of which step."""
+    """Run all steps in order; return their results.
+
+    Raises ServiceError that names the failed step.
+    """
     results: list[StepResult] = []
     for number, step in enumerate(steps, 1):
         try:
@@ -103,7 +106,7 @@ def is_step(operation: Operation) -> bool:
 
 
 def _filled(value: Any, earlier: Sequence[StepResult]) -> Any:
-    """`value` with what earlier steps gave."""
+    """Return `value` with references replaced by results of earlier steps."""
     if isinstance(value, Mapping):
         return {name: _filled(each, earlier) for name, each in value.items()}
     if isinstance(value, list):

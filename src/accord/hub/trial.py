@@ -11,8 +11,10 @@ T = TypeVar("T")
 
 
 async def tried(work: Work, body: Callable[[], Awaitable[T]]) -> T:
-    """The result of `body`, of which nothing is left in the database nor among the effects. Raises
-    what it raises."""
+    """Return the result of `body`, then roll back everything that it did.
+
+    Nothing stays in the database, the effects or the hints. Raises the errors of `body`.
+    """
     effects, hints = len(work.effects), len(work.hints)
     await work.db.execute("SAVEPOINT trial")
     try:
@@ -20,4 +22,5 @@ async def tried(work: Work, body: Callable[[], Awaitable[T]]) -> T:
     finally:
         await work.db.execute("ROLLBACK TO SAVEPOINT trial")
         await work.db.execute("RELEASE SAVEPOINT trial")
+        # In place, since `Work.acting` shares these lists between contexts.
         del work.effects[effects:], work.hints[hints:]

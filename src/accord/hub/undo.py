@@ -1,9 +1,9 @@
-"""Changes are taken back: every effect is turned around, the last one first.
+"""Undo: revert a change by inverting its effects, the last one first.
 
-What somebody did later to the same things is never lost: then nothing is undone, and it is named
-what stands in the way. A change and its undo cancel each other out, so that changes can be undone
-one after the other, and an undo be undone. What is put back needs no transition of statuses; it
-must fit what is there, as anything that is written.
+Later work on the same entities is never lost: then nothing is undone, and the error names the newer
+changes. A change and its undo cancel each other out, so changes can be undone one after the other,
+and an undo can be undone. Restored values need no status transition; they must fit the current
+data, as every write must.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accord.operations.work import Database, Effect, Work
 from accord.store.errors import ConstraintError
 
 ASIDE: Final = frozenset({"proposal"})
-"""Kinds that tell how a change came to be; they stay when it is undone."""
+"""Kinds that describe the origin of a change; undo leaves them unchanged."""
 OF_ADMINISTRATORS: Final = frozenset({"prompt", "requirement_type", "relationship_type"})
 MAX_NAMED: Final = 20
 
@@ -36,13 +36,13 @@ WHERE (source_id = $1 AND source_version >= $2) OR (target_id = $1 AND target_ve
 
 
 def can_be_undone(kinds: Iterable[str]) -> bool:
-    """Return whether a change that touched things of these kinds can be taken back at all."""
+    """Return whether a change of these kinds can be undone at all."""
     touched = set(kinds) - ASIDE - {"change"}
     return bool(touched) and touched <= rows.TABLES.keys()
 
 
 async def undo(work: Work, change_id: str) -> ChangeRow:
-    """Take a change back; what it was. Raises ServiceError."""
+    """Undo a change; return it. Raises ServiceError."""
     change = await revisions.find_change(work.db, change_id)
     if change.actor_id != work.caller.user_id and not work.caller.is_administrator:
         raise ForbiddenError(f"the change was made by {change.actor}")
@@ -67,12 +67,12 @@ async def undo(work: Work, change_id: str) -> ChangeRow:
 
 
 async def _check_newest(db: Database, change: ChangeRow) -> None:
-    """Raises ConflictError where later changes touched the same things."""
+    """Raise ConflictError if later changes affected the same entities."""
     later: dict[str, Any] = {}
     for row in await db.fetch(revisions.NEWER, change.id, change.sequence):
         later.setdefault(row["id"], row)
     for id in list(later):
-        # The newest comes first: an undo that is left takes away what it undid.
+        # Newest first: an undo cancels out with the change that it undid.
         if id in later and later[id]["undoes"] in later:
             del later[later[id]["undoes"]], later[id]
     if later:
@@ -158,7 +158,7 @@ async def _current(db: Database, revision: RevisionRow, key: Mapping[str, Any]) 
 
 
 async def _check_alone(db: Database, revision: RevisionRow) -> None:
-    """What was created goes only where nothing was added to it since."""
+    """Raise ConflictError if something was added to a created item since."""
     row = await items.find(db, revision.entity_id)
     await deletion.check_free(db, row)
     added = [
@@ -171,13 +171,16 @@ async def _check_alone(db: Database, revision: RevisionRow) -> None:
 
 
 async def _check_criteria(db: Database, revision: RevisionRow, values: Mapping[str, Any]) -> None:
-    """A requirement and its criteria, which may have been moved since, are of one story."""
+    """Check that a requirement and its criteria still have the same story.
+
+    Either may have been moved since.
+    """
     if revision.kind == "requirement":
         await lifecycle.check_criteria_of(db, values["parent_id"], values["criteria_id"])
 
 
 async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
-    """A link that comes back must close no circle with those that were made since."""
+    """Check that a restored link closes no cycle with newer links."""
     source = await items.lookup(db, values["source_id"])
     target = await items.lookup(db, values["target_id"])
     if source is None or target is None:
@@ -186,7 +189,7 @@ async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
 
 
 async def _is_remembered(db: Database, revision: RevisionRow) -> bool:
-    """Whether a link was made or confirmed for what an item says only until this is undone."""
+    """Return whether a link was made or confirmed for the content being undone."""
     said = (revision.after or {})["said_version"]
     found = await db.fetch(REMEMBERED, revision.entity_id, said)
     return bool(found[0]["total"])

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 
 
 class ExternalDocs(Struct, frozen=True):
-    """A page elsewhere that tells more."""
+    """A page elsewhere with more information."""
 
     url: str
     description: str = ""
@@ -29,16 +29,16 @@ class Tag(Struct, frozen=True):
 
 
 class ErrorAbout(Struct, frozen=True):
-    """An error that callers have to reckon with."""
+    """An error that callers must expect."""
 
     code: int
     message: str
     data: Any = UNSET
-    """An example of what comes with it; left out when UNSET."""
+    """An example of the error's data; left out when UNSET."""
 
 
 class Example(Struct, frozen=True, kw_only=True):
-    """One call with its outcome. Without a result it is an example of a notification."""
+    """An example call with its outcome. Without a result it is a notification."""
 
     name: str
     params: Mapping[str, Any] = {}
@@ -48,7 +48,7 @@ class Example(Struct, frozen=True, kw_only=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """How the result of this method leads to a call of another one."""
+    """A link from the result of this method to a call of another one."""
 
     name: str
     method: str
@@ -59,7 +59,7 @@ class Link(Struct, frozen=True, kw_only=True):
 
 
 class About(Struct, frozen=True, kw_only=True):
-    """What a method's description says. Whatever is left out is taken from the function."""
+    """The metadata of a method. Missing parts are taken from the function."""
 
     summary: str = ""
     """One line; else the first line of the docstring."""
@@ -67,9 +67,9 @@ class About(Struct, frozen=True, kw_only=True):
     """Markdown; else the rest of the docstring."""
     tags: tuple[str | Tag, ...] = ()
     params: Mapping[str, str] = {}
-    """What each parameter means, by name; else the description in its annotation."""
+    """Descriptions of the parameters, by name; else the description in the annotation."""
     result: str = ""
-    """What the result means."""
+    """A description of the result."""
     errors: tuple[int | str | ErrorAbout, ...] = ()
     """Errors by code, by their name in the catalogue, or spelled out."""
     examples: tuple[Example, ...] = ()
@@ -78,7 +78,7 @@ class About(Struct, frozen=True, kw_only=True):
     deprecated_params: tuple[str, ...] = ()
     external_docs: ExternalDocs | None = None
     hidden: bool = False
-    """Whether the method is served but not described."""
+    """True for a method that is served but not described."""
 
 
 NOTHING = About()

@@ -8,11 +8,11 @@ from math import inf
 from typing import Final
 
 SWEEP_SECONDS: Final = 0.01
-"""How long to wait between two looks at the deadlines at least: a hundred a second."""
+"""Minimum time between two checks of the deadlines: at most a hundred a second."""
 
 
 class Alarm:
-    """Rings once, at the earliest of the times it was set to."""
+    """A timer that fires once, at the earliest of the times it was set to."""
 
     __slots__ = ("_loop", "_ring", "_timer", "when")
 
@@ -21,7 +21,7 @@ class Alarm:
         self._ring = ring
         self._timer: asyncio.TimerHandle | None = None
         self.when = inf
-        """When it rings. Setting it to no earlier time changes nothing."""
+        """The time of the next firing. `set` only ever moves it earlier."""
 
     def set(self, when: float) -> None:
         if when >= self.when:

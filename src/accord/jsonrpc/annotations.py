@@ -35,20 +35,20 @@ _LAZY = (collections.abc.Iterable, collections.abc.Iterator, collections.abc.Gen
 
 
 class Survey(Struct):
-    """What was found, each in words that fit into a message."""
+    """The findings in an annotation, as text for error messages."""
 
     foreign: list[str] = []
-    """Only pydantic enforces these."""
+    """Constraints that only pydantic enforces."""
     native: list[str] = []
-    """Only msgspec enforces these."""
+    """Constraints that only msgspec enforces."""
     lazy: bool = False
-    """Whether an iterable is among it, which pydantic would check only while it is read."""
+    """True if it contains an iterable, which pydantic would check only while it is read."""
 
 
 def survey(annotation: Any) -> Survey:
-    """Look through `annotation` and the fields of every class in it.
+    """Search `annotation` and the fields of every class in it.
 
-    Raises `RegistrationError` for what no JSON value can be, and for fields whose
+    Raises `RegistrationError` for types that no JSON value can have, and for fields whose
     annotations cannot be resolved.
     """
     found = Survey()
@@ -64,12 +64,12 @@ def survey(annotation: Any) -> Survey:
 
 
 def is_pydantic_field(default: Any) -> bool:
-    """Whether a default is pydantic's `Field(…)`: constraints in the place of a value."""
+    """Return True if a default is pydantic's `Field(…)`: constraints instead of a value."""
     return type(default).__module__ == "pydantic.fields"
 
 
 def _look_at(part: Any, found: Survey) -> Iterator[Any]:
-    """Note what `part` is, and give what is inside it."""
+    """Note constraints of `part`, and yield the types inside it."""
     origin = get_origin(part)
     if origin is Annotated:
         _note_metadata(part.__metadata__, found)

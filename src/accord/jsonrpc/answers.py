@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class Refused(bytes):
-    """The answer to a payload that is no message (-32700, or a single -32600).
+    """An answer to a payload that is no message (-32700, or a single -32600).
 
-    A transport with statuses of its own tells so with it: HTTP answers 400.
+    Transports with status codes recognise it by this type: HTTP sends it with status 400.
     """
 
     __slots__ = ()

@@ -20,14 +20,14 @@ from accord.jsonrpc.parameters import Signature
 from accord.jsonrpc.params_form import Params
 
 Naming: TypeAlias = Callable[[Params], dict[str, Any]]
-"""Gives the arguments that params stand for, by the names of the parameters."""
+"""Returns the arguments in params by the names of the parameters."""
 
 _NOBODY = Context("", channel=ChannelInfo(scheme=""))
-"""Stands where the function wants its context."""
+"""Takes the place of the context among the arguments."""
 
 
 def naming(signature: Signature, planner: Planner) -> Naming:
-    """The naming for what a function takes."""
+    """Return the function that names the arguments for a signature."""
     places = [each.name for each in signature.parameters if each.by_position]
     several = [each.name for each in signature.parameters if each.kind == "var_positional"]
     plan = planner.plan(partial(_name, places, several))
@@ -42,13 +42,16 @@ def naming(signature: Signature, planner: Planner) -> Naming:
 
 
 def members(params: Params) -> dict[str, Any]:
-    """The naming for a method that reads its own params: their members if they are an object."""
+    """Return the members of the params if they are an object.
+
+    For methods that read their own params.
+    """
     decoded = None if params is UNSET else msgspec.json.decode(params)
     return decoded if isinstance(decoded, dict) else {}
 
 
 def _name(places: list[str], several: list[str], /, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """Is called as the function would be."""
+    """Collect arguments into a dict by name; called in place of the function."""
     given = [_plain(value) for value in args if value is not _NOBODY]
     found = {name: _plain(value) for name, value in kwargs.items() if value is not _NOBODY}
     found.update(zip(places, given, strict=False))

@@ -17,23 +17,27 @@ from accord.jsonrpc.messages import Id, Success
 from accord.jsonrpc.running import Running, Source
 
 CHUNK: Final = 16
-"""How many results are encoded at once: as many as may be in memory before they count."""
+"""Number of results that are encoded together. Results are held in memory before their bytes are
+counted against the limit, so this bounds the excess."""
 
 Failed = Callable[[Id, object, Exception], bytes]
 """Makes the answer for a result that cannot be encoded."""
 
 
 def encode_together(results: list[Success | Raw], room: int) -> bytes | None:
-    """All results as one array; None if one cannot be encoded or there is no room for them."""
+    """Encode all results as one array.
+
+    Returns None if a result cannot be encoded or the array exceeds `room` bytes.
+    """
     try:
         answer = encode(results)
-    except Exception:  # whatever the encoder of a foreign object raises
+    except Exception:  # the encoder of a foreign object may raise anything
         return None
     return answer if len(answer) <= room else None
 
 
 class DirectRun:
-    """The answers to the calls at the beginning of a batch that were made at once."""
+    """Answers to the leading calls of a batch, which were made inline."""
 
     __slots__ = ("_failed", "max_bytes", "pieces", "room")
 
@@ -41,9 +45,9 @@ class DirectRun:
         self._failed = failed
         self.max_bytes = max_bytes
         self.room = max_bytes
-        """How many bytes more the whole answer may have."""
+        """Bytes left for the whole answer."""
         self.pieces: list[bytes] = []
-        """Answers, one or several in a piece, to be joined by commas."""
+        """Encoded answers, one or several in a piece, to be joined by commas."""
 
     def add(self, results: list[Success | Raw]) -> None:
         """Add the answers to the next calls."""
@@ -80,16 +84,16 @@ class BatchRun:
     def __init__(self, source: Source, begun: DirectRun) -> None:
         self.source = source
         self.ids: set[Id] = set()
-        """The ids of its requests so far, where they must be unique."""
+        """The ids of the batch's requests so far, where ids must be unique."""
         self._complete = False
-        """Whether every message of the batch has been begun."""
+        """True once every message of the batch has been started."""
         self._answers: list[bytes | None] = [*begun.pieces]
         self._max_bytes = begun.max_bytes
         self._room = begun.room
         self._waiting: dict[int, Running] = {}
 
     def slot(self, id: Id | UnsetType) -> Slot:
-        """A place for the answer to the next message, which may take its time."""
+        """Reserve a place for the answer to the next message."""
         self._answers.append(None)
         return Slot(self, len(self._answers) - 1, id)
 
@@ -103,15 +107,16 @@ class BatchRun:
             self._answers[slot.place] = answer
 
     def answer_or_run(self) -> bytes | None | BatchRun:
-        """The whole answer if nothing is waited for, else this run."""
+        """Return the whole answer if nothing is running, else this batch."""
         self._complete = True
         return self if self._waiting else self._joined()
 
     def finish(self, slot: Slot, answer: bytes | None) -> None:
-        """What was running for a slot has ended."""
+        """Take the answer of a request that has ended; send the batch if it was the last."""
         del self._waiting[slot.place]
         self.fill(slot, answer)
-        # A notification of the same batch may cancel a request before the last one is begun.
+        # A notification of the same batch may cancel a request before the last message is started;
+        # without the flag the batch would be answered too early.
         if self._complete and not self._waiting:
             self.source.answer(self._joined())
 
@@ -125,7 +130,7 @@ class BatchRun:
 
 
 class Slot:
-    """The source of one request in a batch: its answer fills a place in the batch's."""
+    """The source of one request in a batch: its answer fills a place in the array."""
 
     __slots__ = ("_run", "batch_source", "context", "id", "place", "settle")
 
@@ -134,7 +139,7 @@ class Slot:
         self.place = place
         self.id = id
         self.batch_source = run.source
-        """Where the batch came from."""
+        """The source of the whole batch."""
         self.context = run.source.context
         self.settle = run.source.settle
 
@@ -142,7 +147,7 @@ class Slot:
         self._run.finish(self, data)
 
     def takes(self, id: Id) -> bool:
-        """Note the id of a request; return whether it is the first one in the batch to have it."""
+        """Note a request's id; return True if it is the first of its kind in the batch."""
         ids = self._run.ids
         known = len(ids)
         ids.add(id)
@@ -150,7 +155,7 @@ class Slot:
 
 
 def _too_large(id: Id, max_bytes: int) -> bytes:
-    """What is answered instead of an answer that there is no room for."""
+    """Return the error that replaces an answer that exceeds the batch limit."""
     error = own_error(
         "message_too_large",
         f"the answers to this batch are over the limit of {max_bytes:,} bytes",

@@ -42,7 +42,10 @@ _AT_VALUE = re.compile(
 
 
 class Binder:
-    """Binds params to one signature. Raises `RegistrationError` for types it cannot decode."""
+    """A binder of params to one signature.
+
+    Raises `RegistrationError` for types it cannot decode.
+    """
 
     def __init__(self, signature: Signature) -> None:
         self._types = {each.name: _choose(each) for each in signature.parameters}
@@ -60,7 +63,7 @@ class Binder:
             lambda name: self._unexpected(name, suggest=True),
         )
         self._whole: MsgspecType | None = None
-        """What decodes all params at once, where they are the values of `*args`."""
+        """The decoder of all params at once, if they are the values of `*args`."""
         rest = self._types.get(self._rest)
         alone = len(signature.parameters) == 1 and signature.context is None
         if alone and isinstance(rest, MsgspecType):
@@ -68,11 +71,14 @@ class Binder:
 
     @property
     def by_msgspec(self) -> bool:
-        """Whether msgspec decodes every parameter."""
+        """True if msgspec decodes every parameter."""
         return all(isinstance(each, MsgspecType) for each in self._types.values())
 
     def bind(self, params: Params, context: Context | None) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments for one call, the context among them. Raises `InvalidParamsError`."""
+        """Return the arguments for one call, including the context.
+
+        Raises `InvalidParamsError`.
+        """
         faults = _Faults()
         if params is not UNSET and self._whole and is_long(params) and is_array(params):
             try:
@@ -97,8 +103,11 @@ class Binder:
         return args, kwargs
 
     def refuse_large(self, params: bytes | Raw, error: Exception) -> None:
-        """Raise `InvalidParamsError` where `error`, which msgspec raised over all params at once,
-        names the value that is wrong and decoding large params again would cost too much."""
+        """Raise `InvalidParamsError` for large params if `error` locates the invalid value.
+
+        `error` is what msgspec raised over all params at once. Decoding large params again,
+        parameter by parameter, would cost too much.
+        """
         if not is_large(params):
             return
         said = str(error)
@@ -113,10 +122,10 @@ class Binder:
         raise invalid_params([kind.problem(params, name, path, inner)]) from None
 
     def _parameter_at(self, found: re.Match[str], params: bytes | Raw) -> tuple[str, str] | None:
-        """The name of the parameter that msgspec means, and the path to its value."""
+        """Return the name of the parameter that msgspec means, and the path to its value."""
         name, index = found["name"], found["index"]
         if name is not None:
-            # A member that comes twice: the last counts, and may be right.
+            # Of a duplicate member the last counts, and that one may be valid.
             once = bytes(params).count(b'"%b"' % name.encode()) == 1
             return (name, name) if once and name in self._types else None
         place = int(index)
@@ -128,12 +137,12 @@ class Binder:
     def _assign(
         self, form: dict[str, Raw] | list[Raw], faults: _Faults
     ) -> tuple[dict[str, Raw], list[Raw], dict[str, Raw]]:
-        """What came for the parameters by name, for `*args` and for `**kwargs`."""
+        """Split params into those for named parameters, `*args` and `**kwargs`."""
         if isinstance(form, dict):
             given = {name: raw for name, raw in form.items() if name in self._named}
             others = {name: raw for name, raw in form.items() if name not in given}
             refused = [name for name in others if not self._others or name in self._reserved]
-            # Comparing names takes long, so it is done for one name and not for thousands.
+            # Finding a similar name is slow, so it is done for one name and not for thousands.
             suggest = len(refused) == 1
             faults.extend(self._unexpected(name, suggest=suggest) for name in refused)
             return given, [], {} if refused else others
@@ -168,7 +177,7 @@ class Binder:
 
 
 class _Faults:
-    """The problems of one call. Stops at the most that are told, however many there are."""
+    """The problems of one call. Raises as soon as `MAX_PROBLEMS` are collected."""
 
     def __init__(self) -> None:
         self._problems: list[Problem] = []
@@ -192,5 +201,5 @@ def _choose(parameter: Parameter) -> ParameterType:
 
 
 def _only(signature: Signature, kind: Kind) -> str:
-    """The name of the one parameter of `kind`; empty when there is none."""
+    """Return the name of the one parameter of `kind`; empty if there is none."""
     return next((each.name for each in signature.parameters if each.kind == kind), "")

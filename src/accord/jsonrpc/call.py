@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Call(Struct, eq=False):
-    """A call that has been sent. Await it for its result."""
+    """An outgoing call. Await it for its result."""
 
     _calls: Calls
     _pending: Pending
@@ -37,11 +37,11 @@ class Call(Struct, eq=False):
         return self.result().__await__()
 
     async def result(self, into: Any = Any) -> Any:
-        """The result, checked against the type `into`."""
+        """Return the result, checked against the type `into`."""
         return decode_result(await self.answer(), into, self.method)
 
     async def answer(self) -> Any:
-        """The result as raw JSON."""
+        """Return the result as raw JSON."""
         try:
             return await self._future
         except asyncio.CancelledError:
@@ -50,25 +50,25 @@ class Call(Struct, eq=False):
 
     @property
     def done(self) -> bool:
-        """Whether it was answered, failed or given up."""
+        """True once the call was answered, has failed or was given up."""
         return self._future.done()
 
     def fail(self, error: RpcError) -> None:
-        """End the call with an error: whatever carries it knows that no answer will come."""
+        """End the call with an error: the transport knows that no answer will come."""
         self._calls.fail(self._pending, error)
 
     def cancel(self) -> None:
-        """Give the call up; whoever awaits it is cancelled."""
+        """Give up the call; tasks that await it are cancelled."""
         if self._future.cancel():
             self._calls.abandon(self._pending)
 
     def extend(self) -> None:
-        """Give the call its full time again: the other end has shown that it works on it."""
+        """Restart the call's timeout: the other end has shown that it is working on it."""
         self._calls.extend(self._pending)
 
 
 def decode_result(raw: Any, into: Any, method: str) -> Any:
-    """`raw` as a value of the type `into`. Raises `InvalidResultError`."""
+    """Decode `raw` as a value of the type `into`. Raises `InvalidResultError`."""
     try:
         return _decoder(into).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -78,7 +78,7 @@ def decode_result(raw: Any, into: Any, method: str) -> Any:
 
 
 def decode_data(raw: Any) -> Any:
-    """An error's data as plain values; None when there is none."""
+    """Decode an error's data to plain values; None if there is none."""
     if raw is UNSET:
         return None
     try:

@@ -25,7 +25,7 @@ from accord.jsonrpc.parameters import ContextPlace, Parameter, Signature
 from accord.jsonrpc.params_form import Params
 
 Plan: TypeAlias = Callable[[Params, Context | None], Any]
-"""Decodes the params and calls. Raises `InvalidParamsError`, or what the function raises."""
+"""Decodes the params and calls. Raises `InvalidParamsError`, or an exception of the function."""
 
 Decode: TypeAlias = Callable[[Any], Any]
 
@@ -34,7 +34,10 @@ _CONSTANTS = (type(None), bool, int, float, str, bytes)
 
 
 class Planner:
-    """Makes plans for one signature. Raises `RegistrationError` for types without a decoder."""
+    """A maker of plans for one signature.
+
+    Raises `RegistrationError` for types without a decoder.
+    """
 
     def __init__(self, signature: Signature) -> None:
         self._signature = signature
@@ -48,7 +51,7 @@ class Planner:
             )
 
     def plan(self, function: Callable[..., Any]) -> Plan:
-        """The fastest plan that calls `function` with what the signature says."""
+        """Return the fastest plan that calls `function` according to the signature."""
         slow = _any_signature(self._binder, function)
         context, forms = self._signature.context, self._forms
         if not self._kinds and context is None:
@@ -75,7 +78,10 @@ class Planner:
 
 
 def _named_plainly(signature: Signature) -> bool:
-    """Whether every name, the context's too, can be a struct's field and be passed by name."""
+    """Return True if every name can be a struct field and be passed by keyword.
+
+    That includes the name of the context.
+    """
     context = signature.context
     if context is not None and context.name not in signature.reserved:
         return False  # it is positional-only
@@ -100,8 +106,8 @@ def _no_parameters(slow: Plan, function: Callable[..., Any]) -> Plan:
 
 
 def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
-    # `_Forms.read` is written out here, and in some others: a call less where calls are most
-    # frequent.
+    # The body of `_ParamsForms.read` is repeated here and in some others: that saves a call per
+    # request on the hottest path.
     decode, by_name, absent = forms.decode, forms.by_name, forms.absent
 
     def call(params: Params, context: Context | None) -> Any:
@@ -119,7 +125,10 @@ def _values_only(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Pla
 
 
 def _two_values(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> Plan:
-    """`_values_only` for two parameters, the first of them required: quicker to take apart."""
+    """Return a plan like `_values_only` for two parameters, the first required.
+
+    Unpacking two known fields is faster than `astuple`.
+    """
     decode, by_name = forms.decode, forms.by_name
 
     def call(params: Params, context: Context | None) -> Any:
@@ -153,7 +162,7 @@ def _context_first(forms: _Forms, slow: Plan, function: Callable[..., Any]) -> P
 def _names_only(
     forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
 ) -> Plan:
-    """For parameters that all are keyword-only: the fields have their names."""
+    """Return a plan for keyword-only parameters: the fields have their names."""
     decode, by_name, absent = forms.decode, forms.by_name, forms.absent
     name = place.name if place is not None else ""
 
@@ -175,7 +184,7 @@ def _names_only(
 def _arranged(
     forms: _Forms, place: ContextPlace | None, slow: Plan, function: Callable[..., Any]
 ) -> Plan:
-    """For some keyword-only parameters, and for a context that is not the first."""
+    """Return a plan for some keyword-only parameters, or a context that is not first."""
     read, by_name = forms.read, forms.by_name
     names = forms.names
     name = place.name if place is not None else ""
@@ -198,7 +207,7 @@ def _arranged(
 
 
 class _Forms:
-    """The two forms in which params come, as types that msgspec decodes in one pass."""
+    """The two forms of params, as types that msgspec decodes in one pass."""
 
     def __init__(
         self,
@@ -208,14 +217,14 @@ class _Forms:
         own_names: bool,
     ) -> None:
         self.refuse_large: Callable[[Any, Exception], Any] = refuse_large
-        """Raises for large params; None for others, which take the slow way."""
+        """Raises for large params; returns None for others, which take the slow path."""
         named = [each for each in parameters if each.by_name]
         self.names = [each.name for each in named]
         self.by_name = _struct(named, self.names if own_names else _places(named))
         """Its fields are called `f0`, `f1` … in Python, whatever their names on the wire, unless
-        they have names of their own."""
+        they keep their own names."""
         self.absent: Any = None
-        """The values by position when there are no params; None when some are required."""
+        """The values by position if there are no params; None if some are required."""
         form: Any = self.by_name
         if all(each.by_position or not each.required for each in parameters):
             by_position = _array([each for each in parameters if each.kind != "keyword_only"])
@@ -225,7 +234,10 @@ class _Forms:
         self.decode: Decode = msgspec.json.Decoder(form).decode
 
     def read(self, params: Params) -> Any:
-        """A `by_name`, or the values of what has a position; None if it takes the slow way."""
+        """Decode params to a `by_name`, or to the positional values.
+
+        Returns None if they take the slow path.
+        """
         try:
             return self.absent if params is UNSET else self.decode(params)
         except REFUSALS as error:
@@ -237,7 +249,7 @@ def _places(parameters: list[Parameter]) -> list[str]:
 
 
 def _struct(parameters: list[Parameter], names: list[str]) -> Any:
-    """Params by name."""
+    """Return the struct type for params by name."""
     fields = [
         (name, each.annotation, _field(each)) for name, each in zip(names, parameters, strict=True)
     ]
@@ -249,7 +261,7 @@ def _field(parameter: Parameter) -> Any:
         return field(name=parameter.name)
     if isinstance(parameter.default, _CONSTANTS):
         return field(name=parameter.name, default=parameter.default)
-    # msgspec copies a default that can change; Python passes the very object.
+    # msgspec would copy a mutable default; Python passes the very object.
     return field(name=parameter.name, default_factory=partial(_itself, parameter.default))
 
 
@@ -258,7 +270,10 @@ def _itself(value: Any) -> Any:
 
 
 def _array(parameters: list[Parameter]) -> Any:
-    """Params by position; a tuple is the fastest, a named one can have defaults."""
+    """Return the type for params by position.
+
+    A tuple is the fastest; a named tuple can have defaults.
+    """
     if parameters and parameters[0].kind == "var_positional":
         return GenericAlias(list, (parameters[0].annotation,))
     if all(each.required for each in parameters):

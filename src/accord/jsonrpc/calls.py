@@ -26,7 +26,7 @@ log = logging.getLogger("accord.jsonrpc")
 
 
 class CallOptions(TypedDict, total=False):
-    """What a call can be told, as keywords."""
+    """The options of a call, as keywords."""
 
     into: Any
     timeout: float | None | UnsetType
@@ -46,7 +46,7 @@ class Calls:
         self.on_abandoned: Callable[[Id, str], None] | None = None
 
     def seconds(self, timeout: float | None | UnsetType) -> float | None:
-        """How long a call may take, if its caller says `timeout`."""
+        """Return the timeout of a call whose caller passed `timeout`."""
         return self._timeout if timeout is UNSET else timeout
 
     def prepare(
@@ -59,7 +59,7 @@ class Calls:
         idempotent: bool,
         message: int | None,
     ) -> tuple[Call, bytes]:
-        """A call whose time already runs, and the message to send for it."""
+        """Start the timeout of a new call; return it with the message to send."""
         future: asyncio.Future[Any] = self._loop.create_future()
         pending, data = self._session.call(
             method,
@@ -76,7 +76,7 @@ class Calls:
         return Call(self, pending, future), data
 
     def extend(self, call: Pending) -> None:
-        """Give a call its full time again."""
+        """Restart a call's timeout."""
         deadline = self._session.extend(call.id, now=self._loop.time())
         if deadline is not None:
             self._alarm.set(deadline)
@@ -84,7 +84,7 @@ class Calls:
     # What ends a call
 
     def settle(self, response: Success | Failure | Invalid) -> None:
-        """Hand a response to the call that waits for it."""
+        """Pass a response to the call that waits for it."""
         if type(response) is Success:  # the common case
             pending = self._session.settle(response.id)
             if pending is not None and not pending.token.done():
@@ -102,7 +102,7 @@ class Calls:
                 self._fail(id, fault)
 
     def settle_sent(self, sent: bytes, response: Failure) -> None:
-        """The message `sent` as a whole was answered by an error."""
+        """Fail the calls in the message `sent`, which was answered by one error."""
         self.fail_sent(sent, _told(response))
 
     def fail_sent(self, sent: bytes, error: RpcError) -> None:
@@ -118,19 +118,20 @@ class Calls:
             self._fail(call.id, error)
 
     def fail_only(self, error: RpcError) -> None:
-        """Fail the calls that `error` must mean, if it can mean but one message."""
+        """Fail the calls that an error without an id must mean, if that is unambiguous."""
         for id in self._session.only_message():
             self._fail(id, copy(error))
 
     def abandon(self, call: Pending) -> None:
-        """Nobody waits for this call any more."""
+        """Give up a call that no task waits for any more."""
         if self._session.abandon(call.id):
             self._tell_abandoned(call)
 
     def lose(self, error: Callable[[], RpcError], *, keep_resendable: bool = False) -> None:
-        """The connection is gone, and with it all calls but those that can be sent again."""
+        """Fail all calls of a lost connection, optionally except those to send again."""
         for pending in self._session.lose(keep_resendable=keep_resendable):
-            _settle(pending, error())  # one each: an exception gathers its raiser's traceback
+            # a new error for each: an exception accumulates the traceback of its raiser
+            _settle(pending, error())
         if not keep_resendable:
             self._alarm.clear()
 
@@ -147,7 +148,7 @@ class Calls:
 
     def _fail(self, id: Id, error: RpcError) -> None:
         if id is None:
-            # A message that the other end could not read or take.
+            # The other end could not read or accept a message, and so does not know its id.
             counts = self._session.statistics
             counts.answers_unknown += 1
             if is_worth_logging(counts.answers_unknown):
@@ -164,7 +165,10 @@ class Calls:
 
 
 def checked(params: Any) -> Any:
-    """`params` as it may stand in a message. Raises TypeError for what is no array or object."""
+    """Return `params` in a form that a message may hold.
+
+    Raises TypeError for values that are no array or object.
+    """
     if params is None:
         return UNSET
     if isinstance(params, str | bytes | int | float):

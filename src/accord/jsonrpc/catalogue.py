@@ -17,20 +17,20 @@ RESERVED = range(-32768, -32000 + 1)
 
 
 class Severity(StrEnum):
-    """Who should care about an error."""
+    """The severity of an error, by the people it concerns."""
 
     INFO = "info"
-    """Nobody: what happened was asked for, as a cancellation is."""
+    """Nobody: the outcome was requested, as a cancellation is."""
     WARNING = "warning"
     """The caller, who can correct the request or try again later."""
     ERROR = "error"
     """Both ends: work that was accepted failed."""
     CRITICAL = "critical"
-    """Whoever runs the system: something is broken, or trust is at stake."""
+    """The operators: something is broken, or trust is at stake."""
 
 
 class Entry(Struct, frozen=True):
-    """What the catalogue says about one code."""
+    """The catalogue's entry for one code."""
 
     code: int
     name: str
@@ -42,7 +42,7 @@ class Entry(Struct, frozen=True):
 class Catalogue:
     """Entries by code and by name, in the order in which they were added.
 
-    An entry of `shared` is found by its name alone: another entry has its code.
+    An entry of `shared` is found by its name only: its code belongs to another entry.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class Catalogue:
         return len(self._by_code)
 
     def get(self, code: int) -> Entry | None:
-        """The entry for `code`, or None."""
+        """Return the entry for `code`, or None."""
         return self._by_code.get(code)
 
     def find(self, code: int, reason: object = None) -> Entry | None:
         """Return the entry for an error: the one its reason names, else the one for its code.
 
-        A code may stand for several things. -32002 is an unknown tool in the extended profile of
-        MCP and a missing resource in the standard; -32602 is what most refusals of MCP have. The
-        reason, which Accord sends in `data.reason`, decides. It is ignored where the code is an
-        application's own: then it is the application's own word, too.
+        A code may have several meanings. -32002 is an unknown tool in the extended profile of MCP
+        and a missing resource in the standard one; most errors of MCP share -32602. The reason,
+        which Accord sends in `data.reason`, decides. It is ignored if the code belongs to an
+        application: then the reason does, too.
         """
         by_code = self._by_code.get(code)
         named = self._by_name.get(reason) if isinstance(reason, str) else None
@@ -81,9 +81,9 @@ class Catalogue:
         return by_code
 
     def named(self, name: str) -> Entry:
-        """The entry called `name`, which may be an alias.
+        """Return the entry called `name`, which may be an alias.
 
-        Raises KeyError, with the names that come close, when there is none.
+        Raises KeyError, with similar names, if there is none.
         """
         entry = self._by_name.get(name)
         if entry is None:
@@ -91,7 +91,7 @@ class Catalogue:
         return entry
 
     def aliases(self, entry: Entry) -> tuple[str, ...]:
-        """The other names under which `entry` is found."""
+        """Return the aliases of `entry`."""
         return tuple(
             name for name, found in self._by_name.items() if found is entry and name != entry.name
         )
@@ -101,7 +101,7 @@ class Catalogue:
     ) -> Entry:
         """Add an application's own code.
 
-        Raises ValueError when the code is reserved, or the code or the name is taken.
+        Raises ValueError if the code is reserved, or the code or the name is taken.
         """
         if code in RESERVED:
             raise ValueError(
@@ -287,19 +287,19 @@ BUILT_IN = tuple(
     for category, rows in _ROWS.items()
     for code, name, severity, message in rows
 )
-"""What Accord itself brings."""
+"""The entries of Accord itself."""
 
 SHARED = (
     Entry(-32020, "header_mismatch", "protocol", _WARNING, "Header and body differ"),
     Entry(-32602, "invalid_meta", "protocol", _WARNING, "Invalid _meta"),
     Entry(-32602, "invalid_request_state", "protocol", _WARNING, "Invalid request state"),
 )
-"""What MCP's standard codes also stand for; an error of these says so in `data.reason`."""
+"""Further meanings of MCP's standard codes; such an error names its meaning in `data.reason`."""
 
 CATALOGUE = Catalogue(
     BUILT_IN,
     shared=SHARED,
-    # A limit of this end and a quota of the caller are one code on the wire.
+    # A limit of this end and a quota of the caller share one code on the wire.
     aliases={"busy": "rate_limited"},
 )
-"""The catalogue that Accord reads: its own entries, and those the application registered."""
+"""The catalogue of this process: Accord's entries and those registered by the application."""

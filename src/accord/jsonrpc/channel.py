@@ -16,58 +16,67 @@ from accord.jsonrpc.errors import RpcError, TransportError
 
 
 class ChannelInfo(Struct, frozen=True, kw_only=True):
-    """What is known about the other end."""
+    """Information about a connection and its other end."""
 
     scheme: str
     """`memory`, `stdio`, `tcp`, `tls`, `unix`, `ws`, `wss`, `http`, `https`."""
     address: str = ""
     """Printable address of the other end, for logs and errors."""
     duplex: bool = True
-    """Whether the other end can be called over this connection (over HTTP a server cannot)."""
+    """True if the other end can be called over this connection (over HTTP a server cannot)."""
     details: dict[str, Any] = {}
-    """What the transport knows beyond that: `headers`, `tls`, `pid`."""
+    """Further details from the transport: `headers`, `tls`, `pid`."""
 
 
 class Receiver(Protocol):
-    """What a channel tells its owner. Calls come one at a time, in order of arrival."""
+    """The callbacks of a channel's owner. They come one at a time, in order of arrival."""
 
     def message_received(self, data: bytes) -> None:
-        """One whole message arrived."""
+        """Handle one whole incoming message."""
 
     def message_refused(self, error: RpcError) -> None:
-        """One incoming message was skipped (too large); the connection goes on."""
+        """Handle the loss of one incoming message that was skipped (too large).
+
+        The connection continues.
+        """
 
     def reply_received(self, sent: bytes, data: bytes) -> None:
-        """`data` arrived as the reply to the message `sent` (HTTP): no other reply will come."""
+        """Handle `data`, the only reply to the message `sent` (HTTP)."""
 
     def send_failed(self, data: bytes, error: TransportError) -> None:
-        """A message given to `send` did not get through, though the channel goes on (HTTP)."""
+        """Handle the failure to deliver one message, while the channel continues (HTTP)."""
 
     def writable_changed(self, writable: bool) -> None:
-        """The channel's `writable` just changed."""
+        """Handle a change of the channel's `writable`."""
 
     def input_ended(self) -> None:
-        """The other end sends nothing more but may still read, as after `echo … | server`.
+        """Handle the end of input; the other end may still read, as after `echo … | server`.
 
-        Only where this end serves, at most once. The owner answers what it has, then closes
-        the channel; nothing that it asked the other end will be answered any more.
+        Only where this end serves, at most once. The owner answers the requests it has, then closes
+        the channel; its own calls will not be answered any more.
         """
 
     def connection_interrupted(self, error: TransportError) -> None:
-        """The connection was lost and is being made anew; `writable` is False until then."""
+        """Handle the loss of a connection that is being made again.
+
+        `writable` is False until then.
+        """
 
     def connection_restored(self) -> None:
-        """There is a connection again; what was sent over the last one may be lost."""
+        """Handle the new connection; messages sent over the last one may be lost."""
 
     def connection_lost(self, error: TransportError | None) -> None:
-        """The connection ended: None after an orderly end, else why. Called exactly once, last."""
+        """Handle the end of the connection. Called exactly once, as the last callback.
+
+        `error` is None after an orderly end, else the reason.
+        """
 
 
 class Channel(Protocol):
     """One connection that carries messages.
 
-    `start` is called once, before anything else. `send` and `close` may be called from
-    within a receiver's callback. After `close` or `abort`, `send` does nothing.
+    `start` is called once, before anything else. `send` and `close` may be called from within a
+    receiver's callback. After `close` or `abort`, `send` does nothing.
     """
 
     @property
@@ -78,13 +87,16 @@ class Channel(Protocol):
         """False while more is queued than the other end takes; `send` still queues then."""
 
     def start(self, receiver: Receiver) -> None:
-        """Begin to deliver what arrives."""
+        """Begin to deliver incoming messages to `receiver`."""
 
     def send(self, data: bytes) -> None:
-        """Queue one whole message. Messages sent in one loop turn leave in one write."""
+        """Queue one whole message.
+
+        Messages sent in one iteration of the event loop leave in one write.
+        """
 
     def close(self) -> None:
-        """Write out what is queued, then end the connection; `connection_lost` follows."""
+        """Write out queued messages, then end the connection; `connection_lost` follows."""
 
     def abort(self) -> None:
-        """End the connection at once, dropping what is queued; `connection_lost` follows."""
+        """End the connection at once, dropping queued messages; `connection_lost` follows."""

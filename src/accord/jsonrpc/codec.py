@@ -49,10 +49,11 @@ DEFAULT_MAX_ITEMS: Final = 1_000
 decode_envelope: Callable[[bytes], Envelope | list[Envelope]] = msgspec.json.Decoder(
     Envelope | list[Envelope]
 ).decode
-"""`read` for messages that are neither deep nor other than ASCII; raises what it refuses."""
+"""`read_envelopes` for messages that are neither deep nor other than ASCII; raises
+MESSAGE_DECODE_ERRORS."""
 
 REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""All that msgspec raises on hostile input (ValidationError is a DecodeError)."""
+"""All exceptions of msgspec on hostile input (ValidationError is a DecodeError)."""
 
 
 def read(
@@ -60,10 +61,10 @@ def read(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int | None = DEFAULT_MAX_ITEMS,
 ) -> Item | list[Item] | list[Envelope]:
-    """What `data` says. Never raises: what is refused comes back as `Invalid`.
+    """Decode `data` to envelopes. Never raises: invalid input becomes `InvalidMessage`.
 
-    A batch of more than `max_items` messages is refused as a whole, and its rest is not read; one
-    that is too short for that to matter may be returned.
+    A batch of more than `max_items` messages is refused as a whole, and its rest is not read. The
+    cheap test before decoding skips short batches, so one over the limit may be returned.
     """
     try:
         if not data.isascii():
@@ -71,7 +72,7 @@ def read(
         if len(data) > 2 * max_depth:
             if is_bracketed(data, max_depth) and is_deeper(data, max_depth):
                 return unreadable(f"nested deeper than {max_depth} levels", max_depth=max_depth)
-            # As many items take three bytes each at least, with the comma behind them.
+            # That many items take at least three bytes each, including the comma.
             if (
                 max_items is not None
                 and len(data) > 3 * max_items
@@ -88,9 +89,9 @@ def decode(
     max_depth: int = DEFAULT_MAX_DEPTH,
     max_items: int | None = DEFAULT_MAX_ITEMS,
 ) -> Message | Batch:
-    """The message or batch in `data`; what is not valid comes back as `Invalid`, never raised.
+    """Decode the message or batch in `data`; invalid input becomes `InvalidMessage`.
 
-    None as `max_items` is for batches of our own.
+    `max_items` is None for batches of our own.
     """
     what = read(data, max_depth, max_items)
     if isinstance(what, list):
@@ -102,7 +103,7 @@ def decode(
 
 
 def sort(what: Item) -> Message:
-    """The message that an envelope holds."""
+    """Return the message in an envelope."""
     if not isinstance(what, Envelope):
         return what
     if what.method is not UNSET:
@@ -113,7 +114,7 @@ def sort(what: Item) -> Message:
 
 
 def _sort_request(method: str, envelope: Envelope) -> Message:
-    if not method:  # an empty name is no name
+    if not method:  # an empty name is treated as missing
         return invalid("'method' must not be empty", _known(envelope.id), field="method")
     params: bytes | UnsetType = UNSET
     if envelope.params is not UNSET:
@@ -143,7 +144,7 @@ def _known(id: Id | UnsetType) -> Id:
 
 
 def is_structured(params: bytes) -> bool:
-    """Whether params are an array or an object, or null, which stands for none."""
+    """Return True if params are an array, an object, or null, which means no params."""
     return params[0] in b"{[n"
 
 

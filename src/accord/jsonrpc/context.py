@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 class Caller(Protocol):
-    """The other end of a connection, as a handler can call it. `Peer` implements it."""
+    """The other end of a connection, as seen by a handler. `Peer` implements it."""
 
     @property
     def state(self) -> State:
-        """Whether the connection is open, closing or closed."""
+        """The state of the connection."""
 
     @overload
     async def call(
@@ -43,17 +43,20 @@ class Caller(Protocol):
     ) -> Any: ...
 
     async def notify(self, method: str, params: Any = ...) -> None:
-        """Send a notification; return when it is on its way."""
+        """Send a notification; return when it is queued for sending."""
 
     def post(self, method: str, params: Any = ...) -> None:
-        """Send a notification without waiting; drop it if the connection is over."""
+        """Send a notification without waiting; drop it if the connection has ended."""
 
     def cancel_incoming(self, id: Id) -> bool:
-        """Stop serving a request of the other end, without an answer; return whether it ran."""
+        """Stop serving a request of the other end without an answer.
+
+        Returns True if it was running.
+        """
 
 
 InThread: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Runs a function of no arguments in a thread; awaiting gives its result."""
+"""Runs a function without arguments in a thread; awaiting it gives the result."""
 
 
 def _no_threads(function: Callable[[], Any]) -> Awaitable[Any]:
@@ -72,20 +75,23 @@ class _Called(Struct, eq=False):
 
 
 class Context(_Called, eq=False, kw_only=True):
-    """One call being served. A handler gets it by annotating a parameter with `Context`."""
+    """The context of one call being served.
+
+    A handler gets it by annotating a parameter with `Context`.
+    """
 
     peer: Caller | None = None
-    """The other end, to be called back at any time, also after this call. None where the
-    transport only answers, as HTTP does; `call` and `notify` say so by an error."""
+    """The other end, which may be called at any time, also after this call. None if the transport
+    only answers, as HTTP does; `call` and `notify` then raise."""
     channel: ChannelInfo
     headers: Mapping[str, str] = {}
     state: dict[str, Any] = {}
-    """Belongs to the connection: what one handler puts there, later ones find."""
+    """State of the connection, shared by all its handlers."""
     in_thread: InThread = _no_threads
-    """Runs what blocks: `await context.in_thread(partial(read, path))`. Whoever serves an
-    async method sets it to the pool that its threaded methods run in."""
+    """Runs blocking functions: `await context.in_thread(partial(read, path))`. The dispatcher sets
+    it, for async methods, to the pool of its threaded methods."""
     name_arguments: Callable[[], dict[str, Any]] = _no_arguments
-    """Gives `arguments`; set where interceptors stand around the call."""
+    """Returns `arguments`; set for methods with interceptors."""
 
     @property
     def is_notification(self) -> bool:
@@ -93,8 +99,10 @@ class Context(_Called, eq=False, kw_only=True):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the method is called with, by the names of its parameters, decoded and with
-        defaults: for interceptors. It is a copy: changing it does not change the call."""
+        """The arguments of the call by name, decoded and with defaults, for interceptors.
+
+        This is a copy: changing it does not change the call.
+        """
         return self.name_arguments()
 
     @overload
@@ -119,9 +127,9 @@ class Context(_Called, eq=False, kw_only=True):
         into: Any = Any,
         timeout: float | None | UnsetType = UNSET,
     ) -> Any:
-        """Call the other end on the same connection; return its result, checked against `into`.
+        """Call the other end on the same connection; return its result as `into`.
 
-        Raises capability_not_supported where the transport is one-way, as HTTP is.
+        Raises capability_not_supported if the transport is one-way, as HTTP is.
         """
         return await self._caller().call(method, params, into=into, timeout=timeout)
 

@@ -19,16 +19,16 @@ _SHORT: Final = 4_096
 
 
 def is_bracketed(data: bytes, max_depth: int) -> bool:
-    """Return whether `data` has so many brackets that it may nest deeper than `max_depth`."""
-    # Cheaper for long messages too, the test below would make serving them so cheap that refusing
-    # some costs more than twice as much.
+    """Return True if `data` has enough brackets to nest deeper than `max_depth`."""
+    # The test below would be cheaper for long messages too. But then serving them would be so cheap
+    # that refusing some would cost more than twice as much.
     if len(data) > _SHORT:
         return data.count(b"{") + data.count(b"[") > max_depth
     has_arrays = data.find(b"[") >= 0
     # A level of objects takes five bytes at least: {"":}
     if not has_arrays and len(data) <= 5 * max_depth:
         return False
-    # Removing a few brackets costs a quarter of counting them, as it looks for each by memchr.
+    # Removing a few brackets costs a quarter of counting them, as it finds each with memchr.
     plain = data.replace(b"{", b"", max_depth + 1)
     if has_arrays:
         plain = plain.replace(b"[", b"", max_depth + 1)
@@ -36,12 +36,16 @@ def is_bracketed(data: bytes, max_depth: int) -> bool:
 
 
 def is_deeper(data: bytes, max_depth: int) -> bool:
-    """Whether arrays and objects nest deeper than `max_depth`, whether or not it is JSON."""
+    """Return True if arrays and objects nest deeper than `max_depth`.
+
+    Works on whole buffers, whether or not they are valid JSON: a loop over the bytes would cost
+    more than decoding them.
+    """
     if len(data) > _PROBE and is_deeper(data[:_PROBE], max_depth):
         return True
     brackets = _brackets(data)
-    # Wide and flat is the usual shape: take the innermost pairs away, level by level. Each
-    # deepest place has its closing bracket beside it, so every pass lowers the depth by one.
+    # Wide and flat is the usual shape: remove the innermost pairs, level by level. Each deepest
+    # bracket has its closing bracket next to it, so every pass lowers the depth by one.
     for _ in range(2):
         if brackets.count(b"[") <= max_depth:
             return False
@@ -61,11 +65,11 @@ def is_deeper(data: bytes, max_depth: int) -> bool:
 
 
 def _brackets(data: bytes) -> bytes:
-    """The brackets of `data` outside of strings, all of them square."""
+    """Return the brackets of `data` outside of strings, all of them square."""
     if b'"' in data:
         if b"\\" in data:
             data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-        # Without what is no structure most strings are empty, and gone.
+        # Without non-structural bytes most strings are empty, and are removed.
         data = data.translate(_BRACKETS, _NO_STRUCTURE).replace(b'""', b"")
         return b"".join(data.split(b'"')[::2]) if b'"' in data else data
     return data.translate(_BRACKETS, _NO_BRACKETS)

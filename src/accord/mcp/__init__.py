@@ -1,6 +1,6 @@
 """The Model Context Protocol: servers and clients, in both of its eras.
 
-The names that most programs need. They are loaded when first used.
+Exports the names that most programs need. Each is loaded when it is first used.
 """
 
 from __future__ import annotations

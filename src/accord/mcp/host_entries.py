@@ -1,4 +1,4 @@
-"""An entry of a settings file that names MCP servers, as it is written there. Pure."""
+"""Server entries of MCP host configuration files, rendered as JSON or TOML. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def json_entry(table: str, name: str, entry: dict[str, Any]) -> str:
-    """The entry in a file that has nothing else."""
+    """Return a JSON file that contains only this entry."""
     return pretty({table: {name: entry}}).decode()
 
 
 def toml_entry(table: str, name: str, entry: dict[str, Any]) -> str:
-    """The table of the entry."""
+    """Return the TOML table of the entry."""
     lines = [f"[{table}.{_toml_key(name)}]"]
     lines += [f"{_toml_key(key)} = {_toml_value(value)}" for key, value in entry.items()]
     return "\n".join(lines) + "\n"
 
 
 def pretty(value: Any) -> bytes:
-    """JSON as people read it."""
+    """Return indented JSON."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 

@@ -16,7 +16,7 @@ Entry: TypeAlias = dict[str, Any]
 
 
 class Local(Struct, frozen=True):
-    """A server that is started as a program."""
+    """A server that is started as a child process."""
 
     command: str
     args: tuple[str, ...]
@@ -34,25 +34,25 @@ Installed: TypeAlias = Local | Remote
 
 
 class Host(Struct, frozen=True):
-    """One program, and the file that it has its servers from."""
+    """One MCP host program and its configuration file."""
 
     title: str
     user: Callable[[], Path]
-    """The file for all that the user does."""
+    """Return the user's configuration file."""
     project: Path | None
-    """The file in a project's folder, if there is one."""
+    """Path of the configuration file inside a project folder, if the host has one."""
     table: str
-    """The member of that file that holds servers by their names."""
+    """Key of the file under which servers are listed by name."""
     entry: Callable[[Installed], Entry]
     afterwards: str
-    """What makes the program see the change."""
+    """Instruction for the user, to make the host read the change."""
 
     def file(self, scope: Scope) -> Path | None:
         return self.user() if scope == "user" else self.project
 
 
 def _settings(*parts: str) -> Path:
-    """Where programs keep their settings on this system."""
+    """Return a path in the user's configuration folder on this system."""
     if sys.platform == "darwin":
         return Path.home().joinpath("Library", "Application Support", *parts)
     if sys.platform == "win32":
@@ -76,14 +76,17 @@ def _remote(server: Remote, member: str, *, headers: str = "headers", **further:
 
 
 def _typed(server: Installed) -> Entry:
-    """The type of the transport is said."""
+    """Return an entry with an explicit transport type."""
     if isinstance(server, Local):
         return _local(server, type="stdio")
     return _remote(server, "url", type="http")
 
 
 def _plain(member: str, headers: str = "headers") -> Callable[[Installed], Entry]:
-    """What an entry is shows in its members, `member` for a URL."""
+    """Return a function that makes entries without a transport type.
+
+    A URL is stored under the key `member`.
+    """
 
     def entry(server: Installed) -> Entry:
         if isinstance(server, Local):
@@ -94,10 +97,13 @@ def _plain(member: str, headers: str = "headers") -> Callable[[Installed], Entry
 
 
 def _bridged(server: Installed) -> Entry:
-    """The program starts servers only: one at a URL is reached through mcp-remote."""
+    """Return an entry for a host that only starts processes.
+
+    A server at a URL is reached through mcp-remote.
+    """
     if isinstance(server, Local):
         return _local(server)
-    # mcp-remote takes header values without spaces best from the environment.
+    # mcp-remote splits header arguments at spaces, so header values are passed in the environment.
     env = {f"HEADER_{number}": value for number, value in enumerate(server.headers.values(), 1)}
     headers = [
         word

@@ -15,19 +15,19 @@ from accord.operations.work import Work
 
 
 class Abilities(Struct, frozen=True):
-    """What an operation may do; None where its author does not say."""
+    """The declared abilities of an operation; None if its author does not state one."""
 
     destructive: bool | None
-    """Delete something, be it a link or a label of an item. What is only changed keeps its earlier
-    versions."""
+    """May delete something, including a link or a label of an item. An update keeps earlier
+    versions and does not count."""
     open_world: bool | None
-    """Have agents or other systems do something."""
+    """May make agents or other systems act."""
     idempotent: bool
-    """Whether a second call with the same arguments does nothing further."""
+    """A second call with the same arguments has no further effect."""
 
 
 def abilities(operation: Operation, registry: Iterable[Operation]) -> Abilities:
-    """Return what `operation` may do, one of `registry`."""
+    """Return the abilities of `operation`, which belongs to `registry`."""
     able = [operation]
     if operation.runs is not None:
         able += [each for each in registry if operation.runs(each)]
@@ -40,7 +40,7 @@ def abilities(operation: Operation, registry: Iterable[Operation]) -> Abilities:
 
 
 def exceeded(work: Work, able: Abilities) -> str:
-    """Return what a call did that its operation is not able to; empty if there is nothing."""
+    """Return the undeclared effects of a call; empty if there are none."""
     deleted = sorted({effect.kind for effect in work.effects if effect.action == "deleted"})
     if deleted and able.destructive is False:
         return f"deleted {', '.join(deleted)} without being declared destructive"

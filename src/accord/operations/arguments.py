@@ -1,7 +1,8 @@
-"""The arguments of an operation, from what a caller sent: typed, complete, nothing unknown.
+"""The arguments of an operation as a caller sent them: decoded, typed and complete.
 
-One type per operation is made once, so that every face decodes, refuses and describes the same.
-What no database could keep is refused here too, whatever the type of a field says.
+Each operation has one argument type, made once, so that every adapter decodes, refuses and
+describes its arguments alike. Values that no database can store are refused too, whatever the type
+of a field allows.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from accord.operations.logs.redaction import masked
 from accord.operations.operation import Operation
 
 MAX_NAME: Final = 100
-"""Most characters of a name that is said back to who sent it."""
+"""Maximum length of a name that is repeated to its sender."""
 MAX_SAID: Final = 800
-"""How much is read of either end of a message of msgspec's."""
+"""Characters read at either end of a message of msgspec."""
 
 _AT: Final = re.compile(r"(?P<what>.*?) - at `\$(?:\.\.\.)?\.?(?P<where>[^`]*)`", re.DOTALL)
 _NAMED: Final = re.compile(
@@ -40,7 +41,7 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
 
 
 class Part:
-    """Some arguments that come together: all of them, or those in a body or in a query."""
+    """A set of arguments: all of them, or those in a body or a query."""
 
     __slots__ = ("_choices", "_decode", "_parameters", "names", "type")
 
@@ -58,11 +59,13 @@ class Part:
         self._decode = msgspec.json.Decoder(self.type).decode
 
     def decode(self, body: bytes) -> dict[str, Any]:
-        """The arguments in a JSON object. Raises MalformedError for what is no JSON, and
-        InvalidError, which names the field."""
+        """Decode the arguments in a JSON object.
+
+        Raises MalformedError for invalid JSON, and InvalidError, which names the field.
+        """
         try:
             if not body.isascii():
-                body.decode()  # msgspec does not look at what it skips
+                body.decode()  # msgspec does not validate the UTF-8 of values that it skips
             check_nesting(body)
             check_once(body)
             values = asdict(self._decode(body))
@@ -75,8 +78,10 @@ class Part:
         return _checked(values)
 
     def convert(self, values: Mapping[str, Any], *, from_text: bool = False) -> dict[str, Any]:
-        """The arguments from values that were decoded already, or with `from_text` from words, as
-        in a query. Raises InvalidError, which names the field."""
+        """Convert decoded values to arguments, or words with `from_text`.
+
+        Raises InvalidError, which names the field.
+        """
         try:
             found = msgspec.convert(values, self.type, strict=not from_text)
         except msgspec.ValidationError as error:
@@ -90,8 +95,10 @@ class Part:
         return _checked(asdict(found))
 
     def _decode_again(self, body: bytes, said: str) -> dict[str, Any]:
-        """The arguments in a JSON object that msgspec refused, with choices as they are declared.
-        Only arguments that have choices are looked at. Raises InvalidError."""
+        """Decode arguments that msgspec refused, after correcting choices.
+
+        Only arguments with choices are examined. Raises InvalidError.
+        """
         if not self._is_choice(said):
             raise self._refusal(said) from None
         members: dict[str, Any] = _members(body)
@@ -111,7 +118,10 @@ class Part:
     def _corrected(
         self, values: Mapping[str, Any], said: str, *, from_text: bool = False
     ) -> dict[str, Any]:
-        """The arguments whose choices were written in another way. Raises InvalidError."""
+        """Return the arguments with choices that were spelled differently.
+
+        Raises InvalidError.
+        """
         if not self._is_choice(said):
             return {}
         known = self._all_choices()
@@ -120,13 +130,13 @@ class Part:
         return {name: value for name, value in found.items() if value is not given[name]}
 
     def _is_choice(self, said: str) -> bool:
-        """Whether what msgspec said is about an argument that has choices."""
+        """Return True if the message of msgspec is about an argument with choices."""
         place = _AT.fullmatch(said)
         steps = [step for step in _STEP.split(place["where"]) if step] if place else []
         return bool(steps) and steps[0] in self._all_choices().members
 
     def _all_choices(self) -> Choices:
-        if self._choices is None:  # few operations are ever called with a wrong one
+        if self._choices is None:  # lazily: few operations are ever called with a wrong choice
             self._choices = choices_of((each.name, each.annotation) for each in self._parameters)
         return self._choices
 
@@ -135,10 +145,10 @@ class Part:
 
 
 def check_once(text: bytes, where: str = "") -> None:
-    """Raise InvalidError for a member that stands twice in one object of JSON: what was audited
-    or approved must be what is done, whichever of the two a reader takes.
+    """Raise InvalidError for a duplicate member in an object of JSON.
 
-    `where` names the argument that the text is. Raises what msgspec refuses, too.
+    Readers differ in the one they take, so the audited or approved value might not be the one used.
+    `where` names the argument that holds the text. Errors of msgspec are raised as well.
     """
     try:
         check_members(text)
@@ -148,29 +158,29 @@ def check_once(text: bytes, where: str = "") -> None:
 
 
 def decode(operation: Operation, body: bytes) -> dict[str, Any]:
-    """All arguments in a JSON object; see `Part.decode`."""
+    """Decode all arguments in a JSON object; see `ArgumentSet.decode`."""
     return all_of(operation).decode(body)
 
 
 def convert(
     operation: Operation, values: Mapping[str, Any], *, from_text: bool = False
 ) -> dict[str, Any]:
-    """All arguments from values or words; see `Part.convert`."""
+    """Convert all arguments from values or words; see `ArgumentSet.convert`."""
     return all_of(operation).convert(values, from_text=from_text)
 
 
 def arguments_type(operation: Operation) -> type[Struct]:
-    """What the arguments of an operation are, as one type."""
+    """Return the struct type of the arguments of an operation."""
     return all_of(operation).type
 
 
 @lru_cache(maxsize=1024)
 def all_of(operation: Operation) -> Part:
-    """All arguments of an operation."""
+    """Return the set of all arguments of an operation."""
     return Part(f"{operation.name.title().replace('_', '')}Arguments", operation.parameters)
 
 
-# What types let through and no database keeps
+# Values that types allow and no database stores
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +194,7 @@ def _checked(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_inside(where: str, value: Any) -> None:
-    """Raises InvalidError for a value that somewhere has what cannot be kept."""
+    """Raise InvalidError for a value that contains something unstorable."""
     if isinstance(value, str):
         if "\0" in value or not (value.isascii() or _is_text(value)):
             raise _unkeepable(where)
@@ -209,7 +219,7 @@ def _check_inside(where: str, value: Any) -> None:
 def _is_text(value: str) -> bool:
     try:
         value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, as the command line may give
+    except UnicodeEncodeError:  # a lone surrogate, as in arguments of the command line
         return False
     return True
 
@@ -218,17 +228,23 @@ def _unkeepable(where: str) -> InvalidError:
     return InvalidError(where, "has a character that no text can have")
 
 
-# What msgspec says, for people
+# Messages of msgspec, for people
 
 
 def _said(error: msgspec.ValidationError) -> str:
-    """The message of msgspec: its beginning and its end, as a caller's name may be in it."""
+    """Return the beginning and the end of a message of msgspec.
+
+    The message may contain a name of the caller, of any length.
+    """
     said = str(error)
     return said if len(said) <= 2 * MAX_SAID else f"{said[:MAX_SAID]}…{said[-MAX_SAID:]}"
 
 
 def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
-    """What msgspec said, with the field that it is about, and `fields` for one that is unknown."""
+    """Return the error for a message of msgspec.
+
+    It names the field; an unknown field is answered with the valid `fields`.
+    """
     place = _AT.fullmatch(said)
     what, where = (place["what"], place["where"]) if place else (said, "")
     steps = [step for step in _STEP.split(where) if step]
@@ -237,13 +253,13 @@ def _refusal(said: str, fields: Iterable[str]) -> InvalidError:
         there = "" if steps else f"; there are {', '.join(fields)}"
         steps.append(_step(masked(named["name"])))
         what = "is required" if "missing" in what else f"there is no such field{there}"
-    elif what.startswith(_CHOICE):  # among more than are looked at again
+    elif what.startswith(_CHOICE):  # beyond the number of values that are corrected
         what = masked(what[: 4 * MAX_REPEATED])[: len(_CHOICE) + MAX_REPEATED]
-    elif len(what) > 4 * MAX_NAME:  # a name of the caller's that reads like a place
+    elif len(what) > 4 * MAX_NAME:  # a name chosen by the caller that looks like a path
         what = masked(what)[:MAX_NAME]
     return InvalidError("/".join(steps), what[:1].lower() + what[1:])
 
 
 def _step(name: str) -> str:
-    """One step of a JSON pointer (RFC 6901, section 3)."""
+    """Escape one step of a JSON pointer (RFC 6901, section 3)."""
     return name[:MAX_NAME].replace("~", "~0").replace("/", "~1")

@@ -17,7 +17,7 @@ Face: TypeAlias = Literal["rest", "rpc", "mcp", "a2a", "cli", "web", "system"]
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Somebody, and the way they came."""
+    """A user or the system, and the way a call came in."""
 
     user_id: str
     username: str
@@ -25,18 +25,18 @@ class Caller(Struct, frozen=True, kw_only=True):
     via: Via
     face: Face
     scopes: frozenset[Scope] = frozenset()
-    """Of the token; without meaning for callers who signed in."""
+    """Scopes of the token; meaningless for callers with a session."""
     token_id: str = ""
     client: str = ""
-    """The program that acts for them, as it calls itself."""
+    """The name of the client program, as it calls itself."""
     address: str = ""
     correlation_id: str = ""
     expires_at: str = ""
-    """When the token or the login session ends."""
+    """The time at which the token or the login session ends."""
     traceparent: str = ""
-    """The span that the call belongs to (W3C Trace Context), where the client told one."""
+    """The span of the call (W3C Trace Context), if the client sent one."""
     run_id: str = ""
-    """Of the workflow's run that calls in their name."""
+    """The workflow run that calls in the name of this user."""
 
     @property
     def is_administrator(self) -> bool:
@@ -49,7 +49,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         return self.via != "token" or rule.scope in self.scopes
 
     def require(self, right: Right, operation: str) -> None:
-        """Raises ForbiddenError, which says whether it is the role or the token that lacks it."""
+        """Raise ForbiddenError, naming the missing role or scope, without this right."""
         if self.may(right):
             return
         rule = RULES[right]
@@ -72,7 +72,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         )
 
     def require_own(self, owner_id: str, what: str) -> None:
-        """Administrators may do it to all, others to what is theirs. Raises ForbiddenError."""
+        """Raise ForbiddenError unless the caller is the owner or an administrator."""
         if not self.is_administrator and owner_id != self.user_id:
             raise ForbiddenError(f"{what} belongs to somebody else")
 
@@ -80,17 +80,19 @@ class Caller(Struct, frozen=True, kw_only=True):
 MAX_CLIENT: Final = 200
 
 
-@lru_cache(1_024)  # programs say the same in every request
+@lru_cache(1_024)  # programs send the same name in every request
 def client_name(text: str) -> str:
-    """What a program calls itself, as it can be written down: printable, of limited length, and
-    without secrets that should stand elsewhere."""
+    """Return a client name that is safe to record.
+
+    It is printable, of limited length, and without misplaced secrets.
+    """
     name = redact(text)[:MAX_CLIENT]
     return name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name)
 
 
 LOCAL: Final = Caller(user_id="", username="local", role="Administrator", via="local", face="cli")
-"""Whoever may read the data directory, on the machine itself: they have everything anyway."""
+"""A user with access to the data directory on the machine itself, who has full access anyway."""
 SYSTEM: Final = Caller(
     user_id="", username="accord", role="Administrator", via="system", face="system"
 )
-"""Accord itself: what it does at its first start, and by the clock."""
+"""Accord itself: the first start, and scheduled work."""

@@ -1,8 +1,8 @@
-"""Arguments that have one of a few values, such as a status, and what people write instead.
+"""Arguments with a fixed set of values, such as a status, and tolerant matching of them.
 
-msgspec compares letter by letter. Where it has refused something, the value is looked up again
-without regard to letter case, spaces, underscores and hyphens; one that is still unknown is refused
-with the valid values and the closest of them.
+msgspec compares exactly. A value that it refused is looked up again, ignoring letter case, spaces,
+underscores and hyphens; one that is still unknown is refused with the valid values and the closest
+of them.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from accord.operations.logs.redaction import masked
 T = TypeVar("T")
 
 MAX_NAMED: Final = 30
-"""Most valid values that an error lists."""
+"""Maximum number of valid values listed in an error."""
 MAX_REPEATED: Final = 80
-"""Most characters of a wrong value that are repeated and compared."""
+"""Characters of a wrong value that are repeated and compared."""
 MAX_VISITED: Final = 1_000
-"""Most values of one call that are looked up again: refusing a long list stays cheap."""
+"""Values of one call that are looked up again, so that refusing a long list stays cheap."""
 
 _SEPARATORS: Final = re.compile(r"(?<=.)[\s_-]+")
 
 
 class Choices(Struct, frozen=True):
-    """The places in a type where only some values are valid."""
+    """The parts of a type that allow only certain values."""
 
     values: tuple[Any, ...] = ()
-    """What is valid here, in the order of its declaration; empty where anything may be."""
+    """The valid values, in the order of their declaration; empty if any value is valid."""
     takes_others: bool = False
-    """Whether values beside these are valid, such as other numbers."""
+    """True if other values are valid too, such as other numbers."""
     takes_null: bool = False
     items: Choices | None = None
-    """Those of each item of an array."""
+    """The choices of each item of an array."""
     members: dict[str, Choices] = {}
-    """Those of the fields of an object."""
+    """The choices of the fields of an object."""
     others: Choices | None = None
-    """Those of each value of an object without declared fields."""
+    """The choices of each value of an object without declared fields."""
     is_object: bool = False
 
     def __bool__(self) -> bool:
@@ -53,20 +53,22 @@ class Choices(Struct, frozen=True):
 
 
 def choices_of(names: Iterable[tuple[str, Any]]) -> Choices:
-    """The choices in an object whose fields have these names and annotations."""
+    """Return the choices in an object with these field names and annotations."""
     known: dict[type, Choices] = {}
     found = ((name, _of(annotation, known)) for name, annotation in names)
     return Choices(members={name: each for name, each in found if each}, is_object=True)
 
 
 def choices_of_struct(struct: type[Struct]) -> Choices:
-    """The choices in an object of this type."""
+    """Return the choices in an object of this type."""
     return choices_of((each.encode_name, each.type) for each in fields(struct))
 
 
 def equivalent(value: str, valid: Iterable[T]) -> T | None:
-    """The valid value that differs in letter case, spaces, underscores or hyphens only; None where
-    there is none, or more than one."""
+    """Return the one valid value that differs in case and separators only, or None.
+
+    None if there is no such value, or more than one.
+    """
     texts = [each for each in valid if isinstance(each, str)]
     for reduced in (_lower, _letters):
         meant = reduced(value)
@@ -77,10 +79,10 @@ def equivalent(value: str, valid: Iterable[T]) -> T | None:
 
 
 def corrected(value: Any, choices: Choices, where: str, *, from_text: bool = False) -> Any:
-    """Return `value` with its choices as they are declared: itself where nothing differs.
+    """Return `value` with its choices as they are declared, itself if they are.
 
-    Raises InvalidError for a value that is no choice. `from_text` says that it comes from words,
-    of which `null` may stand for nothing.
+    Raises InvalidError for a value that is no choice. With `from_text` the values are words, and
+    `null` may stand for None.
     """
     return _Correction(from_text=from_text).of(value, choices, where)
 
@@ -176,7 +178,7 @@ def _lower(text: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """What is left of a value without its separators; a sign in front stays, as in `-title`."""
+    """Return a value without its separators; a leading sign stays, as in `-title`."""
     return _SEPARATORS.sub("", _lower(text))
 
 
@@ -185,8 +187,8 @@ def _step(name: str) -> str:
 
 
 def _of(annotation: Any, known: dict[type, Choices]) -> Choices:
-    """The choices in a type, whose structs that were met before are in `known`."""
-    annotation = getattr(annotation, "__value__", annotation)  # what `type X = …` names
+    """Return the choices in a type; structs met before are in `known`."""
+    annotation = getattr(annotation, "__value__", annotation)  # the value of a `type X = …` alias
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _of(arguments[0], known)
@@ -213,7 +215,7 @@ def _of(annotation: Any, known: dict[type, Choices]) -> Choices:
 
 def _of_struct(struct: type[Struct], known: dict[type, Choices]) -> Choices:
     if struct not in known:
-        known[struct] = Choices(is_object=True)  # a struct inside itself is not looked into
+        known[struct] = Choices(is_object=True)  # recursive structs are not descended into
         found = ((each.encode_name, _of(each.type, known)) for each in fields(struct))
         members = {name: below for name, below in found if below}
         known[struct] = Choices(members=members, is_object=True)
@@ -221,7 +223,7 @@ def _of_struct(struct: type[Struct], known: dict[type, Choices]) -> Choices:
 
 
 def _of_any(kinds: Sequence[Any], known: dict[type, Choices]) -> Choices:
-    """The choices of a union. Objects of several types are left to msgspec."""
+    """Return the choices of a union; several object types are left to msgspec."""
     parts = [_of(each, known) for each in kinds if each is not NoneType]
     objects = [each for each in parts if each.is_object]
     alone = objects[0] if len(objects) == 1 else Choices()

@@ -1,17 +1,17 @@
-"""What an operation can refuse, and what that is called on each face.
+"""Refusals of operations, with their names and codes on each interface.
 
     ServiceError
-    ├── MalformedError          what was sent cannot be read
-    ├── InvalidError            a field has a value that it cannot have
-    ├── UnauthenticatedError    nobody in particular calls
-    ├── ForbiddenError          who calls may not do this
-    ├── NotFoundError           there is no such thing
-    ├── ConflictError           it cannot be done as things are: a rule, a duplicate, children
+    ├── MalformedError          the request cannot be parsed
+    ├── InvalidError            a field has an invalid value
+    ├── UnauthenticatedError    no valid credentials
+    ├── ForbiddenError          the caller lacks permission
+    ├── NotFoundError           the thing does not exist
+    ├── ConflictError           a rule, a duplicate or children prevent it
     │   └── StaleError          somebody else changed it first
     ├── RateLimitedError        too many calls
-    └── UnavailableError        not now; the same call may succeed later
+    └── UnavailableError        temporary; the same call may succeed later
 
-`KINDS` is the one table from a kind of error to an HTTP status and a JSON-RPC code.
+`ERROR_KINDS` is the one table from a kind of error to an HTTP status and a JSON-RPC code.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class Kind(Struct, frozen=True):
-    """What one kind of error is on the wire."""
+    """A kind of error on the wire."""
 
     code: str
-    """Its name, which programs look at."""
+    """Its name, for programs."""
     title: str
     status: int
-    """Of HTTP."""
+    """The HTTP status."""
     rpc: int
-    """The code of JSON-RPC."""
+    """The JSON-RPC error code."""
 
 
 KINDS: Final = {
@@ -55,15 +55,18 @@ KINDS: Final = {
 
 
 class FieldError(Struct, frozen=True):
-    """What is wrong with one field."""
+    """An error of one field."""
 
     pointer: str
-    """Where it is: a JSON pointer into the arguments, such as `/title`."""
+    """A JSON pointer into the arguments, such as `/title`."""
     detail: str
 
 
 class ServiceError(Exception):
-    """An operation that was refused. The message is for whoever called, and says what to do."""
+    """A refusal of an operation.
+
+    The message is for the caller and tells the next step.
+    """
 
     kind: ClassVar[Kind] = KINDS["conflict"]
 
@@ -71,31 +74,34 @@ class ServiceError(Exception):
         super().__init__(message)
         self.message = message
         self.data = data
-        """Further members of the answer, such as `children` or `current`."""
+        """Further members of the error response, such as `children` or `current`."""
         self.errors: tuple[FieldError, ...] = ()
         self.allowance: Allowance | None = None
-        """What the caller has left, where that was counted."""
+        """The remaining rate limit of the caller, if it was counted."""
 
 
 class MalformedError(ServiceError):
-    """What was sent cannot be read."""
+    """The request cannot be parsed."""
 
     kind = KINDS["malformed_request"]
 
 
 class InvalidError(ServiceError):
-    """A field has a value that it cannot have."""
+    """A field has an invalid value."""
 
     kind = KINDS["validation_failed"]
 
     def __init__(self, field: str, detail: str, **data: Any) -> None:
         super().__init__(f"{field}: {detail}" if field else detail, **data)
         self.errors = (FieldError(f"/{field}" if field else "", detail),)
-        """Inside of a field the way is separated by slashes: `items/0/title`."""
+        """Nested fields are separated by slashes: `items/0/title`."""
 
 
 class UnauthenticatedError(ServiceError):
-    """Nobody in particular calls. Always the same words, whatever is wrong with a token."""
+    """The credentials are missing or invalid.
+
+    Always the same message, whatever is wrong with a token.
+    """
 
     kind = KINDS["unauthenticated"]
 
@@ -104,19 +110,19 @@ class UnauthenticatedError(ServiceError):
 
 
 class ForbiddenError(ServiceError):
-    """Who calls may not do this."""
+    """The caller lacks permission."""
 
     kind = KINDS["insufficient_permissions"]
 
 
 class NotFoundError(ServiceError):
-    """There is no such thing."""
+    """The thing does not exist."""
 
     kind = KINDS["not_found"]
 
 
 class ConflictError(ServiceError):
-    """It cannot be done as things are."""
+    """The current state prevents the operation."""
 
 
 class StaleError(ConflictError):
@@ -126,7 +132,7 @@ class StaleError(ConflictError):
 
 
 class RateLimitedError(ServiceError):
-    """Too many calls."""
+    """The caller has exceeded a rate limit."""
 
     kind = KINDS["rate_limited"]
 
@@ -138,6 +144,6 @@ class RateLimitedError(ServiceError):
 
 
 class UnavailableError(ServiceError):
-    """Not now; the same call may succeed later."""
+    """A temporary failure; the same call may succeed later."""
 
     kind = KINDS["unavailable"]

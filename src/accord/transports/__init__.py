@@ -1,5 +1,5 @@
-"""What carries messages: memory, standard streams, sockets, WebSocket, HTTP.
+"""Transports that carry messages: memory, standard streams, sockets, WebSocket, HTTP.
 
-Each transport implements `accord.jsonrpc.channel.Channel`. `connect` and `serve` choose one
-by its URL.
+Each transport implements the channel interface of `accord.jsonrpc`. `connect` and `serve` choose
+a transport by the scheme of a URL.
 """

@@ -21,7 +21,7 @@ from accord.transports.web_address import WebAddress
 log = logging.getLogger("accord.transports")
 
 ACCEPT_PAUSE_SECONDS: Final = 1.0
-"""How long to wait when the system has no room for a further connection."""
+"""Pause in seconds after the system refused to accept a connection, as without free descriptors."""
 
 
 class _Startable(Protocol):
@@ -37,9 +37,10 @@ _Listener = TypeVar("_Listener", bound=_Startable)
 async def listen(
     address: _Address, options: Options, make: Callable[[_Address], _Listener]
 ) -> _Listener:
-    """The listener that `make` returns, started; it is given the real port in place of 0.
+    """Bind sockets at `address`, and return the listener that `make` returns, started.
 
-    Raises ConnectError when nothing can listen at `address`.
+    `make` gets the address with the real port in place of 0. Raises ConnectError when `address`
+    cannot be listened on.
     """
     if address.secure and options.tls is None:
         raise ConnectError(
@@ -74,12 +75,12 @@ async def _listen(
 
 
 class Arrivals:
-    """Accepts connections at listening sockets, which belong to it once it is started.
+    """An acceptor of connections on listening sockets, which it owns once it is started.
 
-    asyncio's own TLS server does not tell of handshakes that are under way or have failed, and
-    they must count: a client that never finishes one holds a socket too. So under TLS the
-    handshakes are made here, `under_way` says how many there are, and where `has_room` says
-    no a connection is closed before its handshake.
+    asyncio's own TLS server does not report handshakes in progress or failed ones, and they must
+    count against the limit: a client that never finishes its handshake holds a socket too. So TLS
+    handshakes are made here and counted, and while `has_room` returns False a connection is closed
+    before its handshake.
     """
 
     def __init__(
@@ -102,11 +103,11 @@ class Arrivals:
 
     @property
     def under_way(self) -> int:
-        """How many TLS handshakes are being made."""
+        """Number of TLS handshakes in progress."""
         return len(self._handshakes)
 
     async def start(self, sockets: list[socket.socket]) -> None:
-        """Begin to accept."""
+        """Start accepting connections on `sockets`."""
         self._sockets = sockets
         loop = asyncio.get_running_loop()
         for bound in sockets:
@@ -119,7 +120,7 @@ class Arrivals:
                 self._servers.append(server)
 
     async def close(self) -> None:
-        """Stop accepting; handshakes that are under way are dropped."""
+        """Stop accepting; handshakes in progress are dropped."""
         for server in self._servers:
             server.close()
         tasks = [*self._accepting, *self._handshakes]
@@ -149,8 +150,9 @@ class Arrivals:
     def _handshake_done(self, connection: socket.socket, handshake: asyncio.Task[None]) -> None:
         self._handshakes.discard(handshake)
         if handshake.cancelled():
-            # A handshake that had not begun leaves its socket open, and uvloop keeps that of
-            # one that is given up until its time is over.
+            # A handshake that had not begun leaves its socket open, and uvloop keeps the socket of
+            # a cancelled handshake until its timeout. Closing our copy alone would not end the
+            # connection then, so shut it down first.
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
             connection.close()

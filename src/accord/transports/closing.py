@@ -1,4 +1,4 @@
-"""The end of what listens for HTTP: no new connections, what is under way may finish."""
+"""Shut an HTTP listener down: no new connections, running requests may finish."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from accord.transports.listener import Listener
 
 LAST_WORDS_SECONDS: Final = 1.0
-"""How long clients get to take their last answers."""
+"""Time in seconds that clients get to read their last responses."""
 
 
 async def close_listener(listener: Listener, finish: Awaitable[None]) -> None:
-    """Stop listening, wait for `finish`, which lets what runs be answered, and cut what is left."""
+    """Stop listening, wait for `finish` (running calls are answered), and cut the rest off."""
     closing = asyncio.ensure_future(listener.close())
     await finish
     _, late = await asyncio.wait([closing], timeout=LAST_WORDS_SECONDS)

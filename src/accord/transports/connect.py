@@ -1,4 +1,4 @@
-"""`connect`: a URL becomes a peer."""
+"""`connect`: from a URL to a peer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMES = ("stdio", "tcp", "tls", "unix", "ws", "wss", "http", "https", "memory"
 
 
 class ConnectOptions(PeerOptions, total=False):
-    """What `connect` can be told, as keywords."""
+    """The options of `connect`, as keywords."""
 
     reconnect: Backoff | None
 
@@ -35,8 +35,8 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
     `stdio:command args` or a list of strings for a program to start and talk to. Plugins add
     further schemes.
 
-    The other end can call the methods of `router`. With `reconnect`, a connection that is
-    lost is made anew. `observer` is told of every call that comes in. `options` are those of
+    The other end can call the methods of `router`. With `reconnect`, a lost connection is
+    re-established. `observer` is notified of every incoming call. `options` are those of
     `Options`: `framing`, `limits`, `tls`, `headers` and so on. Raises `ConnectError`.
     """
 
@@ -81,7 +81,7 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
             channel = await open_reconnecting(self._open, self._reconnect)
         peer = Peer(channel, self._router, limits=self._options.limits, **self._peer_options)
         abandon = getattr(channel, "abandon", None)
-        if abandon is not None:  # over HTTP an unwanted call can be ended by its connection
+        if abandon is not None:  # over HTTP, closing its connection cancels an abandoned call
             peer.on_abandoned = lambda id, method: abandon(id)
         return peer
 
@@ -108,7 +108,7 @@ class connect:  # noqa: N801 - reads as the verb it is: `async with connect(url)
 
 
 async def open_channel(target: str | Sequence[str], options: Options) -> Channel:
-    """The channel for a URL or a command. Imports only the transport that is used."""
+    """Open a channel to a URL or a command. Imports only the transport that is used."""
     if not isinstance(target, str):
         return await _open_process(list(target), options)
     match known_scheme(target):
@@ -148,7 +148,7 @@ async def _open_process(command: list[str], options: Options) -> Channel:
 
 
 def known_scheme(url: str) -> str:
-    """The URL's scheme. Raises `ConnectError` that names the ones there are."""
+    """Return the scheme of `url`. Raises a `ConnectError` that lists the known schemes."""
     scheme = scheme_of(url)
     if scheme not in SCHEMES and not _is_plugged(scheme):
         known = ", ".join(SCHEMES)

@@ -1,4 +1,4 @@
-"""What a transport's `listen` function returns."""
+"""The listener interface that each transport implements."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Protocol, TypeAlias
 from accord.jsonrpc.channel import Channel
 
 Accept: TypeAlias = Callable[[Channel], None]
-"""Given each new connection, once it is ready to carry messages. It must start the channel."""
+"""Called with each new connection once it can carry messages. It must start the channel."""
 
 
 class Listener(Protocol):
-    """A place where connections arrive."""
+    """An address at which connections are accepted."""
 
     @property
     def url(self) -> str:
-        """Where to connect: the real port stands in it, also when 0 was asked for."""
+        """URL to connect to, with the real port even if port 0 was requested."""
 
     @property
     def connections(self) -> int:
-        """How many connections are open now."""
+        """Number of open connections."""
 
     async def close(self) -> None:
-        """Stop accepting. Connections that exist are left to their owners."""
+        """Stop accepting. Open connections remain with their owners."""

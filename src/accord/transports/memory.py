@@ -1,4 +1,4 @@
-"""Two channels joined in memory: the transport for tests, and for peers in one process."""
+"""Two channels connected in memory: for tests, and for peers in one process."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from accord.transports.listener import Accept
 from accord.transports.options import Options
 
 HIGH_WATER: Final = 64 * 1024
-"""How many bytes may wait for the other end before `writable` turns False."""
+"""Number of undelivered bytes above which `writable` becomes False."""
 
 _INFO = ChannelInfo(scheme="memory", address="memory:")
 
 
 class MemoryChannel:
-    """One end of a pair. What is sent in a loop turn arrives at the other end in the next."""
+    """One end of a pair. Messages are delivered in the next turn of the event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -51,7 +51,7 @@ class MemoryChannel:
         other._schedule()
 
     def close(self) -> None:
-        """End both channels, after what was sent has arrived."""
+        """Close both channels once all sent messages have been delivered."""
         if not self._ending:
             self._ending = self._other._ending = True
             self._schedule()
@@ -102,7 +102,7 @@ class MemoryChannel:
 def memory_pair(
     *, limits: Limits | None = None, other_limits: Limits | None = None
 ) -> tuple[MemoryChannel, MemoryChannel]:
-    """Two channels, each the other end of the other."""
+    """Return two connected channels."""
     one = MemoryChannel(Limits() if limits is None else limits)
     two = MemoryChannel(one._limits if other_limits is None else other_limits)
     one._other, two._other = two, one
@@ -113,7 +113,7 @@ _listeners: dict[str, MemoryListener] = {}
 
 
 class MemoryListener:
-    """A name in this process that `connect` finds."""
+    """A listener at a name that `connect` finds in this process."""
 
     def __init__(self, url: str, accept: Accept, limits: Limits, most: int) -> None:
         self._accept = accept
@@ -140,7 +140,7 @@ class MemoryListener:
 
 
 async def listen_memory(url: str, accept: Accept, options: Options) -> MemoryListener:
-    """Make `url` (`memory:` and any name) known in this process."""
+    """Listen at `url` (`memory:` and any name) in this process. Raises `ConnectError`."""
     if url in _listeners:
         raise ConnectError(f"{url} is taken", recoverable=False, advice="Choose another name.")
     listener = MemoryListener(url, accept, options.limits, options.server_limits.max_connections)
@@ -149,7 +149,7 @@ async def listen_memory(url: str, accept: Accept, options: Options) -> MemoryLis
 
 
 async def open_memory(url: str, options: Options) -> MemoryChannel:
-    """A connection to the listener of that name. Raises `ConnectError`."""
+    """Connect to the listener at `url`. Raises `ConnectError`."""
     listener = _listeners.get(url)
     if listener is None:
         raise ConnectError(f"nobody listens on {url} in this process")

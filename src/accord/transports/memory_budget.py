@@ -1,8 +1,8 @@
-"""One bound for the memory that incoming messages take, over all connections of a server. Pure.
+"""Limit the memory of incoming messages over all connections of a server. Pure.
 
-A connection reserves memory while a message arrives and, over HTTP, until it is answered. When
-the budget is used up the message that wants more is refused and what it held is freed, so that
-the others can finish.
+A connection reserves memory while a message arrives and, over HTTP, until it is answered. When the
+budget is exhausted, the message that needs more is refused and its reservation freed, so other
+messages can complete.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Final
 from accord.jsonrpc.limits import KIB, ServerLimits
 
 MAX_BUFFERED_BYTES: Final = ServerLimits().max_buffered_bytes
-"""The limit of servers that are told of no other."""
+"""Default limit of a server."""
 SMALL_BYTES: Final = 16 * KIB
-"""Messages up to this size are never refused for the budget, nor counted: the number of
-connections bounds them, as it bounds headers. So a full budget keeps nobody from signing in."""
+"""Messages up to this size are neither counted nor refused for lack of budget: the number of
+connections bounds them, as it bounds headers. So users can still sign in with a full budget."""
 ANONYMOUS_FRACTION: Final = 4
-"""Senders whom nobody knows yet may use this fraction of a budget: one of so many parts."""
+"""Unauthenticated senders share one part in this many of a budget."""
 
 
 class MemoryBudget:
-    """Bytes that the connections of one server may hold together; None for any number.
+    """A limit on the bytes that the connections of one server hold together; None for no limit.
 
-    A message that is the only one held is never refused, or one within the limit of a single
-    message could be over that of all.
+    The only reserved message is never refused: otherwise a message within the limit for single
+    messages could exceed the limit for all of them.
     """
 
     __slots__ = ("_parent", "held", "limit")
@@ -32,15 +32,15 @@ class MemoryBudget:
     def __init__(self, limit: int | None, *, parent: MemoryBudget | None = None) -> None:
         self.limit = limit
         self.held = 0
-        """Bytes that are reserved now."""
+        """Number of bytes reserved."""
         self._parent = parent
 
     def part(self, fraction: int) -> MemoryBudget:
-        """Return a smaller budget whose reservations count in this one too."""
+        """Return a smaller budget whose reservations count against this one too."""
         return MemoryBudget(None if self.limit is None else self.limit // fraction, parent=self)
 
     def _has_room(self, more: int, mine: int) -> bool:
-        """Whether `more` bytes fit, for a message that holds `mine` already."""
+        """Return whether `more` bytes fit, for a message that already holds `mine` bytes."""
         if self.limit is not None and self.held + more > self.limit and self.held > mine:
             return False
         return self._parent is None or self._parent._has_room(more, mine)
@@ -52,7 +52,7 @@ class MemoryBudget:
 
 
 class Reservation:
-    """What one message holds of a budget. It is released with the last reference, at the latest."""
+    """The share of a budget held by one message; released with its last reference at the latest."""
 
     __slots__ = ("_budget", "size")
 
@@ -64,7 +64,7 @@ class Reservation:
         self.release()
 
     def resize(self, size: int) -> bool:
-        """Hold `size` bytes from now on; False, with nothing held, where they do not fit."""
+        """Change the reservation to `size` bytes; if they do not fit, release it, return False."""
         if size <= SMALL_BYTES:
             size = 0
         more = size - self.size
@@ -77,7 +77,7 @@ class Reservation:
         return True
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Free the reserved bytes."""
         if self.size:
             self._budget._add(-self.size)
             self.size = 0

@@ -1,4 +1,4 @@
-"""The settings of a connection or a listener that its transport reads."""
+"""Options of connections and listeners that their transports read."""
 
 from __future__ import annotations
 
@@ -23,67 +23,66 @@ if TYPE_CHECKING:
 
 Framing = Literal["newline", "content-length"]
 Stderr: TypeAlias = Literal["log", "inherit", "discard"] | Callable[[str], None]
-"""Where a child's stderr goes: to the log `accord.process`, to this process's own, nowhere,
-or line by line to a function."""
+"""Destination of a child's stderr: the log `accord.process`, this process's own stderr, nowhere, or
+a function that gets each line."""
 Verdict: TypeAlias = "Mapping[str, Any] | Reply"
-"""What is said of a client that would like to connect: more for the connection's
-`info.details`, or what it is refused with."""
+"""Result of `Admit`: further members for the connection's `info.details`, or the refusal."""
 Admit: TypeAlias = Callable[[str, Mapping[str, str]], "Verdict | Awaitable[Verdict]"]
 """Decides whether a client may connect, by the target and the headers of its handshake."""
 
 Resolve: TypeAlias = "Callable[[WebAddress], Awaitable[Sequence[str]]]"
-"""Finds the IP addresses of a host, the best first. Raises TransportError for one that must not
-be asked, and OSError for one that is unknown."""
+"""Resolves a host to IP addresses, the preferred one first. Raises TransportError for a host that
+must not be contacted, and OSError for an unknown one."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """How a URL is connected to or listened on. Each transport reads what concerns it."""
+    """Options for connecting to or listening on a URL. Each transport reads those it supports."""
 
     framing: Framing = "newline"
-    """Byte streams: how messages are told apart."""
+    """Byte streams: how messages are delimited."""
     limits: Limits = Limits()
     server_limits: ServerLimits = ServerLimits()
     tls: ssl.SSLContext | None = None
     """Certificates; a client without one uses the system's, a TLS server needs one."""
     connect_seconds: float = 10.0
-    """Clients: how long connecting may take, handshakes included."""
+    """Clients: timeout for connecting, handshakes included."""
     headers: Mapping[str, str] = {}
     """HTTP and WebSocket clients: headers to send with every request or handshake."""
     outgoing_headers: Callable[[], Mapping[str, str]] | None = None
-    """HTTP clients: asked for further headers at every message, in the context of whoever sends
-    it, as `accord.telemetry.tracing.trace_headers` is."""
+    """HTTP clients: called for further headers for every message, in the sender's context, as with
+    `accord.telemetry.tracing.trace_headers`."""
     origins: tuple[str, ...] | None = None
-    """HTTP and WebSocket servers: which `Origin` headers are let in. None lets in requests
-    without one and those whose origin is the server's own host; `("*",)` lets in all."""
+    """HTTP and WebSocket servers: the allowed `Origin` headers. None allows requests without one
+    and those whose origin is the server's own host; `("*",)` allows all."""
     answer_headers: Mapping[str, str] = {}
-    """HTTP servers: header fields of every response that does not have them itself."""
+    """HTTP servers: header fields added to every response that does not set them itself."""
     admit: Admit | None = None
-    """WebSocket servers: asked about every handshake that is valid."""
+    """WebSocket servers: called for every valid handshake."""
     pages: Pages = {}
-    """HTTP servers: pages for GET, by where they are below the endpoint's path."""
+    """HTTP servers: pages for GET, by their path relative to the endpoint."""
     ping_seconds: float | None = 20.0
-    """WebSocket: how often the other end is pinged; silent for as long again, it is cut off.
-    None never pings."""
+    """WebSocket: interval between pings; if the other end stays silent for another interval, the
+    connection is cut. None never pings."""
     reuse_port: bool = False
     """TCP-based servers: let several processes listen on the same port (SO_REUSEPORT)."""
     backlog: int = 1024
     env: Mapping[str, str] | None = None
-    """Child processes: all their environment variables; None for those of this process."""
+    """Child processes: all their environment variables; None inherits those of this process."""
     cwd: str | os.PathLike[str] | None = None
-    """Child processes: where they run; None for where this process does."""
+    """Child processes: working directory; None for that of this process."""
     stderr: Stderr = "inherit"
     exit_seconds: float = 2.0
-    """Child processes: how long they get to leave by themselves once their stdin is closed."""
+    """Child processes: time to exit after their stdin is closed, before SIGTERM."""
     terminate_seconds: float = 2.0
-    """Child processes: how long they get after SIGTERM, before SIGKILL."""
+    """Child processes: time to exit after SIGTERM, before SIGKILL."""
     pool_size: int = 16
-    """HTTP clients: most connections open at once, or kept for later."""
+    """HTTP clients: maximum number of connections open at once or kept alive."""
     resolve: Resolve | None = None
-    """HTTP clients: looks names up in place of the system: what it found, and nothing else, is
-    connected to."""
+    """HTTP clients: name resolution in place of the system's. Only the addresses that it returns
+    are connected to."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for words that mean nothing: no connection would work, or say why."""
+        """Raise ValueError for unknown values now; later, connections fail for no clear reason."""
         framings, targets = get_args(Framing), get_args(get_args(Stderr)[0])
         if self.framing not in framings:
             raise ValueError(f"framing is one of {', '.join(framings)}, not {self.framing!r}")
@@ -94,7 +93,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 class TransportOptions(TypedDict, total=False):
-    """Most members of `Options`, as keywords: those that mean the same wherever they are given."""
+    """Most members of `Options`, as keywords: those with the same meaning everywhere."""
 
     framing: Framing
     server_limits: ServerLimits
@@ -125,7 +124,7 @@ class ChannelOptions(TransportOptions, total=False):
 
 
 class PeerOptions(ChannelOptions, total=False):
-    """What both ends of a connection can be told, as keywords."""
+    """The options shared by both ends of a connection, as keywords."""
 
     timeout: float | None
     ids: IdKind
@@ -139,9 +138,9 @@ class PeerOptions(ChannelOptions, total=False):
 def check_options(
     function: Callable[..., Any], options: Iterable[str], known: Iterable[str]
 ) -> None:
-    """Raise TypeError for an option that is none of those `known`, naming the closest.
+    """Raise TypeError for an option that is not in `known`, suggesting the closest name.
 
-    What `function` takes itself is suggested, too.
+    The parameters of `function` are suggested, too.
     """
     known = frozenset(known)
     for name in options:

@@ -16,11 +16,12 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 def origin_allowed(
     origin: str | None, *, host: str, allowed: tuple[str, ...] | None, loopback: bool
 ) -> bool:
-    """Whether a request with these `Origin` and `Host` headers is let in.
+    """Return whether a request with these `Origin` and `Host` headers is allowed.
 
-    `allowed` is `Options.origins`; `loopback` says whether the request came over the loopback
-    interface. There the server's own host must be called `localhost` or a loopback address:
-    any other name was pointed at this machine by somebody else's DNS server (DNS rebinding).
+    A browser lets any page open a WebSocket to, or post to, any server, so a server has to check
+    the page's origin. `allowed` is `Options.origins`; `loopback` is True for requests over the
+    loopback interface. These must address the server as `localhost` or by a loopback address: any
+    other name was made to resolve to this machine by a foreign DNS server (DNS rebinding).
     """
     if origin is None:
         return True
@@ -36,11 +37,10 @@ def origin_allowed(
 
 
 def names_server(host: str, *, bound: str, allowed: Collection[str] = ()) -> bool:
-    """Whether the header `Host` names the address `bound` that a request reached, or a host that is
-    `allowed` besides; `*` allows all.
+    """Return whether `Host` names the address `bound` that a request reached, or an `allowed` host.
 
-    Any name of the loopback interface names all of it. A request without the header, which only
-    HTTP/1.0 allows, names whatever it reached.
+    `*` allows all hosts. All names of the loopback interface are equivalent. A request without the
+    header, which only HTTP/1.0 permits, is accepted.
     """
     if not host:
         return True
@@ -55,7 +55,7 @@ def names_server(host: str, *, bound: str, allowed: Collection[str] = ()) -> boo
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine talking to itself."""
+    """Return whether a host name or address belongs to the loopback interface."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:

@@ -17,7 +17,7 @@ from accord.transports.stream.channel import CHUNK, StreamChannel
 
 
 class PipeTransport(asyncio.Transport):
-    """Carries one channel over two file descriptors, which it owns and closes."""
+    """A transport for one channel over two file descriptors, which it owns and closes."""
 
     def __init__(self, channel: StreamChannel, reading: int, writing: int) -> None:
         super().__init__()
@@ -30,11 +30,11 @@ class PipeTransport(asyncio.Transport):
             if _can_wait(fd):
                 os.set_blocking(fd, False)
         self._wanted = False  # whether the channel wants to read
-        self._turn: asyncio.Handle | None = None  # of reading a file that cannot be waited for
+        self._turn: asyncio.Handle | None = None  # next read of a file that epoll cannot watch
         self._input_ended = False
         self._buffer = bytearray()
         self._high, self._low = CHUNK, CHUNK // 4
-        self._paused = False  # whether the channel was told to stop writing
+        self._paused = False  # whether the channel was asked to stop writing
         self._output_ending = False
         self._closing = False
         self._ended = False
@@ -61,13 +61,13 @@ class PipeTransport(asyncio.Transport):
         self._wanted = True
         try:
             self._loop.add_reader(self._reading, self._read)
-        except PermissionError:  # from epoll: this file is always ready
+        except PermissionError:  # from epoll: a regular file, which is always ready
             self._turn = self._loop.call_soon(self._read_a_turn)
 
     def _read_a_turn(self) -> None:
         turn = self._turn
         self._read()
-        if self._turn is turn:  # else reading was paused meanwhile
+        if self._turn is turn:  # otherwise reading was paused in between
             self._turn = self._loop.call_soon(self._read_a_turn)
 
     def _read(self) -> None:
@@ -109,7 +109,7 @@ class PipeTransport(asyncio.Transport):
             self._channel.pause_writing()
 
     def _write_now(self, data: memoryview[Any]) -> memoryview[Any]:
-        """Write until nothing more is taken; returns what is left to write."""
+        """Write until the descriptor would block, and return the rest of `data`."""
         try:
             while data:
                 data = data[os.write(self._writing, data) :]
@@ -186,8 +186,11 @@ class PipeTransport(asyncio.Transport):
         self._channel.connection_lost(error)
 
     def _release(self) -> None:
-        """Give the file descriptors up, as they were found: others may share what is behind
-        them. uvloop makes every one that it waits for non-blocking."""
+        """Restore the descriptors' blocking mode, and close them.
+
+        The mode belongs to the open file, which other processes may share, and uvloop makes every
+        descriptor that it watches non-blocking.
+        """
         for fd in (self._reading, self._writing):
             if fd in self._blocking:
                 os.set_blocking(fd, True)
@@ -196,6 +199,6 @@ class PipeTransport(asyncio.Transport):
 
 
 def _can_wait(fd: int) -> bool:
-    """Whether reading or writing may wait for somebody else; a file's never does."""
+    """Return whether the descriptor may block: pipes and sockets do, regular files never."""
     mode = os.fstat(fd).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

@@ -1,4 +1,4 @@
-"""Transports that plugins add, by the scheme of their URLs: the name of the entry point."""
+"""Find transports that plugins add, by the scheme of their URLs: the entry point's name."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from accord.transports.options import Options
 
 
 class Transport(Struct, frozen=True, kw_only=True):
-    """What a plugin gives: how its URLs are connected to, and listened on."""
+    """A transport of a plugin: functions that connect to its URLs and listen on them."""
 
     open: Callable[[str, Options], Awaitable[Channel]]
-    """A connection to a URL. Raises ConnectError."""
+    """Connects to a URL. Raises ConnectError."""
     listen: Callable[[str, Accept, Options], Awaitable[Listener]]
     """Listens at a URL. Raises ConnectError."""
 
 
 def plugged(scheme: str) -> Transport | None:
-    """The transport of a plugin; None where there is none for that scheme. Raises ConnectError
-    where it cannot be loaded."""
+    """Return the plugin's transport for `scheme`, None if there is none.
+
+    Raises ConnectError if it cannot be loaded.
+    """
     try:
         found = find("accord.transports", scheme)
         if found is None:
@@ -40,7 +42,7 @@ def plugged(scheme: str) -> Transport | None:
 
 
 def transport_of(scheme: str) -> Transport:
-    """The same of a scheme that is known to be one of a plugin. Raises ConnectError."""
+    """Return the transport for a scheme that a plugin is known to have. Raises ConnectError."""
     transport = plugged(scheme)
     assert transport is not None, "the scheme was looked up before"
     return transport

@@ -1,4 +1,4 @@
-"""A channel that makes its connection anew when it is lost."""
+"""A channel that reconnects when its connection is lost."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ Open = Callable[[], Awaitable[Channel]]
 
 
 class Backoff(Struct, frozen=True, kw_only=True):
-    """How often and how fast to try again. All times in seconds."""
+    """A retry policy: number of attempts and delays between them, in seconds."""
 
     attempts: int | None = None
-    """How many times in a row; None for no end."""
+    """Maximum number of consecutive attempts; None for no limit."""
     initial: float = 0.1
     multiplier: float = 2.0
     longest: float = 30.0
     jitter: bool = True
-    """Wait a random part of each delay, so that many clients do not come back at once."""
+    """Wait a random part of each delay, so that many clients do not reconnect at the same time."""
 
     def delay(self, attempt: int, chance: float) -> float:
-        """How long to wait before attempt 1, 2, …; `chance` is between 0 and 1."""
+        """Return the delay before attempt 1, 2, …; `chance` is a random number from 0 to 1."""
         # The exponent is capped: 2.0 ** 1024 is an OverflowError.
         full = min(self.longest, self.initial * self.multiplier ** min(attempt - 1, 64))
         return full * chance if self.jitter else full
 
 
 async def open_reconnecting(open_one: Open, backoff: Backoff) -> ReconnectingChannel:
-    """Connect, trying again as `backoff` says, and go on doing so when the connection is lost."""
+    """Connect with retries as `backoff` defines, and reconnect when the connection is lost."""
     return ReconnectingChannel(await _retry(open_one, backoff), open_one, backoff)
 
 
@@ -55,10 +55,10 @@ async def _retry(open_one: Open, backoff: Backoff) -> Channel:
 
 
 class ReconnectingChannel:
-    """Stands before one connection after another.
+    """A channel in front of a series of connections.
 
-    Between two connections `writable` is False and what is sent is dropped: the receiver is
-    told by `connection_interrupted` and decides itself what to send again.
+    Between two connections `writable` is False and sent data is dropped: `connection_interrupted`
+    notifies the receiver, which decides what to send again.
     """
 
     def __init__(self, channel: Channel, open_one: Open, backoff: Backoff) -> None:
@@ -119,7 +119,7 @@ class ReconnectingChannel:
         self._outer.writable_changed(writable)
 
     def input_ended(self) -> None:
-        self._channel.close()  # no answers will come: as good as lost
+        self._channel.close()  # no responses can arrive any more: treat it as lost
 
     def connection_interrupted(self, error: TransportError) -> None:
         self._outer.connection_interrupted(error)

@@ -1,4 +1,4 @@
-"""`serve`: a router becomes a server at a URL."""
+"""`serve`: a router as a server at a URL."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from accord.transports.options import ChannelOptions, Options, PeerOptions, chec
 log = logging.getLogger("accord.transports")
 
 GC_THRESHOLDS: Final = (10_000, 20, 50)
-"""How much is made before Python looks for circles that nobody holds: a server makes much, and few
-circles."""
+"""Thresholds of the garbage collector. The defaults are too low for a server: it makes many objects
+and few reference cycles."""
 
 
 class Server:
@@ -57,11 +57,11 @@ class Server:
         self._closed = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
         self._past = Statistics()
-        """What happened on connections that have ended; over HTTP all that happened."""
+        """Totals of closed connections; over HTTP the totals of all."""
         self.url = ""
-        """Where to connect: the real port stands in it, also when 0 was asked for."""
+        """URL to connect to, with the real port even if port 0 was requested."""
         self.peers: set[Peer] = set()
-        """The connections there are now; over HTTP there are none to keep."""
+        """The open connections; always empty over HTTP."""
 
     @property
     def connections(self) -> int:
@@ -69,19 +69,19 @@ class Server:
 
     @property
     def buffered_bytes(self) -> int:
-        """How much memory is held for incoming messages: see `ServerLimits.max_buffered_bytes`."""
+        """Bytes held for incoming messages: see `ServerLimits.max_buffered_bytes`."""
         return getattr(self._listener, "buffered_bytes", 0)
 
     @property
     def in_flight(self) -> int:
-        """How many incoming calls are being handled, on all connections."""
+        """Number of incoming calls in flight, on all connections."""
         if self._dispatcher is not None:
             return self._dispatcher.in_flight
         return sum(peer.in_flight for peer in self.peers)
 
     @property
     def statistics(self) -> Statistics:
-        """What happened on all connections together, those that have ended included."""
+        """Totals over all connections, closed ones included."""
         return _total(self._past, *(peer.statistics for peer in self.peers))
 
     async def _start(self, url: str) -> None:
@@ -110,7 +110,7 @@ class Server:
         self.url = self._listener.url
 
     async def _start_stdio(self, url: str) -> None:
-        """There is one connection only, and the server ends with it."""
+        """Serve the only connection; the server ends with it."""
         from accord.transports.stdio import open_stdio
 
         self.url = url
@@ -146,7 +146,7 @@ class Server:
                 peer.abort()
 
     async def close(self, *, drain: float | None = None) -> None:
-        """Stop listening, let running handlers finish for up to `drain` seconds, end all."""
+        """Stop listening, let handlers finish for up to `drain` seconds, then disconnect."""
         if self._closing is None:
             seconds = self._drain if drain is None else drain
             self._closing = asyncio.get_running_loop().create_task(self._close(seconds))
@@ -163,12 +163,12 @@ class Server:
             self._closed.set()
 
     async def wait_closed(self) -> None:
-        """Wait until the server has ended; over stdio it ends when stdin does."""
+        """Wait until the server is closed; over stdio that happens at the end of stdin."""
         await self._closed.wait()
 
 
 class ServeOptions(PeerOptions, total=False):
-    """What `serve` can be told, as keywords."""
+    """The options of `serve`, as keywords."""
 
     on_connect: Callable[[Peer], None] | None
 
@@ -176,10 +176,10 @@ class ServeOptions(PeerOptions, total=False):
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(router, url) as server`
     """Serve `router` at `url`: use it as `async with serve(…) as server`, or await it.
 
-    URLs as in `connect`; port 0 picks a free one, `server.url` tells which. `on_connect` is
-    given each new peer, so that the server can call its clients. `observer` is told of every
-    call, as those of `accord.telemetry` are. `options` are those of `Options`. Raises
-    `ConnectError` when it cannot listen.
+    URLs as in `connect`; port 0 picks a free port, which `server.url` then contains. `on_connect`
+    is called with each new peer, so that the server can call its clients. `observer` is notified
+    of every call; `accord.telemetry` has some. `options` are those of `Options`. Raises
+    `ConnectError` when the URL cannot be listened on.
     """
 
     def __init__(
@@ -242,8 +242,10 @@ def _total(*statistics: Statistics) -> Statistics:
 
 
 async def listen_channel(url: str, accept: Accept, options: Options) -> Listener:
-    """Listen at a URL whose connections are channels: not over HTTP and stdio. Raises
-    ConnectError."""
+    """Listen at a URL of a transport whose connections are channels: all but HTTP and stdio.
+
+    Raises ConnectError.
+    """
     match known_scheme(url):
         case "memory":
             from accord.transports.memory import listen_memory
@@ -281,7 +283,7 @@ def run(
 
 
 class Closable(Protocol):
-    """Something that is served, and may end by itself."""
+    """A server that may end on its own."""
 
     async def wait_closed(self) -> None: ...
 
@@ -292,7 +294,10 @@ C = TypeVar("C", bound=Closable)
 def run_until_stopped(
     begin: Callable[[], AbstractAsyncContextManager[C]], on_listen: Callable[[C], None] | None
 ) -> None:
-    """Have `begin` served until SIGINT, SIGTERM or its own end. Uses uvloop if installed."""
+    """Run the server that `begin` returns until SIGINT, SIGTERM or its own end.
+
+    Uses uvloop if installed.
+    """
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -303,7 +308,8 @@ def run_until_stopped(
             if on_listen is not None:
                 on_listen(serving)
             gc.collect()
-            gc.freeze()  # what is there now stays: later collections need not look at it
+            # Objects made so far live as long as the process: exempt them from later collections.
+            gc.freeze()
             gc.set_threshold(*GC_THRESHOLDS)
             ended = [loop.create_task(stop.wait()), loop.create_task(serving.wait_closed())]
             await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED)
@@ -315,7 +321,7 @@ def run_until_stopped(
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """Makes uvloop's event loops where it is installed."""
+    """Return uvloop's event loop factory if it is installed."""
     with contextlib.suppress(ImportError):
         import uvloop
 

@@ -1,5 +1,4 @@
-"""Sockets: bound to where a server listens, told once what they need to know, and asked
-who is at the other end."""
+"""Bind, tune and describe sockets."""
 
 from __future__ import annotations
 
@@ -17,11 +16,11 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.urls import host_and_port
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""A silent connection is probed after a minute and given up after another."""
+"""A silent connection is probed after a minute and closed after another."""
 
 
 def tune(transport: asyncio.BaseTransport) -> None:
-    """Have a TCP connection send small writes at once, and notice when its peer is gone."""
+    """Disable Nagle's algorithm and enable keepalive on a TCP connection."""
     connection: socket.socket | None = transport.get_extra_info("socket")
     if connection is None or connection.family == socket.AF_UNIX:
         return
@@ -33,7 +32,7 @@ def tune(transport: asyncio.BaseTransport) -> None:
 
 
 def is_wildcard(host: str) -> bool:
-    """Whether listening on `host` means listening on all addresses of the machine."""
+    """Return whether listening on `host` means listening on all addresses of the machine."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:
@@ -41,8 +40,10 @@ def is_wildcard(host: str) -> bool:
 
 
 def address_of(host: str) -> str:
-    """Return the address of a socket as URLs have it: without the name of its interface, and an
-    IPv4 address as itself."""
+    """Return a socket's address in the form for URLs.
+
+    The name of the interface is dropped, and an IPv4-mapped IPv6 address becomes an IPv4 address.
+    """
     address = ip_address(host.partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None)
     return str(mapped or address)
@@ -55,7 +56,7 @@ def describe(
     duplex: bool = True,
     details: Mapping[str, Any] | None = None,
 ) -> ChannelInfo:
-    """What is known of the other end of a connection, with its TLS among the `details`."""
+    """Return a connection's info: the peer's address and, in `details`, the TLS parameters."""
     tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
     known = dict(details or {})
     if tls is not None:
@@ -71,14 +72,16 @@ def _there(transport: asyncio.BaseTransport) -> str:
     there = transport.get_extra_info("peername")
     if isinstance(there, tuple):
         return host_and_port(*there[:2])
-    # A Unix socket's client has no address: the server's path stands for both ends.
+    # A Unix socket's client has no address: the server's path is used for both ends.
     path = there or transport.get_extra_info("sockname")
     return path if isinstance(path, str) else ""
 
 
 async def bind_inet(host: str, port: int, *, reuse_port: bool) -> list[socket.socket]:
-    """A socket for each address that `host` stands for; only the first where the port is
-    free to choose, since each would get another one. Raises OSError."""
+    """Bind a socket for each address that `host` resolves to. Raises OSError.
+
+    With port 0 only the first address is bound, since each would get a different port.
+    """
     found = await asyncio.get_running_loop().getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
@@ -107,7 +110,7 @@ def _bind(unbound: socket.socket, address: Any, *, reuse_port: bool) -> None:
 
 
 def bind_unix(path: str, backlog: int) -> socket.socket:
-    """A listening socket at `path`, in place of one that nobody listens on. Raises OSError."""
+    """Return a listening socket at `path`, replacing a stale socket file. Raises OSError."""
     _remove_stale(path)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -134,12 +137,12 @@ def _remove_stale(path: str) -> None:
             os.unlink(path)
             return
         except BlockingIOError:
-            pass  # somebody listens, and is busy
+            pass  # a process listens there, and its backlog is full
     raise OSError(errno.EADDRINUSE, "another process listens there")
 
 
 class UnixSocketFile:
-    """The file of a listening Unix socket: removed at the end, unless it is another's by then."""
+    """The file of a listening Unix socket, removed on close unless another process replaced it."""
 
     def __init__(self, path: str) -> None:
         self._path = path

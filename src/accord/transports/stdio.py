@@ -22,10 +22,10 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 async def open_stdio(options: Options) -> StreamChannel:
-    """Take stdin and stdout for messages until the channel has ended.
+    """Reserve stdin and stdout for messages until the channel has ended.
 
-    The end of stdin is `input_ended`: answers can still be written. Raises ConnectError when
-    they are closed or taken already.
+    The end of stdin is reported as `input_ended`: answers can still be written. Raises ConnectError
+    when the streams are closed or already in use.
     """
     streams = StandardStreams()
     channel = StreamChannel(
@@ -37,9 +37,9 @@ async def open_stdio(options: Options) -> StreamChannel:
 
 
 class StandardStreams:
-    """This process's stdin and stdout, taken from everybody else until given back.
+    """This process's stdin and stdout, withheld from all other code until they are restored.
 
-    `reading` and `writing` are private descriptors of what they stand for.
+    `reading` and `writing` are private descriptors of the original streams.
     """
 
     _taken = False
@@ -51,8 +51,8 @@ class StandardStreams:
                 recoverable=False,
                 advice="Close the other connection first, or use another address.",
             )
-        # A closed descriptor's number may be that of the event loop's own by now, so ask
-        # Python, which looked when it started.
+        # The number of a closed descriptor may by now belong to the event loop, so do not look at
+        # the descriptors: Python recorded at its start which of them were open.
         if sys.__stdin__ is None or sys.__stdout__ is None:
             raise ConnectError(
                 "stdin or stdout is closed",
@@ -71,7 +71,7 @@ class StandardStreams:
         sys.stdout = sys.stderr
 
     def give_back(self) -> None:
-        _flush(self._printing)  # what was printed meanwhile goes where it was meant to go
+        _flush(self._printing)  # text printed in the meantime goes to stderr
         if sys.stdout is sys.stderr:
             sys.stdout = self._printing
         _point(STDIN, self._stdin)
@@ -80,7 +80,7 @@ class StandardStreams:
 
 
 class StdioTransport(PipeTransport):
-    """A pipe transport over the standard streams, which it gives back at the end."""
+    """A pipe transport over the standard streams, which it restores at the end."""
 
     def __init__(self, channel: StreamChannel, streams: StandardStreams) -> None:
         super().__init__(channel, streams.reading, streams.writing)
@@ -92,10 +92,10 @@ class StdioTransport(PipeTransport):
 
 
 def _private(standard: int, flags: int) -> int:
-    """A descriptor of our own for what `standard` stands for.
+    """Return a descriptor of our own for the stream behind `standard`.
 
-    A terminal is shared with the shell and every program in it, and so is whether reading
-    and writing it waits. It is opened anew, which shares nothing.
+    A terminal is shared with the shell and every program in it, and so is its blocking mode. So
+    it is opened a second time, which shares nothing.
     """
     if os.isatty(standard):
         with contextlib.suppress(OSError):
@@ -108,7 +108,7 @@ def _stderr() -> int:
 
 
 def _point(standard: int, fd: int) -> None:
-    """Have `standard` stand for what `fd` does, and close `fd`."""
+    """Make `standard` refer to the stream of `fd`, and close `fd`."""
     os.dup2(fd, standard)
     os.close(fd)
 

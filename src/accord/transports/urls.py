@@ -12,31 +12,31 @@ _QUERY = re.compile(r"\?[^#]*")
 
 
 def scheme_of(url: str) -> str:
-    """What stands before the colon, in lower case; nothing where there is no colon."""
+    """Return the part before the colon in lower case, empty if there is no colon."""
     scheme, colon, _ = url.partition(":")
     return scheme.lower() if colon else ""
 
 
 def split(url: str, *, advice: str) -> tuple[SplitResult, int | None]:
-    """The parts of a URL, and its port. Raises ConnectError with that advice."""
+    """Return the parts of a URL and its port. Raises ConnectError with `advice`."""
     try:
         parts = urlsplit(url)
         return parts, parts.port
-    except ValueError:  # whose message may repeat a password
+    except ValueError:  # do not chain it: its message may repeat a password
         why = "its host is malformed, or its port is not within 0 and 65,535"
         raise unusable(url, why, advice=advice) from None
 
 
 def unusable(url: str, why: str, *, advice: str) -> ConnectError:
-    """The error for a URL that names no address."""
+    """Return the error for a URL that is not a usable address."""
     message = f"cannot use the address {shown(url)!r}: {why}"
     return ConnectError(message, recoverable=False, advice=advice)
 
 
 def shown(url: str) -> str:
-    """The URL without the credentials and the query, of which it only says that they are there.
+    """Return the URL with credentials and query replaced by `…`.
 
-    What is malformed is shown too, so all up to the last `@` counts as credentials.
+    Malformed URLs are redacted too, so everything up to the last `@` counts as credentials.
     """
     return _QUERY.sub("?…", _CREDENTIALS.sub("//…@", url, count=1), count=1)
 

@@ -1,4 +1,4 @@
-"""Where an HTTP endpoint or a WebSocket is: the parts of its URL. Pure."""
+"""Parse the URL of an HTTP endpoint or a WebSocket. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _bad = partial(unusable, advice=_FORMS)
 
 
 class WebAddress(Struct, frozen=True):
-    """`http://host:port/path?query`, or the same with `https`, `ws` or `wss`."""
+    """An address of the form `http://host:port/path?query`, or with `https`, `ws` or `wss`."""
 
     scheme: str
     host: str
@@ -31,23 +31,23 @@ class WebAddress(Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """Host and port as a Host header has them."""
+        """Host and port in the form of a Host header."""
         if self.port != _PORTS[self.scheme]:
             return host_and_port(self.host, self.port)
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
     def target(self) -> str:
-        """What is asked for: path and query."""
+        """The request target: path and query."""
         return f"{self.path}?{self.query}" if self.query else self.path
 
     def __str__(self) -> str:
-        """The URL without its query, which may hold a secret."""
+        """Return the URL without its query, which may hold a secret."""
         return f"{self.scheme}://{host_and_port(self.host, self.port)}{self.path}"
 
 
 def parse(url: str) -> WebAddress:
-    """The address that `url` names. Raises ConnectError that says what is wrong with it."""
+    """Return the address that `url` names. Raises a ConnectError that says what is wrong."""
     parts, port = split(url, advice=_FORMS)
     if parts.scheme not in _PORTS or not parts.hostname:
         raise _bad(url, "it needs a scheme and a host")
@@ -68,7 +68,7 @@ def parse(url: str) -> WebAddress:
 
 
 def parse_served(url: str) -> WebAddress:
-    """The address that a server is to have. Raises ConnectError for a URL only clients can use."""
+    """Return the address to serve at. Raises ConnectError for a URL that only clients can use."""
     address = parse(url)
     if address.query:
         raise _bad(url, "a query is for clients to send")

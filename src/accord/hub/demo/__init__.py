@@ -1,7 +1,5 @@
-"""A sample project: a ferry line that sells, boards and reports.
+"""The sample project: a ferry line that sells, boards and reports.
 
-project.md   its items, as an import reads them
-people       who works on it
-remarks      what they say to each other
-loading      puts it into the hub
+`project.md` has its items in the Markdown format of the importer; `loading` adds the people and
+their comments and loads all of it into the hub.
 """

@@ -34,7 +34,7 @@ from accord.operations.work import Effect, Work
 NAMESPACE: Final = UUID("3d6a31d2-51f5-5c0e-8a9a-0c1f2d7be0a4")
 BEGUN: Final = datetime(2025, 3, 3, 8, 0, tzinfo=UTC)
 STEP: Final = timedelta(minutes=47)
-"""How long one of them took for a row."""
+"""The time between the creation of two rows."""
 BASELINE: Final = "Season opening"
 ANY: Final = "SELECT 1 FROM items LIMIT 1"
 
@@ -69,7 +69,7 @@ async def load_demo(work: Work) -> Report:
             rows=[row for row in report.rows if row.action == "failed"],
         )
     epic = first_epic(report)
-    # A baseline of everything would have the hub's own items in it.
+    # In a hub with items of its own, a baseline of everything would include those too.
     about = "all epics" if is_alone else epic
     await work.service(Registry)["create_baseline"].function(
         work,
@@ -81,12 +81,15 @@ async def load_demo(work: Work) -> Report:
 
 
 def first_epic(report: Report) -> str:
-    """Return the reference id of the epic to begin with."""
+    """Return the reference id of the first epic of the sample project."""
     return next(row.reference_id for row in report.rows if row.kind == "epic")
 
 
 def demo_operation() -> Operation:
-    """The operation that loads it; on no face, only for the command line."""
+    """Return the operation that loads the sample project.
+
+    No adapter offers it; only the command line and the set-up page run it.
+    """
     return _private["load_demo"]
 
 
@@ -94,18 +97,18 @@ class _Sample(Struct, frozen=True, kw_only=True):
     """The sample project with names that are free in this hub."""
 
     numbers: dict[Kind, int]
-    """Added to the numbers of its items."""
+    """By kind: the offset added to the numbers of the items."""
     people: dict[str, str]
     """Usernames by the names in the text."""
     prompts: dict[str, str]
-    """Names of prompts by those in the text."""
+    """Prompt names in this hub, by the names in the text."""
     labels: set[str]
-    """Labels that the hub has already: they stay as they are."""
+    """Labels that the hub already has; they are left unchanged."""
     is_alone: bool
-    """Whether nothing else is in the hub, so that its prompt may be the active one."""
+    """True if the hub has no other items, so the sample prompt may be the active one."""
 
     def rows(self) -> Iterator[Numbered]:
-        """Yield all of it, with who made it and when."""
+        """Yield all records with their creators and creation times."""
         times = (BEGUN + STEP * number for number in count())
         numbers = count(1)
         for name, colour in COLOURS.items():
@@ -172,7 +175,7 @@ class _Sample(Struct, frozen=True, kw_only=True):
 
 
 async def _free_numbers(work: Work, references: list[str]) -> dict[Kind, int]:
-    """Return by how much numbers rise, for each kind of which the hub has one of the names."""
+    """Return the number offsets of the kinds with reference ids that are taken."""
     taken: dict[Kind, int] = {}
     for name in references:
         reference = parse_reference(name)
@@ -201,7 +204,7 @@ async def _free_baseline(work: Work) -> str:
 
 
 def _candidates(name: str, between: str) -> Iterator[str]:
-    """Yield a name and what else it can be called: `analyst`, `analyst.sample`, …"""
+    """Yield a name and its alternatives: `analyst`, `analyst.sample`, …"""
     yield name
     yield f"{name}{between}sample"
     for number in count(2):
@@ -209,8 +212,10 @@ def _candidates(name: str, between: str) -> Iterator[str]:
 
 
 async def _add_people(work: Work) -> dict[str, str]:
-    """Add the people of the sample project; return their usernames. Accounts of others with the
-    same names stay out of it."""
+    """Add the people of the sample project; return their usernames.
+
+    A name that another account has is not used; the person gets the next candidate.
+    """
     names: dict[str, str] = {}
     for person, role in PEOPLE.items():
         id = _id(f"person {person}")

@@ -15,7 +15,7 @@ PEOPLE: Final[dict[str, Role]] = {
     "sven": "Commenter",
 }
 OWNER: Final = "mara"
-"""To whom everything belongs that is nobody's in particular."""
+"""The creator of everything that has no creator of its own."""
 COLOURS: Final = {
     "accessibility": "#7c3aed",
     "crew": "#0e7490",
@@ -26,4 +26,4 @@ COLOURS: Final = {
     "reporting": "#4b5563",
     "safety": "#b91c1c",
 }
-"""Of the labels."""
+"""By label."""

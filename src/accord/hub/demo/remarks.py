@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Remark(Struct, frozen=True, kw_only=True):
-    """A comment, and the answers to it by whom."""
+    """A comment with its replies."""
 
     on: str
     by: str

@@ -1,12 +1,12 @@
-"""Who may accept a proposal, as far as its author is concerned. Pure.
+"""The right to accept a proposal, as far as its author is concerned. Pure.
 
     proposed          accepted by its author   with a token   in person
     with a token, by a run                     no             by the setting
     in person                                  no             no
     unknown (before `via` was stored)          no             no
 
-In person is a login session, or a command on the machine itself. Other people accept whatever
-their rights allow.
+In person means a login session, or a command on the machine itself. Other people may accept if
+their rights allow it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ class AcceptancePolicy(Struct, frozen=True):
     """The setting `accept_own_proposals`."""
 
     own: bool = True
-    """Whether people may accept, in person, what their tokens and runs proposed."""
+    """True if people may accept, in person, proposals of their own tokens and runs."""
 
 
 class Origin(Struct, frozen=True):
-    """How somebody called: the columns of a proposal and the fields of a caller of these names."""
+    """The way a caller called: by token, session or run.
+
+    The fields are columns of a proposal and fields of a caller.
+    """
 
     user_id: str
     via: str
@@ -30,7 +33,7 @@ class Origin(Struct, frozen=True):
 
     @property
     def in_person(self) -> bool:
-        """Whether it was a person at the keyboard, and neither a token nor a workflow run."""
+        """True for a person at the keyboard; false for a token or a workflow run."""
         return self.via in ("session", "local") and not self.run_id
 
     @property
@@ -39,7 +42,7 @@ class Origin(Struct, frozen=True):
 
 
 def acceptance_problem(policy: AcceptancePolicy, proposed: Origin, accepts: Origin) -> str:
-    """Return why somebody may not accept a proposal; an empty string where they may."""
+    """Return the reason against accepting a proposal; empty if there is none."""
     if proposed.user_id != accepts.user_id:
         return ""
     if not accepts.in_person:

@@ -7,13 +7,13 @@ from difflib import get_close_matches
 from typing import Final
 
 MOST: Final = 30
-"""How many names are told."""
+"""The maximum number of names listed."""
 LONGEST: Final = 80
-"""How much of a wrong name is repeated, and compared."""
+"""The part of an unknown name that is quoted and compared."""
 
 
 def no_such(what: str, wrong: str, valid: Sequence[str]) -> str:
-    """The sentence that says so, with the names there are, the nearest first."""
+    """Return the message for an unknown name: the valid names, closest first."""
     wrong = wrong[:LONGEST]
     if not valid:
         return f"there is no {what} {wrong!r}: there are none at all"

@@ -9,7 +9,7 @@ from accord.hub.domain.errors import CycleError
 
 
 def shortest_path(edges: Iterable[tuple[str, str]], start: str, goal: str) -> list[str] | None:
-    """One of the shortest ways along `edges` from `start` to `goal`; None where there is none."""
+    """Return a shortest path along `edges` from `start` to `goal`, or None."""
     following: dict[str, list[str]] = {}
     for source, target in edges:
         following.setdefault(source, []).append(target)
@@ -27,8 +27,10 @@ def shortest_path(edges: Iterable[tuple[str, str]], start: str, goal: str) -> li
 
 
 def check_acyclic(type: str, edges: Iterable[tuple[str, str]], source: str, target: str) -> None:
-    """Raises CycleError where a link from `source` to `target` closes a circle with `edges`; its
-    path goes once around, from `source` to `source`."""
+    """Raise CycleError if a link from `source` to `target` closes a cycle.
+
+    The path in the error goes once around the cycle, from `source` to `source`.
+    """
     path = shortest_path(edges, target, source)
     if path is not None:
         raise CycleError(type, [source, *path])

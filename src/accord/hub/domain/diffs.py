@@ -1,8 +1,8 @@
-"""How two states of a thing differ: field by field, and within long texts line by line.
+"""Differences between two states: by field, and by line in long texts.
 
-The comparison of lines is that of Myers ("An O(ND) Difference Algorithm", 1986), given up where two
-texts have little in common: then one stands for the other as a whole. So a diff never takes longer
-than `MAX_EDITS` times their lines.
+Lines are compared with the algorithm of Myers ("An O(ND) Difference Algorithm", 1986). It gives up
+if the texts have little in common; then one text replaces the other as a whole. So a diff never
+takes longer than `MAX_EDITS` times the number of lines.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, Final
 from msgspec import Struct
 
 MAX_EDITS: Final = 200
-"""Lines removed and added, beyond which texts are not compared any further."""
+"""The limit of removed and added lines; beyond it, comparing stops."""
 CONTEXT: Final = 3
-"""Unchanged lines that are shown around a change."""
+"""Unchanged lines shown around a change."""
 LONG: Final = 80
-"""Characters from which a text is long."""
+"""A text with more characters, or with several lines, is long."""
 
 
 class FieldDifference(Struct, frozen=True):
-    """How one field changed."""
+    """A changed field with its old and its new value."""
 
     field: str
     before: Any
@@ -29,12 +29,12 @@ class FieldDifference(Struct, frozen=True):
 
     @property
     def inverse(self) -> FieldDifference:
-        """The difference that takes this one back."""
+        """The difference that reverts this one."""
         return FieldDifference(self.field, self.after, self.before)
 
     @property
     def diff(self) -> str | None:
-        """Of long texts: a unified diff."""
+        """A unified diff of long texts; None for other values."""
         if not isinstance(self.before, str) or not isinstance(self.after, str):
             return None
         if not _is_long(self.before) and not _is_long(self.after):
@@ -45,8 +45,10 @@ class FieldDifference(Struct, frozen=True):
 def differences(
     before: Mapping[str, Any], after: Mapping[str, Any], ignoring: frozenset[str] = frozenset()
 ) -> tuple[FieldDifference, ...]:
-    """The fields that differ, in the order in which they stand. What one of the two lacks is None
-    there."""
+    """Return the fields that differ, in their order.
+
+    A field that one of the two lacks is None there.
+    """
     fields = dict.fromkeys((*before, *after))
     return tuple(
         FieldDifference(field, before.get(field), after.get(field))
@@ -56,13 +58,15 @@ def differences(
 
 
 def apply(fields: Mapping[str, Any], changes: Sequence[FieldDifference]) -> dict[str, Any]:
-    """`fields` after `changes`."""
+    """Return `fields` after `changes`."""
     return {**fields, **{each.field: each.after for each in changes}}
 
 
 def unified(before: str, after: str) -> str:
-    """The lines that differ, with some around them, in the form of `diff -u` without its head.
-    Empty for equal texts."""
+    """Return a diff in the form of `diff -u`, without its header.
+
+    It is empty for equal texts.
+    """
     old, new = before.splitlines(), after.splitlines()
     return "\n".join(
         line for hunk in _hunks(edit_script(old, new)) for line in _shown(hunk, old, new)
@@ -70,7 +74,7 @@ def unified(before: str, after: str) -> str:
 
 
 class Edit(Struct, frozen=True):
-    """Lines, or words, of the old text, and those of the new one that stand in their place."""
+    """A range of lines (or words) of the old text, and the range that replaces it."""
 
     old_start: int
     old_end: int
@@ -79,7 +83,7 @@ class Edit(Struct, frozen=True):
 
 
 def edit_script(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
-    """From the one to the other, in order."""
+    """Yield the edits that turn the old lines into the new ones, in order."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     old_end, new_end = len(old) - tail, len(new) - tail
@@ -93,14 +97,16 @@ def edit_script(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many lines at the start are the same."""
+    """Return the number of equal lines at the start."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _equal_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The places of lines that the texts share, by as few edits as can be; none where that takes
-    more than `MAX_EDITS`."""
+    """Return the positions of common lines, for a minimum of edits (Myers).
+
+    The list is empty if that takes more than `MAX_EDITS` edits.
+    """
     furthest = {1: 0}
     trace: list[dict[int, int]] = []
     for edits in range(MAX_EDITS + 1):
@@ -120,15 +126,17 @@ def _equal_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]
 
 
 def _step(furthest: Mapping[int, int], diagonal: int, edits: int) -> int:
-    """Where the next edit on a diagonal starts: below the one above it, or right of the one left
-    of it, whichever got further."""
+    """Return the start of the next edit on a diagonal.
+
+    It is below the diagonal above or right of the diagonal on the left, whichever got further.
+    """
     above, left = furthest.get(diagonal + 1, -1), furthest.get(diagonal - 1, -1)
     is_added = diagonal == -edits or (diagonal != edits and left < above)
     return above if is_added else left + 1
 
 
 def _walked(trace: Sequence[Mapping[int, int]], old: int, new: int) -> list[tuple[int, int]]:
-    """The equal lines on the way that was found, from its end back to its start."""
+    """Return the equal lines on the path found, by walking it backwards."""
     equal: list[tuple[int, int]] = []
     for edits in range(len(trace) - 1, -1, -1):
         furthest, diagonal = trace[edits], old - new
@@ -142,7 +150,7 @@ def _walked(trace: Sequence[Mapping[int, int]], old: int, new: int) -> list[tupl
 
 
 def _hunks(edits: Iterator[Edit]) -> Iterator[list[Edit]]:
-    """Edits so near to each other that they are shown together."""
+    """Group edits that are close enough to be shown together."""
     hunk: list[Edit] = []
     for edit in edits:
         if hunk and edit.old_start - hunk[-1].old_end > 2 * CONTEXT:
@@ -171,7 +179,10 @@ def _shown(hunk: Sequence[Edit], old: Sequence[str], new: Sequence[str]) -> Iter
 
 
 def _range(start: int, end: int) -> str:
-    """As `diff` counts: from one, and an empty range stands at the line before it."""
+    """Return a range as `diff` writes it.
+
+    Lines are counted from one; an empty range names the line before it.
+    """
     length = end - start
     return f"{start + 1 if length else start},{length}"
 

@@ -23,7 +23,7 @@ PATTERNS: Final[dict[str, Pattern]] = {
     "where": "optional",
     "if": "unwanted",
 }
-"""By the word that begins their clause."""
+"""By the word that begins the clause."""
 
 OBLIGATION: Final = re.compile(r"\b(?:shall|must)\b", re.IGNORECASE)
 """The words that make a sentence a requirement."""
@@ -32,7 +32,7 @@ _CLAUSE: Final = re.compile(r"(?:^|,\s{0,9}(?:and\s{1,9})?)(when|while|where|if)
 
 
 def pattern_of(sentence: str) -> Pattern | None:
-    """The pattern of a sentence; None for one that requires nothing."""
+    """Return the EARS pattern of a sentence; None if it requires nothing."""
     obligation = OBLIGATION.search(sentence)
     if obligation is None:
         return None

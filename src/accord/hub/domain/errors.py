@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 
 class RuleError(ValueError):
-    """A rule would be broken; the message says which, and what is allowed."""
+    """A violated rule; the message names the rule and the valid choices."""
 
 
 class TransitionError(RuleError):
-    """A status does not follow on another; `allowed` are those that do."""
+    """An invalid status transition; `allowed` has the valid next statuses."""
 
     def __init__(self, kind: str, before: str, after: str, allowed: Sequence[str]) -> None:
         follow = ", ".join(allowed) if allowed else "none"
@@ -28,7 +28,7 @@ class TransitionError(RuleError):
 
 
 class HierarchyError(RuleError):
-    """One kind of thing does not belong under another; `allowed` are those it does belong under."""
+    """A kind that does not belong under another; `allowed` has the valid parents."""
 
     def __init__(self, message: str, allowed: Sequence[str]) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class HierarchyError(RuleError):
 
 
 class CycleError(RuleError):
-    """A link would close a circle; `path` goes once around it and ends where it begins."""
+    """A link that would close a cycle; `path` goes once around it."""
 
     def __init__(self, type: str, path: Sequence[str]) -> None:
         super().__init__(f"{type} would close a circle: {' -> '.join(path)}")

@@ -6,8 +6,11 @@ import unicodedata
 
 
 def fold(name: str) -> str:
-    """The key by which a name is found, equal for names that look alike."""
-    # Compatibility forms may hide in what casefolding gives, so that it is composed twice.
+    """Return the lookup key of a name: equal for names that look alike.
+
+    Letter case, spaces and invisible characters do not count.
+    """
+    # Casefolding may produce new compatibility forms, so normalize before and after it.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     visible = "".join(each for each in folded if unicodedata.category(each) != "Cf")
     return " ".join(visible.split())

@@ -14,11 +14,11 @@ CHILDREN: Final[Mapping[Kind, tuple[Kind, ...]]] = {
 """By kind: the kinds of its children."""
 
 LINKABLE: Final[tuple[Kind, ...]] = tuple(kind for kind in KINDS if kind != "prompt")
-"""What relationships go from and to."""
+"""The kinds that can have relationships."""
 
 
 def check_parent(child: Kind, parent: Kind | None) -> None:
-    """Raises HierarchyError where a `child` does not belong under a `parent`."""
+    """Raise HierarchyError if a `child` does not belong under a `parent`."""
     expected = KINDS[child].parent
     if parent == expected:
         return
@@ -30,13 +30,13 @@ def check_parent(child: Kind, parent: Kind | None) -> None:
 
 
 def check_criteria(requirement_parent: str, criteria_parent: str) -> None:
-    """Raises HierarchyError where a requirement and its acceptance criteria are of two stories."""
+    """Raise HierarchyError if a requirement and its criteria have different stories."""
     if requirement_parent != criteria_parent:
         raise HierarchyError("the acceptance criteria belong to another user story", ())
 
 
 def check_linkable(kind: Kind) -> None:
-    """Raises HierarchyError for what has no relationships."""
+    """Raise HierarchyError for a kind that cannot have relationships."""
     if kind not in LINKABLE:
         names = ", ".join(KINDS[each].title for each in LINKABLE)
         raise HierarchyError(f"{KINDS[kind].title} has no relationships; these have: {names}", ())

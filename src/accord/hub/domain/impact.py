@@ -12,13 +12,13 @@ from typing import Final
 from msgspec import Struct
 
 AFFECTS_TARGET: Final = frozenset({"blocks"})
-"""Types whose target leans on the source; of all others the source leans on the target."""
+"""Types with a target that depends on the source; for all others it is the reverse."""
 AFFECTS_BOTH: Final = frozenset({"duplicates"})
-"""Types beside the symmetric ones that affect both ends."""
+"""Types, besides the symmetric ones, that affect both ends."""
 
 
 class Link(Struct, frozen=True):
-    """A link, as far as it matters here."""
+    """A link, reduced to the fields that impact analysis needs."""
 
     source: str
     target: str
@@ -28,16 +28,16 @@ class Link(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One step from something to what it affects."""
+    """One step from an item to an item that it affects."""
 
     start: str
     end: str
     label: str
-    """What the end is to the start: `is_depended_on_by`, `has`."""
+    """The relation of the end to the start: `is_depended_on_by`, `has`."""
 
 
 def steps(link: Link) -> Iterator[Step]:
-    """The steps that a link allows."""
+    """Yield the impact steps that a link allows."""
     is_both = link.is_symmetric or link.type in AFFECTS_BOTH
     if is_both or link.type in AFFECTS_TARGET:
         yield Step(link.source, link.target, link.type)
@@ -46,22 +46,21 @@ def steps(link: Link) -> Iterator[Step]:
 
 
 class Reach:
-    """What is reached from a start, one distance at a time, each thing by one of its shortest
-    ways."""
+    """A breadth-first traversal from one item; each item has one shortest path."""
 
     def __init__(self, start: str, limit: int) -> None:
         self.start = start
         self.came_by: dict[str, Step] = {}
-        """By what each thing was reached, in the order in which that happened."""
+        """By id: the step that reached an item, in the order of the traversal."""
         self.distances: dict[str, int] = {start: 0}
         self.front: tuple[str, ...] = (start,)
-        """What was reached last: where to look on from."""
+        """The items reached last; the next step begins there."""
         self.is_cut = False
-        """Whether more would be reached than `limit`."""
+        """True if more than `limit` items could be reached."""
         self._limit = limit
 
     def advance(self, found: Iterable[Step]) -> None:
-        """Go one step further, by steps that begin at the front."""
+        """Follow the steps that begin at the frontier."""
         distance = self.distances[self.front[0]] + 1
         reached: list[str] = []
         for step in found:
@@ -76,7 +75,7 @@ class Reach:
         self.front = tuple(reached)
 
     def path(self, end: str) -> list[Step]:
-        """The steps from the start to something that was reached."""
+        """Return the steps from the start to an item that was reached."""
         path: list[Step] = []
         while end != self.start:
             path.append(self.came_by[end])
@@ -84,7 +83,7 @@ class Reach:
         return path[::-1]
 
     def tree(self) -> Iterator[tuple[int, Step]]:
-        """All steps with their depth, each below the one that it follows on."""
+        """Yield all steps with their depth, each below its predecessor."""
         following: dict[str, list[Step]] = {}
         for step in self.came_by.values():
             following.setdefault(step.start, []).append(step)

@@ -9,14 +9,17 @@ from accord.hub.domain.kinds import Kind
 from accord.hub.domain.lint import FORMS, Report, lint
 
 FIELDS: Final = ("title", "description")
-"""The texts that are looked at."""
+"""The texts that are linted."""
 
 
 def lint_item(
     kind: Kind, texts: Mapping[str, str], *, without: frozenset[str] = frozenset()
 ) -> dict[str, Report]:
-    """What the linter says, by field. The description is the statement, or the title where there
-    is no description; the other of the two is prose."""
+    """Return the lint reports of an item, by field.
+
+    The description is linted as a statement, or the title if there is no description; the other of
+    the two is linted as prose.
+    """
     title, description = texts.get("title", ""), texts.get("description", "")
     form = FORMS.get(kind, "prose")
     if form == "story" and not _lacks_form(f"{title}\n\n{description}"):

@@ -13,17 +13,17 @@ Kind: TypeAlias = Literal[
 
 
 class KindOf(Struct, frozen=True):
-    """What is particular to one kind."""
+    """The properties of one kind of items."""
 
     kind: Kind
     prefix: str
-    """Of its reference ids: EP-001."""
+    """The prefix of reference ids: EP-001."""
     plural: str
-    """In paths and URIs: user-stories."""
+    """The name in paths and URIs: user-stories."""
     scheme: str
-    """Of the URI of a single one: user-story://US-001."""
+    """The URI scheme of a single item: user-story://US-001."""
     title: str
-    """For people."""
+    """The name for people."""
     parent: Kind | None = None
 
 
@@ -57,7 +57,7 @@ _REFERENCE: Final = re.compile(r"([A-Za-z]{2,6})-([0-9]{1,12})", re.ASCII)
 
 
 class Reference(Struct, frozen=True):
-    """What people call an item."""
+    """A reference id, the name that people use for an item."""
 
     kind: Kind
     number: int
@@ -67,8 +67,10 @@ class Reference(Struct, frozen=True):
 
 
 def parse_reference(text: str) -> Reference | None:
-    """What a text such as `req-001` names; None where it names nothing. Letter case and leading
-    zeros do not matter."""
+    """Return the reference id in a text such as `req-001`, or None.
+
+    Letter case and leading zeros do not matter.
+    """
     match = _REFERENCE.fullmatch(text.strip())
     kind = _BY_PREFIX.get(match[1].upper()) if match else None
     if match is None or kind is None or int(match[2]) == 0:

@@ -18,13 +18,13 @@ from accord.hub.domain.prose import MASK, Sentence, sentences
 from accord.hub.domain.vague import ESCAPES, OPEN_LISTS, UNFINISHED, VAGUE, WEAK, words
 
 Form: TypeAlias = Literal["requirement", "story", "prose"]
-"""What a text is meant to be: a requirement in EARS, a user story, or any other text."""
+"""The intended form of a text: a requirement in EARS, a user story, or other prose."""
 
 FORMS: Final[Mapping[Kind, Form]] = {"requirement": "requirement", "user_story": "story"}
 
 MAX_FINDINGS: Final = 100
 MAX_WORDS: Final = 40
-"""Of a sentence."""
+"""The maximum number of words in a sentence."""
 
 RULES: Final[Mapping[str, str]] = {
     "vague-word": "A word that everybody understands differently.",
@@ -40,22 +40,22 @@ RULES: Final[Mapping[str, str]] = {
     "long-sentence": f"A sentence of more than {MAX_WORDS} words.",
     "story-form": "A story that does not say who wants what, and what for.",
 }
-"""By name: what each rule finds."""
+"""By name: the problem that each rule finds."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """Something to be written better."""
+    """A problem of wording, with its position and a hint."""
 
     rule: str
     start: int
-    """In characters of the text; `end` is the first one behind it."""
+    """In characters of the text; `end` is exclusive."""
     end: int
     message: str
     hint: str
 
 
 class Statement(Struct, frozen=True):
-    """A sentence that requires something, and its pattern in EARS."""
+    """A sentence that requires something, with its EARS pattern."""
 
     start: int
     end: int
@@ -63,17 +63,19 @@ class Statement(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What the linter has to say about one text."""
+    """The result of linting one text."""
 
     findings: tuple[Finding, ...]
     statements: tuple[Statement, ...]
     left_out: int = 0
-    """Findings beyond the first `MAX_FINDINGS`."""
+    """The number of findings beyond the first `MAX_FINDINGS`."""
 
 
 def lint(text: str, form: Form = "requirement", *, without: frozenset[str] = frozenset()) -> Report:
-    """What the rules find in a text, in the order in which it stands there. Rules in `without` are
-    left aside."""
+    """Return the findings of all rules in a text, in text order.
+
+    Rules in `without` are skipped.
+    """
     parts = list(sentences(text))
     findings = sorted(
         (finding for finding in _findings(text, parts, form) if finding.rule not in without),
@@ -104,7 +106,7 @@ def _findings(text: str, parts: Sequence[Sentence], form: Form) -> Iterator[Find
         yield from _story_form(text)
 
 
-# Rules for every sentence
+# Rules for all sentences
 
 _VAGUE: Final = words(VAGUE)
 _OPEN_LIST: Final = words(OPEN_LISTS)
@@ -154,7 +156,7 @@ _NO_UNIT: Final = frozenset(
         *("is", "are", "shall", "must", "the", "a", "an", "it", "which", "that", "as", "than"),
     )
 )
-"""Words that go on with the sentence, and so are what no number counts."""
+"""Words that continue the sentence and therefore are no unit of a number."""
 
 
 def _missing_unit(part: Sentence) -> Iterator[Finding]:

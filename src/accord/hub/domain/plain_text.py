@@ -10,12 +10,12 @@ _REFUSED_IN_LINE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udf
 
 
 def fault_of_text(text: str) -> str | None:
-    """What is wrong with a text of several lines; None where nothing is."""
+    """Return the problem of a text of several lines, or None."""
     return _fault(_REFUSED, text)
 
 
 def fault_of_line(text: str) -> str | None:
-    """What is wrong with a text of one line, such as a title; None where nothing is."""
+    """Return the problem of a text of one line, such as a title, or None."""
     return _fault(_REFUSED_IN_LINE, text) or (None if text.strip() else "is blank")
 
 

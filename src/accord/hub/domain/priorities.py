@@ -13,7 +13,7 @@ _BY_NAME: Final = {fold(name): number for number, name in PRIORITIES.items()}
 
 
 def parse_priority(text: str) -> int | None:
-    """The priority that a text names, by number or name; None where it names none."""
+    """Return the priority with this number or name, or None."""
     folded = fold(text)
     if folded in _BY_NAME:
         return _BY_NAME[folded]

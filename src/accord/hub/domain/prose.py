@@ -27,7 +27,7 @@ _ABBREVIATION: Final = re.compile(
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence, masked, and where it stands in its text."""
+    """A sentence, masked, with its position in the text."""
 
     text: str
     start: int
@@ -38,7 +38,12 @@ class Sentence(Struct, frozen=True):
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences of a text, in order. A list item, a row of a table and a paragraph end one."""
+    """Yield the sentences of a text, in order.
+
+    List items, table rows and paragraphs end a sentence. Inline code, quotes and URLs are masked by
+    underscores, one for each character, and still count as words; fenced code, quoted paragraphs
+    and HTML comments become spaces. So positions do not change. Headings are skipped.
+    """
     masked = _masked(text)
     for start, end in _blocks(masked):
         yield from _split(masked, start, end)
@@ -50,7 +55,7 @@ def _masked(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    """Fenced code and quoted paragraphs masked; their line ends stay."""
+    """Replace fenced code and quoted paragraphs by spaces; keep line ends."""
     lines: list[str] = []
     fence = ""
     for line in text.splitlines(keepends=True):
@@ -68,12 +73,12 @@ def _without_blocks(text: str) -> str:
 
 
 def _blank(text: str) -> str:
-    """Spaces, no words at all, with the same line ends."""
+    """Replace all visible characters by spaces; keep the line ends."""
     return _INK.sub(" ", text)
 
 
 def _without_comments(text: str) -> str:
-    """Those of HTML, which nobody sees."""
+    """Replace HTML comments by spaces."""
     parts: list[str] = []
     done = 0
     while (start := text.find("<!--", done)) >= 0 and (end := text.find("-->", start)) >= 0:
@@ -83,7 +88,10 @@ def _without_comments(text: str) -> str:
 
 
 def _without_code_spans(text: str) -> str:
-    """CommonMark 6.1: a run of backticks is closed by the next run of the same length."""
+    """Mask code spans.
+
+    CommonMark 6.1: a run of backticks is closed by the next run of the same length.
+    """
     runs = list(_BACKTICKS.finditer(text))
     closing: dict[int, int] = {}
     closer_of: dict[int, int] = {}
@@ -104,7 +112,7 @@ def _without_code_spans(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where paragraphs, list items and rows of tables start and end; headings are left out."""
+    """Yield the ranges of paragraphs, list items and table rows; skip headings."""
     start = place = 0
     for line in text.splitlines(keepends=True):
         mark = _LIST.match(line)
@@ -130,7 +138,7 @@ def _split(text: str, start: int, end: int) -> Iterator[Sentence]:
 
 
 def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """What stands there without the spaces around it, if there is any word in it."""
+    """Yield the sentence in a range, stripped, if it has any word."""
     found = text[start:end]
     stripped = found.strip()
     if any(each.isalnum() for each in stripped):

@@ -29,18 +29,21 @@ TRANSITIONS: Final[Mapping[Kind, Mapping[str, tuple[str, ...]]]] = {
     "user_story": _OF_WORK,
     "requirement": _OF_REQUIREMENTS,
 }
-"""By kind and status: the statuses that may follow."""
+"""By kind and status: the valid next statuses. Kinds that are not in the table have no status."""
 
 STATUSES: Final[Mapping[Kind, tuple[str, ...]]] = {
     kind: tuple(table) for kind, table in TRANSITIONS.items()
 }
 
 INITIAL: Final[Mapping[Kind, str]] = {kind: names[0] for kind, names in STATUSES.items()}
-"""What a new one has: epics and stories Backlog, requirements Draft."""
+"""The status of new items: Backlog for epics and stories, Draft for requirements."""
 
 
 def check_transition(kind: Kind, before: str, after: str) -> None:
-    """Raises TransitionError where `after` does not follow on `before`. To stay is allowed."""
+    """Raise TransitionError if `after` is no valid next status of `before`.
+
+    Keeping the status is valid.
+    """
     if before == after:
         return
     allowed = TRANSITIONS.get(kind, {}).get(before, ())

@@ -10,15 +10,18 @@ from collections.abc import Iterable
 from typing import Final
 
 TELLING: Final = frozenset({"title", "description", "type"})
-"""The fields in which an item says something."""
+"""The fields with content; a change of them makes links suspect."""
 
 
 def says_something_else(fields: Iterable[str]) -> bool:
-    """Whether a change of these fields makes the links of an item suspect."""
+    """Return whether a change of these fields makes links of the item suspect."""
     return not TELLING.isdisjoint(fields)
 
 
 def changed_ends(remembered: tuple[int, int], said: tuple[int, int]) -> tuple[bool, bool]:
-    """Which ends of a link, source and target, said something else since the link remembered
-    their versions; `said` are the versions at which they last did."""
+    """Return, for source and target, whether the end changed its content.
+
+    `remembered` are the versions that the link remembers, `said` the versions of the last content
+    changes.
+    """
     return remembered[0] < said[0], remembered[1] < said[1]

@@ -56,7 +56,7 @@ VAGUE: Final[dict[str, str]] = {
         "say when, or how often",
     ),
 }
-"""Each with what to write instead."""
+"""By word: the advice to replace it."""
 
 OPEN_LISTS: Final = (
     *("etc", "and so on", "and so forth", "and the like", "such as but not limited to"),
@@ -74,12 +74,14 @@ UNFINISHED: Final = (
     *("to be decided", "to be confirmed", "to be clarified", "to be discussed"),
 )
 WEAK: Final = ("should", "will", "would", "may", "might", "can", "could", "needs to", "has to")
-"""What people write for `shall`."""
+"""Words that people write in place of `shall`."""
 
 
 def words(phrases: tuple[str, ...] | dict[str, str]) -> re.Pattern[str]:
-    """What finds any of the phrases as whole words, the longest first. They are gathered by their
-    first letter, so that few are tried at each place."""
+    """Return a pattern that finds any of the phrases as whole words, longest first.
+
+    The alternatives are grouped by first letter, so few are tried at each position.
+    """
     ordered = sorted(phrases, key=len, reverse=True)
     by_letter: dict[str, list[str]] = {}
     for phrase in ordered:

@@ -1,11 +1,11 @@
 """Import and export.
 
-project     what is exchanged, as values: items, relationships, comments, labels, types
-json_file, csv_file, markdown_file, reqif_file (with reqif_reading)
-            a project as a text of one format, and back; pure
-cells       lists and formulas in cells of a table; pure
+project     the exchanged values: items, relationships, comments, labels, types; pure
+json_file, csv_file, markdown_file, reqif_writer, reqif_reader
+            write and read one format each; pure
+decoding    encodings and archives of imported files; pure
 formats     all formats by name
-gathering   a project from the database
-placing     a project into the database, row by row (`report` says what became of each)
-importing   one import
+exporter    read a project from the database
+matching    match rows with items of the hub, and report on them
+importer    write a project into the database, row by row
 """

@@ -17,22 +17,22 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 
 
 def harmless(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Return a cell that no spreadsheet interprets as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def meant(cell: str) -> str:
-    """The text of a cell that `harmless` made."""
+    """Return the text of a cell that `escape_formula` made."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def joined(values: Iterable[str]) -> str:
-    """Several values in one cell: `safety; payments`."""
+    """Join several values in one cell: `safety; payments`."""
     return "; ".join(each.replace("\\", "\\\\").replace(";", "\\;") for each in values)
 
 
 def split(cell: str) -> list[str]:
-    """The values of a cell."""
+    """Return the values of a cell."""
     parts = _SEPARATOR.sub("\\1\0", cell).split("\0")
     stripped = (_ESCAPED.sub(r"\1", part.strip()) for part in parts)
     return [part for part in stripped if part]

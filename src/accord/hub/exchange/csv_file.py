@@ -26,9 +26,9 @@ COLUMNS: Final = (
 )
 LISTS: Final = frozenset({"labels", "epics"})
 NULLABLE: Final = frozenset({"assignee", "acceptance_criteria"})
-"""Of which an empty cell means nobody, or nothing."""
+"""Columns in which an empty cell means nobody, or nothing."""
 CLEARABLE: Final = frozenset({"description"})
-"""Of which an empty cell means an empty text. Other empty cells say nothing."""
+"""Columns in which an empty cell means an empty text. Other empty cells are ignored."""
 _OF_ALL: Final = ("kind", "reference_id", "labels", "creator", "created_at", "id", "description")
 _OF_WORK: Final = ("title", "status", "priority", "assignee")
 FIELDS: Final[dict[Kind, frozenset[str]]] = {
@@ -39,11 +39,11 @@ FIELDS: Final[dict[Kind, frozenset[str]]] = {
     "steering_document": frozenset({*_OF_ALL, "title", "epics"}),
     "prompt": frozenset({*_OF_ALL, "title", "name", "content", "role", "active"} - {"labels"}),
 }
-"""Which columns a kind has, beside `links`."""
+"""By kind: its columns, besides `links`."""
 
 
 def write(project: Project) -> str:
-    """The text of a file."""
+    """Return the text of a CSV file."""
     links: defaultdict[str, list[str]] = defaultdict(list)
     for link in project.relationships:
         links[link.source].append(f"{link.type} {link.target}")
@@ -57,8 +57,10 @@ def write(project: Project) -> str:
 
 
 def read(text: str) -> Iterator[Numbered]:
-    """The records of a file; rows are counted as spreadsheets do, the names of the columns are row
-    1. Raises FormatError."""
+    """Yield the records of a file. Raises FormatError.
+
+    Rows are counted as spreadsheets do: the column names are row 1.
+    """
     text = text.removeprefix("\ufeff")
     head = text[:1000].partition("\n")[0]
     separator = max(",;\t", key=head.count)
@@ -79,7 +81,10 @@ def read(text: str) -> Iterator[Numbered]:
 def _row(
     row: int, columns: list[str], cells: list[str], links: list[Numbered]
 ) -> Iterator[Numbered]:
-    """What stands in a row. Its links are added to `links`: they come when all items are there."""
+    """Yield the record of a row; add its links to `links`.
+
+    Links are yielded after all items, since they need both ends.
+    """
     try:
         if len(cells) > len(columns):
             raise FormatError(f"{len(cells)} cells for {len(columns)} columns")
@@ -133,7 +138,7 @@ def _item(cells: dict[str, str]) -> Item:
 
 
 def _kind(cells: dict[str, str]) -> Kind:
-    """What a row says it is, or what its reference id says."""
+    """Return the kind of a row, by its `kind` cell or its reference id."""
     said = cells.get("kind", "").strip().lower().replace(" ", "_").replace("-", "_")
     reference = parse_reference(cells.get("reference_id", ""))
     if not said and reference is not None:

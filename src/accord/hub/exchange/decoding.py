@@ -13,9 +13,9 @@ ENCODINGS: Final = re.compile(
     r"cp125[0-8]|koi8-[ru]|macintosh|shift[_-]jis|euc-(jp|kr)|iso-2022-jp|gb2312|gbk|gb18030|big5",
     re.IGNORECASE,
 )
-"""The encodings of XML that are read, as files declare them."""
+"""The supported encodings of XML, as files declare them."""
 ARCHIVE: Final = b"PK"
-"""The beginning of a ZIP archive."""
+"""The first bytes of a ZIP archive."""
 
 _DECLARED: Final = re.compile(
     r"""\s*<\?xml[^>]{0,200}?\sencoding\s*=\s*["'](?P<name>[^"'<>]{0,100})["']"""
@@ -23,14 +23,17 @@ _DECLARED: Final = re.compile(
 
 
 def content_of(raw: bytes) -> str:
-    """Return the content of a file: its text, or an archive in base64. Raises FormatError."""
+    """Return the text of a file, or an archive in base64. Raises FormatError."""
     if raw.startswith(ARCHIVE):
         return b64encode(raw).decode()
     return text_of(raw)
 
 
 def text_of(raw: bytes) -> str:
-    """Return the text of a file. Raises FormatError where its encoding is unknown or wrong."""
+    """Return the text of a file.
+
+    Raises FormatError if the encoding is unsupported or wrong.
+    """
     encoding = "utf-8-sig"
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
@@ -41,7 +44,7 @@ def text_of(raw: bytes) -> str:
     elif declared := _DECLARED.match(raw[:400].decode("latin-1")):
         encoding = _known(declared["name"])
         if encoding.lower().startswith(("utf-8", "utf8", "utf-16", "utf16")):
-            encoding = "utf-8-sig"  # nothing of UTF-16 begins with the bytes of an ASCII "<?xml"
+            encoding = "utf-8-sig"  # UTF-16 cannot begin with the bytes of an ASCII "<?xml"
     try:
         return raw.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:
@@ -49,9 +52,9 @@ def text_of(raw: bytes) -> str:
 
 
 def check_declared_encoding(text: str) -> None:
-    """Raise FormatError for XML that declares an encoding which nobody reads.
+    """Raise FormatError if XML declares an unsupported encoding.
 
-    The text is decoded already, so that the declared encoding itself does not matter.
+    The text is already decoded, so the declared encoding itself does not matter.
     """
     declared = _DECLARED.match(text)
     if declared:

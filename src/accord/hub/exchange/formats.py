@@ -1,4 +1,4 @@
-"""All formats, by name."""
+"""All formats of import and export, by name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ FormatName: TypeAlias = Literal["json", "csv", "markdown", "reqif"]
 
 
 class Format(Struct, frozen=True):
-    """One format."""
+    """One format of import and export."""
 
     name: str
-    """One of `FormatName`, or what a plugin calls it."""
+    """One of `FormatName`, or the name that a plugin chose."""
     media_type: str
     suffixes: tuple[str, ...]
-    """Of file names, the usual one first."""
+    """Suffixes of file names, the usual one first."""
     write: Callable[[Project], str]
     read: Callable[[str], Iterator[Numbered]]
-    """Raises FormatError, also while rows are taken from it."""
+    """Raises FormatError, also during iteration."""
 
 
 FORMATS: Final[dict[str, Format]] = {
@@ -52,7 +52,7 @@ FORMATS: Final[dict[str, Format]] = {
 
 
 class Formats:
-    """Those that there are: our own, and those that plugins add."""
+    """The available formats: our own, and those of plugins."""
 
     def __init__(self, further: Iterable[Format] = ()) -> None:
         self._by_name = {**FORMATS, **{each.name: each for each in further}}
@@ -64,14 +64,14 @@ class Formats:
         return self._by_name[name]
 
     def of_file(self, name: str) -> str | None:
-        """The format that a file's name tells; None where it tells none."""
+        """Return the format for a file name, or None."""
         for each in self._by_name.values():
             if name.lower().endswith(each.suffixes):
                 return each.name
         return None
 
     def offered_by(self, operation: Operation) -> Operation:
-        """The operation, taking any of these formats where it takes one of ours."""
+        """Return the operation with all formats as choices of its format parameter."""
         choice: Any = Literal[tuple(self)]
         return replace(
             operation,

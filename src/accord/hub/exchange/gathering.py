@@ -1,7 +1,6 @@
-"""A project from the database: everything, or one epic with what belongs to it.
+"""The exporter: read a project from the database, all of it or one epic.
 
-Things come in the order in which people read them: an epic, its stories, the criteria and
-requirements of each.
+Items come in reading order: an epic, its stories, the criteria and requirements of each.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ T = TypeVar("T")
 
 CHUNK: Final = 500
 MAX_ITEMS: Final = 100_000
-"""How many items one export may hold."""
+"""The maximum number of items in one export."""
 
 COUNT: Final = "SELECT COUNT(*) AS total FROM items"
 ALL: Final = "ORDER BY i.position, i.number"
@@ -40,9 +39,11 @@ TYPES: Final = "SELECT name, description FROM requirement_types ORDER BY name_ke
 
 
 async def gather(db: Database, epic_id: str | None = None) -> Project:
-    """What there is; of one epic also the steering documents that are linked to it. Relationships
-    are those between things that are in it. Raises NotFoundError, and ConflictError where that is
-    more than an export can hold."""
+    """Return all items, or one epic with everything that belongs to it.
+
+    An epic includes the steering documents that are linked to it. Relationships are included if
+    both ends are. Raises NotFoundError, and ConflictError if there are more than `MAX_ITEMS` items.
+    """
     if epic_id is None:
         total = (await db.fetch(COUNT))[0]["total"]
         if total > MAX_ITEMS:
@@ -86,7 +87,7 @@ async def gather(db: Database, epic_id: str | None = None) -> Project:
 
 
 async def describe(db: Database, row: ItemRow) -> Item:
-    """One item as it is exchanged."""
+    """Return one item in its exchange form."""
     return (await _described(db, [row]))[0]
 
 

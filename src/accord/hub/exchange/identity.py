@@ -26,26 +26,26 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import Database, is_uuid
 
 OnConflict: TypeAlias = Literal["refuse", "update", "create"]
-"""What becomes of a row about an item that another source created."""
+"""The treatment of a row about an item that another source created."""
 
 MAX_NUMBER: Final = 9_999_999
-"""The greatest number of a reference id that an import can bring."""
+"""The greatest number of a reference id that an import may use."""
 
 
 class Match(Struct, frozen=True, kw_only=True):
-    """The item that a row is about, and whether the origin of the row may change it."""
+    """The item that a row is about, and whether the row's origin may change it."""
 
     item: ItemRow | None = None
     foreign_id: str = ""
-    """The name of the item in the origin; empty where the row has none, or no origin."""
+    """The name of the item in the origin; empty if the row has no name or no origin."""
     doubt: str = ""
-    """The reason why a change of the item needs the caller's word."""
+    """The reason that changing the item needs the caller's permission."""
     is_named: bool = False
-    """Whether only another name of the source can resolve the doubt."""
+    """True if only another source name can resolve the doubt."""
     unclaimed: bool = False
-    """Whether the item has no source yet, so that it can get this one."""
+    """True if the item has no source yet, so it can get this one."""
     is_former: bool = False
-    """Whether an import of an earlier release created the item, from the same foreign id."""
+    """True if an import of an earlier release created the item, from the same foreign id."""
 
 
 def check_names(item: Item) -> None:
@@ -68,7 +68,7 @@ def check_names(item: Item) -> None:
 
 
 def foreign_id_of(item: Item) -> str:
-    """Return the name by which the origin of a row calls its item."""
+    """Return the name that the origin of a row uses for its item."""
     if item.foreign_id and not item.source:
         return item.foreign_id
     if item.reference_id:
@@ -79,9 +79,10 @@ def foreign_id_of(item: Item) -> str:
 async def find_match(
     db: Database, numbered: Numbered, item: Item, origin: Origin | None, *, is_ours: bool = False
 ) -> Match:
-    """Return the item that a row is about. Raise InvalidError where its names contradict it.
+    """Return the item that a row is about.
 
-    `is_ours` is for files that say that the names in them are names of this hub.
+    `is_ours` is for files that declare their names to be names of this hub. Raises InvalidError if
+    the names of the row contradict the item.
     """
     check_names(item)
     if origin is not None:
@@ -103,7 +104,7 @@ async def _own(db: Database, item: Item, *, is_ours: bool) -> Match:
     known = await items.lookup(db, item.reference_id) if item.reference_id else None
     if known is None or is_ours or await _has_heading(db, item, known):
         return Match(item=known)
-    # The REQ-001 of another project, most likely: its file names neither a source nor UUIDs.
+    # Most likely the REQ-001 of another project: the file names neither a source nor UUIDs.
     return Match(
         item=known,
         doubt=(
@@ -115,7 +116,7 @@ async def _own(db: Database, item: Item, *, is_ours: bool) -> Match:
 
 
 async def _has_heading(db: Database, item: Item, known: ItemRow) -> bool:
-    """Whether the item has the title of the row, or had it once."""
+    """Return whether the item has the title of the row, or had it earlier."""
     field = _heading_field(known)
     said = getattr(item, field)
     if said is UNSET or said.strip() == _heading(known).strip():
@@ -130,7 +131,7 @@ def _heading(known: ItemRow) -> str:
 
 
 def _heading_field(known: ItemRow) -> str:
-    """Return the field that shows what an item is about: criteria have no title."""
+    """Return the field that identifies an item for people: criteria have no title."""
     return "description" if known.kind == "acceptance_criteria" else "title"
 
 
@@ -167,7 +168,7 @@ async def _foreign(db: Database, numbered: Numbered, item: Item, origin: Origin)
         item.source and (of_it.source, of_it.foreign_id) == (item.source, item.foreign_id)
     ):
         return _of_this_source(known, name, origin, unclaimed=False)
-    if is_former:  # that was the item of another source
+    if is_former:  # the former id belongs to the item of another source
         return Match(foreign_id=name)
     return Match(
         item=known,

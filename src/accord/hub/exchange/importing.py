@@ -17,7 +17,7 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import Work
 
 MAX_TOLD: Final = 100
-"""How many rows that failed an error tells."""
+"""The maximum number of failed rows in an error."""
 
 
 class Parsed(Struct, frozen=True):
@@ -27,8 +27,10 @@ class Parsed(Struct, frozen=True):
 
 
 async def parse(work: Work, arguments: Mapping[str, Any]) -> Parsed:
-    """Read the text of an import in a thread: that may take seconds, in which nobody who is served
-    or writes is to wait. Raises InvalidError."""
+    """Read the text of an import in a thread. Raises InvalidError.
+
+    Parsing may take seconds; neither the event loop nor other writes have to wait for it.
+    """
     read = work.service(Formats)[arguments["format"]].read
     try:
         return Parsed(await asyncio.to_thread(_rows, read, arguments["content"]))
@@ -37,7 +39,10 @@ async def parse(work: Work, arguments: Mapping[str, Any]) -> Parsed:
 
 
 def _rows(read: Callable[[str], Iterable[Numbered]], content: str) -> tuple[Numbered, ...]:
-    """Return the rows of a text, at most one more than may be imported: that is refused later."""
+    """Return the rows of a text, at most `MAX_ROWS` + 1.
+
+    The importer refuses the extra row.
+    """
     rows: list[Numbered] = []
     imported = 0
     for row in read(content):
@@ -58,8 +63,11 @@ async def import_text(
     on_conflict: OnConflict = "refuse",
     progress: Progress | None = None,
 ) -> Report:
-    """Put the rows of a text into the database. Raises InvalidError, which tells the rows that
-    failed, where not all can be imported; with `partial` only where none can be read."""
+    """Import the rows of a text.
+
+    Raises InvalidError with the failed rows if not all rows can be imported; with `partial` only if
+    the text cannot be read.
+    """
     placing = Placing(
         work, partial=partial, source=source, on_conflict=on_conflict, progress=progress
     )

@@ -1,4 +1,4 @@
-"""A project as JSON: everything that is exchanged. Pure.
+"""A project as JSON, the complete format. Pure.
 
 Rows are counted through all members, in the order of `MEMBERS`.
 """
@@ -54,7 +54,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 def write(project: Project) -> str:
-    """The text of a file, indented."""
+    """Return the text of a JSON file, indented."""
     head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if project.source:
         head["source"] = project.source
@@ -63,7 +63,7 @@ def write(project: Project) -> str:
 
 
 def read(text: str) -> Iterator[Numbered]:
-    """The rows of a file. Raises FormatError."""
+    """Return the rows of a file. Raises FormatError."""
     try:
         file: _File = decode_json(text, _File)
         json.loads(text, object_pairs_hook=_check)
@@ -96,7 +96,10 @@ def _rows(file: _File) -> Iterator[Numbered]:
 
 
 def _again(raw: Any, type: type[Any], said: str, where: str) -> Record | Fault:
-    """A row that was refused, with its kind in another spelling such as `User Story`."""
+    """Decode a refused row again, with its kind in another spelling.
+
+    `User Story` is accepted for `user_story`.
+    """
     try:
         value = corrected(msgspec.json.decode(raw), choices_of_struct(type), "")
         record: Record = msgspec.convert(value, type)
@@ -108,8 +111,10 @@ def _again(raw: Any, type: type[Any], said: str, where: str) -> Record | Fault:
 
 
 def _check(pairs: list[tuple[str, Any]]) -> None:
-    """Raise FormatError for a member that is there twice, of which one would be lost, and for a
-    character that no database keeps."""
+    """Raise FormatError for a duplicate member or for the character U+0000.
+
+    One of two members with the same name would be lost, and no database stores U+0000.
+    """
     names = [name for name, _ in pairs]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]

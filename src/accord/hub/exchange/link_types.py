@@ -10,7 +10,7 @@ from msgspec import Struct
 from accord.hub.domain.folding import fold
 
 UNDIRECTED: Final = "relates_to"
-"""The type of a relation that means nothing here."""
+"""The type of relations without an equivalent in the hub."""
 SUFFIXES: Final = ("_relationship", "_relation", "_link", "_requirement", "_req")
 SYNONYMS: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(
@@ -31,20 +31,20 @@ SYNONYMS: Final[dict[str, tuple[str, bool]]] = {
     **dict.fromkeys(("conflict", "conflicts"), ("conflicts_with", False)),
     **dict.fromkeys(("relates", "related", "related_to"), (UNDIRECTED, False)),
 }
-"""By the name in other tools: the type here, and whether source and target change places.
+"""By the name in other tools: the type here, and whether source and target are swapped.
 
 A `Parent` relation of StrictDoc goes from the child to the parent."""
 
 
 class Meaning(Struct, frozen=True):
-    """A relationship type, and whether source and target change places."""
+    """A relationship type, and whether source and target are swapped."""
 
     type: str
     is_reversed: bool = False
 
 
 def meaning_of(name: str, types: Collection[str], inverses: Mapping[str, str]) -> Meaning | None:
-    """Return what a relation of another tool is here; None where nothing means the same.
+    """Return the equivalent of a relation of another tool; None if there is none.
 
     `types` are the names of the hub's types, `inverses` their names from the other end.
     """

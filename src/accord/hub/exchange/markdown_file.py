@@ -1,4 +1,4 @@
-"""Items as a document to read, in Markdown, that can be read in again. Pure.
+"""Items as a Markdown document for people, which can be imported again. Pure.
 
     ## EP-001: Boarding
 
@@ -11,10 +11,10 @@
     #### REQ-001: Scan quickly
     - verifies: US-001
 
-A heading that begins with a reference id begins an item; without a number (`#### REQ: …`) it is a
-new one. What it belongs to is what stands above it. Directly below the heading is a list of its
-fields, then comes its text, as it is: where a line of it looks like such a heading, a backslash
-stands before it. Comments are not in it.
+A heading that begins with a reference id begins an item; without a number (`#### REQ: …`) the item
+is new. The parent of an item is the nearest suitable heading above it. Directly below the heading
+comes a list of fields, then the text, unchanged: a line that looks like such a heading gets a
+leading backslash. Comments are not included.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ FIELDS: Final = {
     "Role": "role",
     "Active": "active",
 }
-"""What the fields are called in the list below a heading; others are types of relationships."""
+"""Names of the fields in the list below a heading; other names are relationship types."""
 LISTS: Final = frozenset({"labels", "epics"})
 NOBODY: Final = "none"
 TITLE: Final = "# Requirements"
-"""Of an exported document."""
+"""The title of an exported document."""
 
 _PREFIXES: Final = {each.prefix: each.kind for each in KINDS.values()}
 _NAMES: Final = "|".join(_PREFIXES)
@@ -81,7 +81,7 @@ _FENCE: Final = re.compile(r"(?P<fence>`{3,})prompt")
 
 
 def write(project: Project) -> str:
-    """The text of a document."""
+    """Return the text of a document."""
     links: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for link in project.relationships:
         links[link.source][link.type].append(link.target)
@@ -93,9 +93,9 @@ def write(project: Project) -> str:
 
 
 def read(text: str) -> Iterator[Numbered]:
-    """The rows of a document: each item is one. Raises FormatError."""
+    """Yield the rows of a document, one for each item. Raises FormatError."""
     text = text.removeprefix("\ufeff")
-    if text.partition("\n")[0].endswith("\r"):  # the ends of lines are those of an editor
+    if text.partition("\n")[0].endswith("\r"):  # an editor has changed the line ends
         text = text.replace("\r\n", "\n")
     lines = text.split("\n")
     origin, lost = _head(lines)
@@ -121,8 +121,7 @@ def read(text: str) -> Iterator[Numbered]:
 
 
 def _head(lines: list[str]) -> tuple[Origin | None, int]:
-    """Return the hub that exported the document, and the number of other lines above the first
-    item."""
+    """Return the origin of the document and the number of unused lines at its top."""
     origin, lost = None, 0
     for line in lines:
         if _HEADING.fullmatch(line.rstrip()):
@@ -172,21 +171,21 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _meant(lines: list[str]) -> str:
-    """The text of lines that `_written` gave."""
+    """Return the text of lines that `_escape_lines` made."""
     return "\n".join(
         line[1:] if line[:1] == "\\" and _MISTAKABLE.match(line) else line for line in lines
     )
 
 
 def _inner(lines: list[str]) -> list[str]:
-    """Lines without the empty one before and the one behind them."""
+    """Return lines without one empty line at the start and at the end."""
     begin = 1 if lines and not lines[0].strip() else 0
     end = len(lines) - (1 if len(lines) > begin and not lines[-1].strip() else 0)
     return lines[begin:end]
 
 
 def _sections(lines: list[str]) -> Iterator[tuple[re.Match[str], list[str]]]:
-    """Each heading of an item, with the lines below it."""
+    """Yield each item heading with the lines below it."""
     heading, below = None, list[str]()
     for line in lines:
         found = _HEADING.fullmatch(line.rstrip())
@@ -206,7 +205,7 @@ def _item(
     kind = _PREFIXES[heading["prefix"]]
     reference = parse_reference(heading["prefix"] + (heading["number"] or ""))
     values: dict[str, Any] = {"kind": kind, "reference_id": str(reference) if reference else UNSET}
-    # What is new has a name within the document only, by which things below it find it.
+    # A new item gets a name within the document, so items below it can refer to it.
     name = values["reference_id"] or f"row {row}"
     if heading["title"]:
         values["title"] = heading["title"].strip()
@@ -227,7 +226,7 @@ def _item(
 
 
 def _fields(lines: list[str], values: dict[str, Any], links: list[Link], source: str) -> list[str]:
-    """Read the list below a heading; the lines behind it."""
+    """Read the field list below a heading; return the remaining lines."""
     for place, line in enumerate(lines):
         found = _FIELD.fullmatch(line.rstrip())
         if found is None:
@@ -265,7 +264,7 @@ def _value(field: str, value: str) -> Any:
 
 
 def _content(lines: list[str]) -> tuple[list[str], Any]:
-    """The lines before the content of a prompt, and the content, which stands in a fence."""
+    """Return the lines before the fenced content of a prompt, and the content."""
     for place, line in enumerate(lines):
         opened = _FENCE.fullmatch(line.rstrip())
         if opened is not None:

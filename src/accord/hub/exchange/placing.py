@@ -1,8 +1,8 @@
-"""A project into the database, row by row, through the operations that anybody calls.
+"""The importer: write a project into the database, through the operations.
 
-What is there already (see `identity`) is brought to what the row says; other things are created.
-An import by an administrator keeps who made things and when, as a record of the past; that of
-anybody else makes them theirs, now. What a row says and the hub does not keep is in the report.
+Existing items (see `accord.hub.exchange.matching`) are updated to the row; others are created. An
+import by an administrator keeps creators and times, as a record of the past; other imports belong
+to the caller, now. The report names what a row contains and the hub does not keep.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ORDER: Final[dict[str, int]] = {
         )
     )
 }
-"""What is needed by others comes before them."""
+"""Kinds in the order of import: dependencies first."""
 FIELDS: Final[dict[str, str]] = {
     "title": "title",
     "description": "description",
@@ -76,7 +76,7 @@ FIELDS: Final[dict[str, str]] = {
     "content": "content",
     "role": "role",
 }
-"""Fields of a row, and what operations call them; `parent` depends on the kind."""
+"""Fields of a row and the arguments of operations; the argument of `parent` depends on the kind."""
 PARENTS: Final[dict[Kind, str]] = {
     "user_story": "epic_id",
     "acceptance_criteria": "user_story_id",
@@ -93,11 +93,11 @@ _Name: TypeAlias = tuple[str, str]
 """A source, empty for this hub, and a name in it."""
 
 Progress = Callable[[int, int], None]
-"""Told how many of how many rows are done."""
+"""Called with the number of finished rows and of all rows."""
 
 
 class Placing:
-    """One import."""
+    """One run of an import."""
 
     def __init__(
         self,
@@ -115,25 +115,28 @@ class Placing:
         self._progress = progress
         self._registry = work.service(Registry)
         self._here: dict[_Name, str] = {}
-        """The ids of what came with this import, by all names that its rows have for it."""
+        """Ids of the items of this import, by all names that their rows have for them."""
         self._foreign: dict[_Name, str] = {}
-        """The same by foreign id, of which every character counts."""
+        """The same by exact foreign id: letter case and spaces count."""
         self._everywhere: defaultdict[str, set[str]] = defaultdict(set)
-        """The same by foreign id alone: a relation may name objects of another file or part."""
+        """The same by foreign id alone, without the source: a relation may name objects of another
+        file or part."""
         self._refused: dict[_Name, int] = {}
-        """The rows about items of other sources, by name: nothing is attached to those."""
+        """By name: refused rows about items of other sources; nothing is attached to them."""
         self._rows: dict[str, int] = {}
-        """The rows that items of this import are from, by the ids of the items."""
+        """By item id: the row of this import."""
         self._origin: Origin | None = None
-        """Of the row that is imported."""
+        """The origin of the current row."""
         self._is_ours = False
-        """Whether the file, or the caller, says that the names in it are of this hub."""
+        """True if the file or the caller declares the names in it to be names of this hub."""
         self._not_kept: Counter[str] = Counter()
         self._sources: dict[str, None] = {}
 
     async def place(self, rows: Iterable[Numbered]) -> Report:
-        """Import the rows and report on each, in their order. Raises FormatError, and InvalidError
-        where the file does not name its source."""
+        """Import the rows and report on each, in their order.
+
+        Raises FormatError, and InvalidError if the file does not name its source.
+        """
         taken: list[tuple[Numbered, Origin | None]] = []
         origin: Origin | None = await self._named_origin()
         for numbered in rows:
@@ -159,11 +162,11 @@ class Placing:
         )
 
     async def _named_origin(self) -> Origin | None:
-        """Return the origin of rows in a file that names none."""
+        """Return the origin for files that name none."""
         return None if self._source is None else await self._origin_of(Origin(self._source))
 
     async def _origin_of(self, found: Origin) -> Origin | None:
-        """Return the origin that the caller or the file names; None where it is this hub."""
+        """Return the origin named by the caller or the file; None for this hub."""
         if self._source is not None:
             found = Origin(self._source)
         source = " ".join(found.source.split())
@@ -208,7 +211,7 @@ class Placing:
             row.action = await self._put(numbered, row)
         except (ServiceError, ConstraintError) as error:
             if isinstance(error, ConstraintError) and not self._partial:
-                raise  # PostgreSQL does nothing more in this transaction
+                raise  # PostgreSQL refuses further statements in a failed transaction
             del self._work.effects[effects:], self._work.hints[hints:]
             row.errors = [
                 error.message
@@ -246,7 +249,7 @@ class Placing:
             if not item.foreign_id or self._named(known.foreign_id) in self._foreign:
                 other = self._rows[known.item.id]
                 raise InvalidError("id", f"row {other:,} is about {known.item.reference_id} too")
-            known = Match(foreign_id=known.foreign_id)  # two identifiers with one UUID
+            known = Match(foreign_id=known.foreign_id)  # two foreign ids with one UUID
         if known.doubt and self._on_conflict == "create" and not known.is_named:
             known = Match(foreign_id=known.foreign_id)
         if known.item is None:
@@ -256,7 +259,7 @@ class Placing:
             before = len(self._work.effects)
             is_refused = bool(known.doubt) and self._on_conflict != "update"
             refused = self._named(known.foreign_id or _key(item.reference_id or ""))
-            if is_refused:  # until it is known to be unchanged
+            if is_refused:  # provisionally, until the update turns out to change nothing
                 self._refused[refused] = row.row
             found = await self._update(item, known.item, row)
             action = "unchanged" if len(self._work.effects) == before else "updated"
@@ -296,7 +299,7 @@ class Placing:
         return found
 
     async def _free_id(self, item: Item, foreign_id: str) -> str | UnsetType:
-        """Return the id for a new item: its own, else one that follows from its source."""
+        """Return the id for a new item: its own, or one derived from its source."""
         if item.id and await items.lookup(self._work.db, item.id) is None:
             return item.id
         if self._origin is None or not foreign_id:
@@ -316,7 +319,10 @@ class Placing:
             await sources.add(self._work, found, source, foreign_id)
 
     async def _activate(self, found: ItemRow, row: Row) -> None:
-        """Activate a prompt. One of another source never replaces the active prompt."""
+        """Activate a prompt.
+
+        A prompt of another source never replaces the active prompt.
+        """
         active = await items.select(self._work.db, "WHERE i.active = 1")
         if active and self._origin is not None:
             row.notes.append(f"not activated: {active[0].reference_id} is the active prompt here")
@@ -346,7 +352,7 @@ class Placing:
         return known
 
     def _note_not_kept(self, item: Item, row: Row) -> None:
-        """Note the parts of a row that a new item begins afresh."""
+        """Note the fields of a row that start over in a new item."""
         lost = []
         if item.version not in (UNSET, 1):
             lost.append("version")
@@ -357,7 +363,7 @@ class Placing:
             self._not_kept.update(lost)
 
     def _note_what_stays(self, item: Item, now: Item, row: Row) -> None:
-        """Note the parts of a row that an update does not set."""
+        """Note the fields of a row that an update does not set."""
         if item.reference_id and parse_reference(item.reference_id) != parse_reference(
             str(now.reference_id)
         ):
@@ -370,8 +376,10 @@ class Placing:
             row.notes.append(f"found by its reference id; its title was {str(now.title)[:80]!r}")
 
     def _tolerate_status(self, values: dict[str, Any], known: ItemRow, row: Row) -> None:
-        """Leave the status as it is where that of the row, which a new item could have, does not
-        follow on it."""
+        """Keep the current status if that of the row is no valid next status.
+
+        Statuses that no item of the kind can have are still refused.
+        """
         if values.get("status") not in STATUSES.get(known.kind, ()):
             return
         try:
@@ -381,7 +389,7 @@ class Placing:
             del values["status"]
 
     async def _tolerate_assignee(self, values: dict[str, Any], now: str | None, row: Row) -> None:
-        """Leave the assignee as it is where the row names somebody who is not known here."""
+        """Keep the assignee if the row names an unknown person."""
         name = values.get("assignee")
         if not name:
             return
@@ -398,7 +406,7 @@ class Placing:
             values["assignee"] = found.username
 
     async def _arguments(self, item: Item) -> dict[str, Any]:
-        """What the row says, as operations take it."""
+        """Return the values of a row as arguments of operations."""
         values: dict[str, Any] = {}
         for field, name in FIELDS.items():
             value = getattr(item, field)
@@ -427,7 +435,10 @@ class Placing:
                 await self._run("label_item", self._work, id=found.id, label=name)
 
     async def _begin_number(self, reference: Reference | None) -> int:
-        """Have the next item be called `reference`; the number that was given last."""
+        """Reserve the number of `reference` for the next item; return the last number.
+
+        `_end_number` restores the counter.
+        """
         if reference is None:
             return 0
         last: int = (await self._work.db.fetch(LAST_NUMBER, reference.kind))[0]["last"]
@@ -439,7 +450,7 @@ class Placing:
         if reference is not None and last > reference.number:
             await self._work.db.execute(SET_NUMBER, reference.kind, last)
 
-    # Other things
+    # Links, comments, labels and types
 
     async def _put_link(self, link: Link, row: Row) -> Action:
         source, target = await self._id_of(link.source), await self._id_of(link.target)
@@ -451,8 +462,10 @@ class Placing:
         return action
 
     async def _meaning_of(self, link: Link, row: Row) -> link_types.Meaning:
-        """Return the type that a link has here. Raises InvalidError where a file of this hub has
-        one that there is not."""
+        """Return the relationship type for a link.
+
+        Raises InvalidError if a file of this hub has an unknown type.
+        """
         known = await relationships.types(self._work.db)
         if self._origin is None:
             found = relationships.chosen_type(known, link.type, "type")
@@ -471,8 +484,10 @@ class Placing:
     async def _linked(
         self, link: Link, source: str, target: str, type: str, row: Row
     ) -> tuple[LinkRow, Action]:
-        """Return the link and whether it is new. One of another source that would close a circle
-        loses its direction."""
+        """Return the link and the action taken.
+
+        A link of another source that would close a cycle becomes undirected.
+        """
         of_type = await relationships.find_type(self._work.db, type)
         known = await relationships.between(self._work.db, source, target, of_type)
         if known is not None:
@@ -495,7 +510,7 @@ class Placing:
         return await self._linked(link, source, target, link_types.UNDIRECTED, row)
 
     async def _without_direction(self, link: Link, source: str, target: str) -> LinkRow | None:
-        """Return the link that an earlier release made of the same relation, without direction."""
+        """Return the undirected link that an earlier release made of this relation."""
         if self._origin is None or not link.id:
             return None
         try:
@@ -559,16 +574,19 @@ class Placing:
         return "updated"
 
     def _leaves(self, row: Row, what: str) -> bool:
-        """Whether a label or type stays as it is: one of this hub that another source has too."""
+        """Return whether an existing label or type stays although a foreign file differs."""
         if self._origin is None or self._on_conflict == "update":
             return False
         row.notes.append(f"it has {what} here and stays as it is")
         return True
 
-    # Who, when, and what is meant
+    # Actor, time and names
 
     async def _run(self, name: str, work: Work, /, **values: Any) -> Any:
-        """What an operation gives, with arguments checked as on every face. Raises ServiceError."""
+        """Run an operation; check its arguments as every adapter does.
+
+        Raises ServiceError.
+        """
         operation = self._registry[name]
         self._work.caller.require(operation.right, name)
         arguments = convert(operation, values)
@@ -577,7 +595,7 @@ class Placing:
         return await operation.function(work, **arguments)
 
     async def _as(self, who: Any, when: Any, id: Any, row: Row) -> Work:
-        """The work of whoever made what the row says, at that time."""
+        """Return a context that acts as the creator in the row, at its time."""
         caller, now, new_id = self._work.caller, self._work.now, self._work.new_id
         if caller.is_administrator:
             if who and who != caller.username:
@@ -606,7 +624,7 @@ class Placing:
         return found.id
 
     async def _id_of(self, name: str) -> str:
-        """The id of what a row names. Raises NotFoundError."""
+        """Return the id of the item with this name. Raises NotFoundError."""
         exact, folded = self._named(name), self._named(_key(name))
         found = self._foreign.get(exact) or self._here.get(folded)
         if found is not None:
@@ -615,7 +633,7 @@ class Placing:
         if refused is not None:
             raise NotFoundError(f"row {refused:,}, which it names, is refused")
         if self._origin is not None:
-            # A reference id of another source is not one of ours.
+            # A reference id of another source must not match one of ours.
             row = await sources.find(self._work.db, self._origin.source, name[:MAX_FOREIGN_ID])
             if row is not None:
                 return row.item_id
@@ -627,11 +645,14 @@ class Placing:
         return (await items.find(self._work.db, name)).id
 
     def _named(self, name: str) -> _Name:
-        """Return a name in the source of the row: two sources may use the same name."""
+        """Return a name with the source of the row: two sources may use the same name."""
         return ("" if self._origin is None else self._origin.source, name)
 
     async def _is_free(self, id: Any, find: Callable[..., Any]) -> bool:
-        """Whether an id can be given to something new. Raises InvalidError for one that is none."""
+        """Return whether an id is free for a new record.
+
+        Raises InvalidError if it is no UUID.
+        """
         if not id:
             return False
         if not is_uuid(id):
@@ -673,7 +694,10 @@ def _title(record: Record | Fault | Origin | NotKept) -> str:
 
 
 def _with_known_status(item: Item) -> Item:
-    """The same item, with its status as it is spelt here: `in progress` is `In Progress`."""
+    """Return the item with its status in our spelling.
+
+    `in progress` becomes `In Progress`.
+    """
     if not item.status:
         return item
     known = equivalent(item.status, STATUSES.get(item.kind, ()))
@@ -681,7 +705,10 @@ def _with_known_status(item: Item) -> Item:
 
 
 def _is_same(item: Item, now: Item, field: str) -> bool:
-    """Whether a row says nothing new in a field. Documents do not keep spaces around a title."""
+    """Return whether a row leaves a field unchanged.
+
+    Documents do not keep spaces around a title.
+    """
     said, known = getattr(item, field), getattr(now, field)
     if field == "title" and isinstance(said, str) and isinstance(known, str):
         return said.strip() == known.strip()

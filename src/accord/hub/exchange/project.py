@@ -1,7 +1,7 @@
-"""What is exchanged, as values. Pure.
+"""A project as values: what imports read and exports write. Pure.
 
-Things name each other by reference id, or by UUID. A field that is UNSET was not given: an import
-leaves it as it is.
+Items name each other by reference id or by UUID. A field that is UNSET was not given: an import
+leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from msgspec import UNSET, Struct, UnsetType
 from accord.hub.domain.kinds import Kind
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
-"""Of a text that is imported."""
+"""The maximum size of an imported text."""
 MAX_ROWS: Final = 20_000
-"""How many things one import may hold."""
+"""The maximum number of rows in one import."""
 MAX_SOURCE: Final = 200
 """In characters. PostgreSQL indexes at most 2,704 bytes for source and foreign id together."""
 MAX_FOREIGN_ID: Final = 400
@@ -24,11 +24,11 @@ MAX_FOREIGN_ID: Final = 400
 
 
 OURS: Final = UUID("5bb1c2f0-7b5e-5b0e-9c56-2f4f0d6f3a11")
-"""The namespace of ids that follow from the identifiers of other tools."""
+"""The namespace of ids that are derived from identifiers of other tools."""
 
 
 class FormatError(ValueError):
-    """A text, or a row of it, that is not of the format it should be of."""
+    """A text, or a row of it, that violates its format."""
 
 
 class _Record(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -70,12 +70,12 @@ class Item(_Record, kw_only=True):
     creator: str | UnsetType = UNSET
     created_at: str | UnsetType = UNSET
     updated_at: str | UnsetType = UNSET
-    """Only told: an import does not set it, nor the version."""
+    """For information only: an import sets neither this nor the version."""
     version: int | UnsetType = UNSET
     foreign_id: str | UnsetType = UNSET
     """The identifier of the item in its source, exactly as the source writes it."""
     source: str | UnsetType = UNSET
-    """The source that the item came from, where that is not the origin of the file."""
+    """The source of the item, if it differs from the origin of the file."""
 
 
 class Link(_Record, kw_only=True):
@@ -103,7 +103,7 @@ class Comment(_Record, kw_only=True):
 
 
 class Fault(Struct, frozen=True):
-    """What is wrong with a row that cannot be read."""
+    """The error in a row that cannot be read."""
 
     detail: str
 
@@ -115,10 +115,10 @@ class Origin(Struct, frozen=True):
     """
 
     source: str
-    """The id of a repository, a specification or a hub; empty where the file has none, so that
-    the caller has to name the source."""
+    """The id of a repository, a specification or a hub; empty if the file has none, so the caller
+    has to name the source."""
     certain: bool = True
-    """False where files of other sources may use the same id, such as `SPEC-1`."""
+    """False if files of other sources may use the same id, such as `SPEC-1`."""
 
 
 class NotKept(Struct, frozen=True):
@@ -132,23 +132,26 @@ Record: TypeAlias = Type | Label | Item | Link | Comment
 
 
 class Numbered(Struct, frozen=True):
-    """A record with the number of its row. An `Origin` and a `NotKept` are about the whole file."""
+    """A record with its row number.
+
+    An `Origin` and a `NotKept` are about the whole file.
+    """
 
     row: int
     record: Record | Fault | Origin | NotKept
     not_kept: tuple[str, ...] = ()
     """The parts of the row that the hub has no place for."""
     notes: tuple[str, ...] = ()
-    """What the report says about the row."""
+    """Notes on the row for the report."""
     former_id: str = ""
-    """The UUID that earlier releases made of the foreign id, without its source."""
+    """The UUID that earlier releases derived from the foreign id, without its source."""
 
 
 class Project(Struct, kw_only=True):
-    """Everything, in the order in which it can be put into a database."""
+    """Everything in an export, in the order of import."""
 
     source: str = ""
-    """The id of the hub that it was exported from."""
+    """The id of the hub that exported it."""
     types: list[Type] = []
     labels: list[Label] = []
     items: list[Item] = []
@@ -157,7 +160,7 @@ class Project(Struct, kw_only=True):
 
 
 def former_id(identifier: str) -> str:
-    """Return the UUID that earlier releases made of a foreign id, without its source."""
+    """Return the UUID that earlier releases derived from a foreign id alone."""
     return str(uuid5(OURS, identifier))
 
 

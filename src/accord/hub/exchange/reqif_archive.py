@@ -19,26 +19,26 @@ from accord.hub.exchange.project import MAX_CHARACTERS, FormatError
 
 MAX_ENTRIES: Final = 1_000
 MAX_BYTES: Final = MAX_CHARACTERS
-"""Of all ReqIF files in an archive together, uncompressed."""
+"""The uncompressed size of all ReqIF files in an archive together."""
 MAX_RATIO: Final = 200
-"""Of the uncompressed size of a file to its compressed size."""
+"""The uncompressed size of a file, divided by its compressed size."""
 MIN_CHECKED: Final = 1024 * 1024
 """Files up to this size may have any ratio."""
 CHUNK: Final = 256 * 1024
 BEGINNINGS: Final = ("UEsDB", "UEsFB", "UEsHC")
-"""How base64 of a ZIP archive begins: no XML begins like that."""
+"""The first characters of a ZIP archive in base64; no XML begins like that."""
 ASIDE: Final = ("__MACOSX/",)
-"""Folders that a system adds to its archives."""
+"""Folders that an operating system adds to its archives."""
 
 _BROKEN: Final = (
     *(BadZipFile, LargeZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
     *(ValueError, OSError, IndexError, OverflowError),
 )
-"""What the standard library raises for archives that are damaged or encrypted."""
+"""Exceptions of the standard library for damaged or encrypted archives."""
 
 
 def is_archive(content: str) -> bool:
-    """Whether the content of an import is a ZIP archive in base64."""
+    """Return whether the content of an import is a ZIP archive in base64."""
     return content.startswith(BEGINNINGS)
 
 
@@ -46,7 +46,7 @@ class Archive:
     """The ReqIF files of an archive, and the names of its other files."""
 
     def __init__(self, content: str) -> None:
-        """Raise FormatError for what is no archive, or one over a limit."""
+        """Open an archive. Raises FormatError if it is invalid or over a limit."""
         try:
             raw = b64decode(content, validate=True)
         except (Base64Error, ValueError):
@@ -86,7 +86,7 @@ class Archive:
             with self._zip.open(entry) as opened:
                 while chunk := opened.read(CHUNK):
                     size += len(chunk)
-                    # The sizes in the archive itself may be lies.
+                    # The sizes declared in the archive may be wrong: count what is read.
                     if size > left:
                         raise FormatError(
                             f"the files in the archive exceed the limit of {MAX_BYTES:,} bytes"

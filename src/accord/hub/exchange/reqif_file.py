@@ -1,9 +1,9 @@
-"""Items and relationships as ReqIF (OMG ReqIF 1.2), for other tools of requirements. Pure.
+"""Write ReqIF (OMG ReqIF 1.2) for other requirements tools. Pure.
 
-Every item is a SPEC-OBJECT whose type is its kind, every relationship a SPEC-RELATION, and one
-SPECIFICATION holds the hierarchy. Texts are XHTML with line breaks, and so come back as they were.
-Attributes have the names that the implementation guide gives (`ReqIF.Name`, `ReqIF.Text`, …), and
-our own where it has none. Comments are not in it. Reading is in `reqif_reading`.
+Every item is a SPEC-OBJECT with its kind as the type, every relationship a SPEC-RELATION, and one
+SPECIFICATION holds the hierarchy. Texts are XHTML with line breaks, so they come back unchanged.
+Attributes have the names of the implementation guide (`ReqIF.Name`, `ReqIF.Text`, …), and our own
+where it has none. Comments are not included. `accord.hub.exchange.reqif_reader` reads the format.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOOL: Final = "Accord"
 NAMESPACE: Final = "http://www.omg.org/spec/ReqIF/20110401/reqif.xsd"
 XHTML: Final = "http://www.w3.org/1999/xhtml"
 BEGINNING: Final = "2026-01-01T00:00:00.000000Z"
-"""When what never changes was changed last."""
+"""The LAST-CHANGE of elements that never change."""
 
 ATTRIBUTES: Final[dict[str, str]] = {
     "reference_id": "ReqIF.ForeignID",
@@ -45,20 +45,20 @@ ATTRIBUTES: Final[dict[str, str]] = {
     "role": "Prompt role",
     "active": "Prompt active",
 }
-"""The fields of an item, and what they are called."""
+"""By field of an item: the name of its attribute."""
 LONG: Final = frozenset({"description", "content"})
-"""Which are XHTML; others are strings."""
+"""Fields that are XHTML; all others are strings."""
 
 _FORBIDDEN: Final = re.compile("[\ufffe\uffff]")
 
 
 def write(project: Project) -> str:
-    """The text of a file."""
+    """Return the text of a ReqIF file."""
     return "".join(_parts(project))
 
 
 def identifier(*names: str) -> str:
-    """An identifier that follows from names: the same in every export."""
+    """Return an identifier derived from names: the same in every export."""
     return f"_{uuid5(OURS, '/'.join(names))}"
 
 
@@ -106,7 +106,7 @@ def _parts(project: Project) -> Iterator[str]:
 
 
 def _named(name: str, shown: str, changed: str = BEGINNING) -> str:
-    """The attributes by which something is known."""
+    """Return the attributes that identify an element."""
     return f'IDENTIFIER="{identifier(name)}" LAST-CHANGE="{changed}" LONG-NAME={_quoted(shown)}'
 
 

@@ -1,8 +1,8 @@
-"""The parts of a ReqIF file that an import looks at. Pure.
+"""Parse the parts of a ReqIF file that an import uses. Pure.
 
-Files are hostile: one with a DOCTYPE is refused, so that there are no entities, and elements nest
-a limited number of times. Elements outside of the parts are dropped while the file is parsed; the
-losses that matter are counted.
+Files are untrusted: a file with a DOCTYPE is refused, so there are no entities, and the nesting of
+elements is limited. Elements outside of the used parts are dropped while the file is parsed; losses
+that matter are counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from accord.hub.exchange.project import FormatError
 from accord.hub.exchange.reqif_file import XHTML
 
 NAMESPACES: Final = "http://www.omg.org/spec/ReqIF/"
-"""The beginning of the namespaces of all versions."""
+"""The common beginning of the namespaces of all versions."""
 MAX_DEPTH: Final = 100
 KEPT: Final = frozenset(
     {
@@ -34,14 +34,14 @@ KEPT: Final = frozenset(
         "DATATYPE-DEFINITION-ENUMERATION",
     }
 )
-"""Elements that are looked at whole; others only lead to them."""
+"""Elements that are kept with their content; all others are only passed through."""
 COUNTED: Final = frozenset({"RELATION-GROUP", "REQ-IF-TOOL-EXTENSION"})
 """Elements that are only counted, as parts that are not kept."""
 LOOKED_AT: Final = frozenset({"VALUES", "TYPE", "SOURCE", "TARGET", "OBJECT", "CHILDREN"})
-"""Elements within objects, relations, specifications and places that are not lost."""
+"""Elements within objects, relations, specifications and places that are used."""
 BLOCKS: Final = frozenset({"div", "p", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "table"})
 PLAIN: Final = frozenset({"THE-VALUE", "div", "p", "br", "span"})
-"""Elements of XHTML that a plain text needs no replacement for."""
+"""Elements of XHTML that plain text represents without loss."""
 
 STYLE: Final = "the attribute style"
 CHANGED: Final = "LAST-CHANGE of objects"
@@ -50,7 +50,7 @@ _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{1
 
 
 class Element:
-    """An element, with the names of ReqIF without their namespace."""
+    """An XML element; names of ReqIF have no namespace."""
 
     __slots__ = ("attributes", "children", "name")
 
@@ -87,7 +87,7 @@ class Element:
 
 
 class Value(Struct):
-    """The value of an attribute as plain text, and what the plain text does not have."""
+    """The value of an attribute as plain text, and the XHTML that was lost."""
 
     name: str
     text: str
@@ -103,7 +103,7 @@ class SpecObject(Struct):
     description: str
     values: list[Value]
     further: tuple[str, ...]
-    """Parts of it that are neither attributes nor type."""
+    """Child elements other than attributes and type."""
 
 
 class Relation(Struct):
@@ -136,7 +136,7 @@ class File:
         self.title = ""
         self.repository = ""
         self.names: dict[str, str] = {}
-        """The names of types, of attributes and of the values of enumerations, by identifier."""
+        """Names of types, attributes and enumeration values, by identifier."""
         self.objects: dict[str, SpecObject] = {}
         self.twice: list[str] = []
         """Identifiers of more than one object."""
@@ -173,7 +173,7 @@ class File:
                 self._keep_names(element)
 
     def name_of(self, identifier: str) -> str:
-        """Return the name of a type, an attribute or a value; its identifier where it has none."""
+        """Return the name of a type, an attribute or a value; else its identifier."""
         return self.names.get(identifier) or identifier
 
     def named(self, found: SpecObject) -> list[Value]:
@@ -220,7 +220,7 @@ class File:
                 yield name
         for value in _values(element):
             if value.text.strip():
-                # Types stand behind some of what has them: names are looked up in the end.
+                # Types may follow the elements that use them, so names are looked up at the end.
                 yield value.name
         yield from (each.name for each in element.elements() if each.name not in LOOKED_AT)
 
@@ -267,7 +267,7 @@ def parse(text: str) -> File:
     def refuse(*_: object) -> None:
         raise FormatError("a DOCTYPE is not allowed")
 
-    # The text is decoded already: what it declares as its encoding does not count any more.
+    # The text is already decoded, so override the encoding that it declares.
     parser = expat.ParserCreate("utf-8", " ")
     parser.buffer_text = True
     parser.StartElementHandler = start
@@ -282,19 +282,22 @@ def parse(text: str) -> File:
 
 
 def is_unique(identifier: str) -> bool:
-    """Whether no other file has the identifier by chance: there is a UUID in it."""
+    """Return whether an identifier is globally unique: it contains a UUID."""
     return _UUID.search(identifier) is not None
 
 
 def plain(element: Element) -> Value:
-    """Return the text of XHTML: line breaks stay, blocks have lines of their own."""
+    """Return XHTML as plain text.
+
+    Line breaks are kept, and blocks begin on a new line.
+    """
     parts: list[str] = []
     lost: dict[str, None] = {}
 
     def walk(each: Element) -> None:
         if each.name not in PLAIN:
             lost[each.name.rpartition(" ")[2][:40]] = None
-        if "style" in each.attributes:  # struck out or coloured texts mean something
+        if "style" in each.attributes:  # strike-through and colours carry meaning
             lost[STYLE] = None
         for child in each.children:
             if isinstance(child, str):
@@ -311,7 +314,10 @@ def plain(element: Element) -> Value:
 
 
 def _namespace(root: str) -> str:
-    """Return the namespace of the file. Raises FormatError for a root that is not of ReqIF."""
+    """Return the namespace of the file.
+
+    Raises FormatError for a root that is not of ReqIF.
+    """
     namespace, _, name = root.rpartition(" ")
     if name == "REQ-IF" and namespace.startswith(NAMESPACES):
         return namespace
@@ -339,7 +345,7 @@ def _value(value: Element) -> Value:
         return Value("", value.attributes["THE-VALUE"])
     chosen = value.find("VALUES")
     if chosen is not None:
-        # Types stand after objects in some files: names are looked up in the end.
+        # Types follow objects in some files, so names are looked up at the end.
         return Value("", "\0".join(("", *(each.text() for each in chosen.elements()))))
     xhtml = value.find("THE-VALUE")
     return Value("", "") if xhtml is None else plain(xhtml)

@@ -1,12 +1,12 @@
-"""ReqIF files, of ours and of other tools, as rows. Pure.
+"""Read ReqIF files, our own and those of other tools, as rows. Pure.
 
-Our own files give what was written. Of others, a SPECIFICATION becomes an epic, an object at its
-top with objects below it a user story, and everything else requirements. Objects outside of all
-specifications are requirements of the first one. Everything that has no place in the hub is named
-in the row that it belongs to, or counted for the file.
+Our own files give back what was written. In files of other tools a SPECIFICATION becomes an epic, a
+top-level object with objects below it a user story, and every other object a requirement. Objects
+outside of all specifications become requirements of the first one. Everything that has no place in
+the hub is named in its row, or counted for the file.
 
-The identifiers of other tools are foreign ids: their source is the REPOSITORY-ID of the file, else
-the id of the specification, which is certain only where there is a UUID in it.
+Identifiers of other tools are foreign ids. Their source is the REPOSITORY-ID of the file, or else
+the id of the specification, which is certain only if it contains a UUID.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ _KINDS: Final = {of_kind.title: kind for kind, of_kind in KINDS.items()}
 
 
 def read(content: str) -> Iterator[Numbered]:
-    """Return the rows of a file, or of all files in an archive. Raises FormatError."""
+    """Return the rows of a file, or of all files in an archive.
+
+    Raises FormatError.
+    """
     if is_archive(content):
         return _archive(Archive(content))
     file = parse(content)
@@ -73,7 +76,7 @@ def _archive(archive: Archive) -> Iterator[Numbered]:
     files = [parse(text) for text in archive.texts()]
     if not any(_has_objects(file) for file in files):
         raise FormatError("there is no requirement (SPEC-OBJECT) in this archive")
-    # One file may hold the relations between the objects of the others.
+    # One file may contain only relations between objects of other files: read it last.
     for file in sorted(files, key=_has_objects, reverse=True):
         yield from _rows(file, rows)
 
@@ -97,7 +100,7 @@ def _totals(file: File) -> Iterator[Numbered]:
 def _own(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
     if file.repository:
         yield Numbered(0, Origin(file.repository))
-    file.not_kept.pop(CHANGED, None)  # as `updated_at` in files of other formats
+    file.not_kept.pop(CHANGED, None)  # like `updated_at` in other formats, not reported
     yield from _totals(file)
     for specification in file.specifications:
         for lost in specification.lost:
@@ -196,7 +199,7 @@ def _foreign(file: File, rows: Iterator[int]) -> Iterator[Numbered]:
 
 
 class _Foreign:
-    """The rows of one file."""
+    """The rows of one file of another tool."""
 
     def __init__(self, file: File, rows: Iterator[int]) -> None:
         self._file = file
@@ -366,7 +369,7 @@ def _attribute(name: str) -> str:
 
 
 def _uuid(identifier: str) -> str:
-    """Return the UUID that an identifier is; empty where it is none."""
+    """Return the UUID in an identifier; empty if it is none."""
     try:
         return str(UUID(identifier.removeprefix("_")))
     except ValueError:
@@ -374,5 +377,5 @@ def _uuid(identifier: str) -> str:
 
 
 def _id(identifier: str) -> str:
-    """Return the UUID that an identifier of our own is, or one that follows from it."""
+    """Return the UUID of an identifier of ours, or one derived from it."""
     return (_uuid(identifier) or former_id(identifier)) if identifier else ""

@@ -13,6 +13,9 @@ CHANNEL: Final = "accord_hub_changes"
 
 
 async def announce(work: Work, change: Change) -> None:
-    """Wake those who listen; a recorder."""
+    """Notify all processes of a change after its commit.
+
+    A recorder. The processes read the change itself from the tables.
+    """
     if any(effect.kind not in ELSEWHERE for effect in work.effects):
         await work.db.notify(CHANNEL)

@@ -35,7 +35,7 @@ SELECT name AS value FROM labels WHERE name_key LIKE $1 ESCAPE '!' ORDER BY name
 
 
 def add_completions(server: Server, store: Store) -> None:
-    """Let clients complete what the hub's templates take."""
+    """Register completions for the arguments of the hub's resource templates."""
     hub = _Completions(store)
     for argument, function in (
         ("id", hub.id),
@@ -54,8 +54,11 @@ class _Completions:
         self._store = store
 
     async def id(self, value: str, of: str) -> Completion:
-        """Reference ids that begin with what was typed, or whose titles have it in them; ids where
-        it looks like the beginning of one; of prompts also their names."""
+        """Complete reference ids, by prefix or by a part of the title.
+
+        Text that looks like the beginning of a UUID is completed to ids; prompts are also completed
+        by name.
+        """
         kind = _kind_of(of)
         if kind is None:
             return _completed([])
@@ -76,7 +79,7 @@ class _Completions:
         return await self._beginning_with(PEOPLE, value)
 
     async def assignee(self, value: str) -> Completion:
-        """Usernames, and `unassigned` from its second letter on."""
+        """Complete usernames, and `unassigned` from its second letter on."""
         found = await self._found(PEOPLE, _beginning(_plain(value).casefold()), MOST + 1)
         return _completed([*matching(value, [UNASSIGNED] if len(value) > 1 else []), *found])
 
@@ -108,12 +111,12 @@ def _kind_of(template: str) -> Kind | None:
 
 
 def _plain(value: str) -> str:
-    """What was typed, without what no database takes."""
+    """Return the typed text without NUL, which no database accepts."""
     return value.replace("\0", "")[:MAX_TYPED]
 
 
 def _beginning(text: str) -> str:
-    """A pattern for what begins with a text, whatever signs are in it."""
+    """Return a LIKE pattern for a prefix, with wildcards escaped."""
     escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"{escaped}%"
 

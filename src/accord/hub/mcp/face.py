@@ -28,11 +28,11 @@ from accord.operations.runner import Runner
 NAME: Final = "accord-hub"
 REST: Final = "Whole items are in their resources, such as requirement://REQ-001."
 ONE_PAGE: Final = 10_000
-"""All tools, and all templates, are listed at once."""
+"""Large enough to list all tools, and all templates, in one page."""
 
 
 class _Version:
-    """Grows with every change of the hub that this process hears of."""
+    """A counter that grows with every change of the hub known to this process."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -51,8 +51,11 @@ def hub_server(
     codes: Profile = "standard",
     limits: McpLimits | None = None,
 ) -> Server:
-    """The MCP server of a hub. Changes are told for as long as it is served; those of other
-    processes too, where `accord.hub.mcp.announce.announce` is among the recorders."""
+    """Return the MCP server of a hub.
+
+    Clients are notified of changes while the server runs; of changes by other processes only if
+    `announce_change` is among the recorders.
+    """
     version = _Version()
 
     @asynccontextmanager
@@ -73,7 +76,7 @@ def hub_server(
     )
     server.introduce = introduced
     feed = Feed(server, runner.store, version.move)
-    # What this process writes it must find at once, before it hears of it.
+    # Caches must be stale at once after a write of this process, before its notification.
     runner.listen(lambda outcome, caller, operation: feed.wrote(outcome.change_id))
     server.guards.append(Guard(runner))
     add_tools(server, runner, rest=REST, forbidden={"prompts": PROMPT_FORBIDDEN})

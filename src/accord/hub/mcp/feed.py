@@ -36,11 +36,11 @@ log = logging.getLogger("accord.hub")
 
 PAGE: Final = 500
 MAX_TOLD: Final = 10_000
-"""How many revisions are told at once; then those that came after them."""
+"""The maximum number of revisions sent in one pass; later ones follow in the next."""
 MAX_UNHEARD: Final = 1_000
 MAX_SPELLINGS: Final = 10_000
 MAX_IDS: Final = 500
-"""Most ids in one statement."""
+"""The maximum number of ids in one statement."""
 
 SINCE: Final = """
 SELECT c.sequence, r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.action,
@@ -59,14 +59,16 @@ WHERE i.id IN ({ids})
 """
 
 Mark: TypeAlias = tuple[int, int]
-"""How far something was read: the number of a change, and a place among its revisions."""
+"""A read position: the number of a change, and a place among its revisions."""
 AFTER_ALL: Final = 2**31 - 1
-"""A place behind all revisions of a change."""
+"""A place after all revisions of a change."""
 
 
 class Feed:
-    """The changes of one hub, for the clients of one server. `moved` is called for each, whoever
-    listens."""
+    """The changes of one hub, for the clients of one server.
+
+    `moved` is called for each change, even without listeners.
+    """
 
     def __init__(self, server: Server, store: Store, moved: Callable[[], None]) -> None:
         self._server = server
@@ -74,14 +76,14 @@ class Feed:
         self._moved = moved
         self._since: Mark = (0, AFTER_ALL)
         self._unheard: set[str] = set()
-        """Changes of this process that were made while nobody listened, and not looked at yet."""
+        """Changes made by this process while it had no listeners, and not read yet."""
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._spelled: dict[str, set[str]] = {}
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Hears of changes while it is open."""
+        """Follow changes while the context is open."""
         stop = await self._store.listen(CHANNEL, self._wake)
         self._since = await self._store.read(_last)
         try:
@@ -93,19 +95,20 @@ class Feed:
                 await asyncio.gather(self._task, return_exceptions=True)
 
     def wrote(self, change_id: str) -> None:
-        """This process made a change; whoever listens later was there after it."""
+        """Note a change made by this process; later subscribers are not notified of it."""
         self._moved()
         if not len(self._server.listeners) and len(self._unheard) < MAX_UNHEARD:
             self._unheard.add(change_id)
 
     def watch(self, uri: str) -> None:
-        """Somebody wants to hear of a URI, in whatever spelling."""
+        """Remember the spelling of a URI that a client subscribed to."""
         known = canonical(uri)
         if known != uri and len(self._spelled) < MAX_SPELLINGS:
             self._spelled.setdefault(known, set()).add(uri)
 
     def _wake(self) -> None:
         self._moved()
+        # At most one task reads; a wake-up during its run makes it run once more.
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._look())
         else:
@@ -134,8 +137,8 @@ class Feed:
                 self._since = last
                 self._unheard -= looked_at
                 return
-            # Whoever came meanwhile may have been there before the last change; not before those
-            # that this process has heard of since.
+            # A client that subscribed during the read may predate the last change, so send the
+            # changes. It cannot predate changes that this process noted since: skip those.
             looked_at = frozenset(self._unheard)
         await self._tell(looked_at)
         self._unheard -= looked_at
@@ -143,7 +146,7 @@ class Feed:
     async def _tell(self, known: frozenset[str]) -> None:
         since, listeners = self._since, self._server.listeners
         revisions, places, read = await self._store.read(lambda db: _untold(db, since, known))
-        # Read after the changes: whoever was barred before one of them is not told of it.
+        # Read after the changes, so a caller barred before one of them is not notified of it.
         callers = [known_caller(principal) for principal in listeners.principals]
         silent = await self._store.read(lambda db: barred(db, callers))
         listeners.silence(lambda principal: known_caller(principal) in silent)
@@ -163,7 +166,7 @@ class Feed:
 
 
 async def _last(db: Reading) -> Mark:
-    """How far the changes have come."""
+    """Return the current read position."""
     [row] = await db.fetch(LAST)
     return row["sequence"], AFTER_ALL
 
@@ -171,8 +174,10 @@ async def _last(db: Reading) -> Mark:
 async def _untold(
     db: Reading, since: Mark, known: frozenset[str]
 ) -> tuple[list[Revision], dict[str, Place], Mark]:
-    """What came after `since` and is not of a known change, where it stands, and how far that was
-    read."""
+    """Return the revisions after `since` that are not of a known change.
+
+    Also return the locations of their items, and the new read position.
+    """
     found: list[Revision] = []
     while True:
         rows = await db.fetch(SINCE, *since, PAGE)

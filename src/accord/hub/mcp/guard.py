@@ -17,10 +17,10 @@ from accord.operations.faces.tools_caller import caller_in, keep_allowance
 from accord.operations.runner import Runner
 
 BY_OPERATIONS: Final = frozenset(("tools/call", "resources/read", "prompts/get"))
-"""What operations serve, which are recorded by whoever runs them."""
+"""Methods served by operations; the operation runner records them."""
 UNRECORDED: Final = frozenset(("ping",))
 COST: Final = 1
-"""What such a request takes from the buckets of its caller."""
+"""The cost of such a request in the rate limit of its caller."""
 READING: Final = frozenset(
     (
         "resources/list",
@@ -30,20 +30,20 @@ READING: Final = frozenset(
         "subscriptions/listen",
     )
 )
-"""What tells something that is stored."""
+"""Methods that reveal stored data."""
 
 
 class Guard:
-    """Looks at the requests to one hub."""
+    """A guard that authorizes, charges and records the requests of one hub."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
     def __call__(self, incoming: Incoming) -> Awaitable[None] | None:
-        """Raises RpcError for nobody in particular, and for who may not read."""
+        """Raise RpcError for anonymous callers and those without the right to read."""
         method = incoming.method
         if method in BY_OPERATIONS:
-            return None  # who calls is asked for there
+            return None  # the operation authorizes the caller
         caller = caller_in(incoming)
         if method in UNRECORDED:
             return None
@@ -56,7 +56,7 @@ class Guard:
         return self._charge(caller, incoming)
 
     async def _charge(self, caller: Caller, incoming: Incoming) -> None:
-        """Raises RpcError for who calls too often."""
+        """Raise RpcError if the caller exceeds the rate limit."""
         try:
             keep_allowance(incoming, await self._runner.take(caller, COST))
         except RateLimitedError as error:

@@ -26,7 +26,7 @@ _PLACE: Final = re.compile(r"([a-z_]{1,32})\.([0-9]{1,18})", re.ASCII)
 
 
 class ListedItems:
-    """All items; implements `ResourceSource`."""
+    """All items as resources; implements `ResourceSource`."""
 
     def __init__(self, store: Store, version: Callable[[], int]) -> None:
         self._store = store
@@ -58,7 +58,10 @@ class ListedItems:
 
 
 def _parsed(after: str) -> tuple[Kind, int]:
-    """Raises ValueError for a place that no page gave."""
+    """Return kind and number of a list position.
+
+    Raises ValueError for a position that no page returned.
+    """
     if not after:
         return KINDS_LISTED[0], 0
     found = _PLACE.fullmatch(after)

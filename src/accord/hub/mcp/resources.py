@@ -25,22 +25,22 @@ from accord.operations.runner import InternalError, Runner
 
 MIME_TYPE: Final = "application/json"
 PROMPT_FORBIDDEN: Final = -32002
-"""What whoever may not use prompts is told, in the handshake era."""
+"""The error code for callers without access to prompts, in the handshake era."""
 MOST: Final = {"limit": "100"}
-"""How many items lists have at most."""
+"""The maximum number of items in lists."""
 
 
 class Row(Struct, frozen=True):
-    """One resource, or all that a template stands for."""
+    """One resource, or all resources of a template."""
 
     uri: str
     operation: str
     name: str
     description: str
     fixed: Mapping[str, str] = {}
-    """Arguments that no variable gives, as words."""
+    """Arguments that no variable provides, as text."""
     renamed: Mapping[str, str] = {}
-    """What variables are called as arguments, where that is something else."""
+    """Argument names of variables, where they differ."""
 
     @property
     def is_template(self) -> bool:
@@ -67,7 +67,7 @@ def _all(kind: Kind, operation: str, *filters: str) -> Iterator[Row]:
         f"Some of the {what}; next_cursor of a page is the cursor of the next.",
         MOST,
     )
-    if filters:  # beside the template above, as clients have it stored
+    if filters:  # in addition to the template above, which clients have stored
         repeated = ",".join((*(f"{each}*" for each in filters), "limit", "cursor"))
         yield Row(
             f"{list_uri(kind)}{{?{repeated}}}",
@@ -133,14 +133,14 @@ ROWS: Final = (
 
 
 class Contents(ResourceContents, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What was read, with what it is called."""
+    """The contents of a resource, with its name and description."""
 
     name: str = ""
     description: str = ""
 
 
 class HubResource(ServedResource):
-    """A resource that an operation reads."""
+    """A resource that is read by an operation."""
 
     __slots__ = ("_operation", "_row", "_runner", "_watched")
 
@@ -166,7 +166,7 @@ class HubResource(ServedResource):
     async def read(
         self, uri: str, variables: dict[str, Any], context: Context
     ) -> list[ResourceContents]:
-        """Raises ResourceNotFoundError and RpcError."""
+        """Return the contents. Raises ResourceNotFoundError and RpcError."""
         caller = caller_of(context)
         given = {self._row.renamed.get(name, name): each for name, each in variables.items()}
         try:

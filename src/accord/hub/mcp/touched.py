@@ -13,13 +13,13 @@ from accord.operations.work import is_uuid
 
 LISTS: Final = "requirements://"
 TREES: Final = frozenset[Kind](("epic", "user_story"))
-"""What has a hierarchy below it."""
+"""Kinds with a hierarchy below them."""
 POINTERS: Final = ("parent_id", "source_id", "target_id", "item_id", "epic_id", "steering_id")
-"""Fields that name an item."""
+"""Fields that refer to an item."""
 
 
 class Revision(Struct, frozen=True):
-    """What was done to one entity."""
+    """The effect of a change on one entity."""
 
     kind: str
     id: str
@@ -29,7 +29,7 @@ class Revision(Struct, frozen=True):
     after: Mapping[str, Any]
 
     def pointed(self, field: str) -> Iterator[str]:
-        """What a field named before, and names now."""
+        """Yield the old and the new value of a field."""
         for values in (self.before, self.after):
             value = values.get(field)
             if isinstance(value, str):
@@ -37,7 +37,7 @@ class Revision(Struct, frozen=True):
 
     @property
     def items(self) -> set[str]:
-        """The ids of all items that it is about."""
+        """The ids of all items that the revision is about."""
         found = {id for field in POINTERS for id in self.pointed(field)}
         if self.kind in KINDS:
             found.add(self.id)
@@ -47,7 +47,7 @@ class Revision(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where an item stands."""
+    """The location of an item in the hierarchy."""
 
     kind: Kind
     id: str
@@ -56,7 +56,7 @@ class Place(Struct, frozen=True):
 
 
 def uri_of(kind: Kind, name: str) -> str:
-    """Where an item is found by its UUID or reference id."""
+    """Return the URI of an item, by UUID or reference id."""
     return f"{KINDS[kind].scheme}://{name}"
 
 
@@ -65,7 +65,10 @@ def list_uri(kind: Kind) -> str:
 
 
 def uris_of(revision: Revision, places: Mapping[str, Place]) -> set[str]:
-    """The URIs whose contents are others now."""
+    """Return the URIs with contents that a revision changed.
+
+    These are the URIs of the entity itself, and of the lists and trees that contain it.
+    """
     if revision.kind in KINDS:
         return set(_of_item(revision, places))
     if revision.kind == "requirement_type":
@@ -118,7 +121,7 @@ def _names(place: Place) -> tuple[str, str]:
 
 
 def changes_prompts(revision: Revision) -> bool:
-    """Whether the list of prompts is another now."""
+    """Return whether a revision changes the list of prompts."""
     named = {"name", "title", "description"}
     return revision.kind == "prompt" and (
         revision.action != "updated" or bool(named & {*revision.before, *revision.after})
@@ -126,12 +129,12 @@ def changes_prompts(revision: Revision) -> bool:
 
 
 def changes_items(revision: Revision) -> bool:
-    """Whether there is an item more, or less."""
+    """Return whether a revision adds or removes an item."""
     return revision.kind in KINDS and revision.action != "updated"
 
 
 def canonical(uri: str) -> str:
-    """The spelling of a URI in which changes are told: reference ids as they are written."""
+    """Return a URI in the spelling of notifications, with a canonical reference id."""
     scheme, mark, rest = uri.partition("://")
     name, slash, below = rest.partition("/")
     if scheme.endswith("requirements") or not mark:

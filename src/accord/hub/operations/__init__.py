@@ -1,1 +1,4 @@
-"""What can be done with things, each written once."""
+"""The operations of the hub, each declared once for all adapters.
+
+They know neither protocols nor SQL.
+"""

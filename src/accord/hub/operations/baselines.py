@@ -1,4 +1,4 @@
-"""Baselines: what everything said at one moment, kept under a name, and compared."""
+"""Operations on baselines: a named snapshot of everything, and comparisons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ operations: Final = Registry()
 
 MAX_BASELINES: Final = 1000
 FORMAT: Final = "accord-baseline-1"
-"""What a file with a baseline says that it is."""
+"""The `format` member of an exported baseline."""
 
 BaselineName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=200)]
 EntryName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=300)]
@@ -283,7 +283,7 @@ def _title(content: dict[str, Any]) -> str:
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any]) -> list[Difference]:
-    """Of long texts the unified diff stands for both."""
+    """Return the differences; a unified diff replaces both values of long texts."""
     return [
         Difference(field=each.field, before=each.before, after=each.after)
         if each.diff is None
@@ -298,7 +298,7 @@ async def _shown(work: Work, row: BaselineRow) -> Baseline:
 
 
 async def _epics(work: Work, found: list[BaselineRow]) -> dict[str, str]:
-    """The reference ids of the epics that baselines are about; those that are gone keep none."""
+    """Return the reference ids of the epics of baselines; deleted epics have none."""
     wanted = sorted({row.epic_id for row in found if row.epic_id is not None})
     if not wanted:
         return {}

@@ -25,7 +25,7 @@ ChangeId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 HistoryId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
 
 MAX_SHOWN: Final = 100
-"""How many of the things that a change touched are told with it."""
+"""The maximum number of effects returned with a change."""
 _LAST: Final = 2**62
 
 operations: Final = Registry()
@@ -212,7 +212,7 @@ async def apply_changes(work: Work, *, steps: Steps) -> Applied:
 
 
 async def _entity(db: Database, id: str) -> str:
-    """The id of what is or was called so. Raises NotFoundError."""
+    """Return the id of the entity that has or had this name. Raises NotFoundError."""
     row = await items.lookup(db, id)
     if row is not None:
         return row.id
@@ -270,7 +270,7 @@ def _about(about: Mapping[str, About], id: str) -> dict[str, Any]:
 
 
 def summary_of(row: ChangeRow) -> dict[str, Any]:
-    """The fields of a `ChangeSummary`."""
+    """Return the fields of a `ChangeSummary`."""
     names = (
         *("client", "token", "reason", "undoes", "undone_by", "proposal_id"),
         *("proposed_by", "proposed_face", "proposed_client", "proposed_token"),

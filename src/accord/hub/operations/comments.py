@@ -1,4 +1,4 @@
-"""Comments on items: answers, quotes, and whether they are resolved."""
+"""Operations on comments: replies, quotes and resolution."""
 
 from __future__ import annotations
 
@@ -176,7 +176,10 @@ def _tell(work: Work, before: CommentRow | None, after: CommentRow | None) -> No
 
 
 def _position(target: ItemRow, quote: str, position: int | None) -> int | None:
-    """Where the quote stands in the text of the item. Raises InvalidError where it does not."""
+    """Return the position of a quote in the text of an item.
+
+    Raises InvalidError if the text does not contain it there.
+    """
     if not quote:
         if position is not None:
             raise InvalidError("quote_position", "is the place of a quote: give that too")

@@ -19,11 +19,11 @@ from accord.operations.work import Database, Work
 TokenBudget: TypeAlias = Annotated[int, Meta(ge=100, le=50_000)]
 
 BYTES_PER_TOKEN: Final = 4
-"""An estimate: what models count lies around it, and differs among them."""
+"""An estimate; real tokenizers differ from it and from each other."""
 MAX_PROGRAM: Final = 60
-"""Characters of the name that a program gives itself: other assistants read it."""
+"""The length limit of a program's name for itself, since other assistants read it."""
 MAX_ENTRIES: Final = 200
-"""Of each section."""
+"""Entries in each section."""
 
 STEERING: Final = """
 WHERE i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = $1) ORDER BY i.number
@@ -84,7 +84,7 @@ class _Pack:
         return "\n".join(self._lines)
 
     def begin(self, row: ItemRow) -> None:
-        """The item itself; its text takes at most two thirds of the room."""
+        """Add the item itself; its text takes at most two thirds of the space."""
         self._put(f"# {_line(row)}")
         text = row.content if row.kind == "prompt" else row.description
         kept = _cut(text, min(self._room, self._room * 2 // 3))
@@ -96,7 +96,7 @@ class _Pack:
             )
 
     def add(self, section: Section) -> None:
-        """As many entries as fit."""
+        """Add as many entries as fit."""
         fitting = 0
         for entry in section.entries:
             head = "" if fitting else f"\n## {section.title}\n"
@@ -117,7 +117,7 @@ class _Pack:
 
 
 async def _sections(db: Database, row: ItemRow) -> list[Section]:
-    """What is around an item, the most important first."""
+    """Return the sections around an item, the most important first."""
     parents = await _parents(db, row)
     below = await items.children(db, row.id)
     epic = (parents or [row])[-1]
@@ -134,7 +134,7 @@ async def _sections(db: Database, row: ItemRow) -> list[Section]:
 
 
 async def _parents(db: Database, row: ItemRow) -> list[ItemRow]:
-    """The nearest first."""
+    """Return the ancestors, nearest first."""
     found: list[ItemRow] = []
     while row.parent_id is not None:
         row = await items.find(db, row.parent_id)
@@ -154,7 +154,7 @@ async def _links(db: Database, row: ItemRow) -> list[str]:
 
 
 async def _criteria(db: Database, row: ItemRow) -> list[str]:
-    """Those that a requirement belongs to; other kinds have them below."""
+    """Return the criteria of a requirement; other kinds list theirs below."""
     if row.criteria_id is None:
         return []
     return [_with_text(await items.find(db, row.criteria_id))]
@@ -166,7 +166,7 @@ async def _comments(db: Database, row: ItemRow) -> list[str]:
 
 
 def _author(comment: Comment) -> str:
-    """Return who wrote a comment, with the program that wrote it in their name."""
+    """Return the author of a comment, with the program that wrote it for them."""
     made = comment.provenance
     if made is UNSET:
         return comment.author
@@ -199,12 +199,12 @@ def _with_text(row: ItemRow) -> str:
 
 
 def _quoted(text: str) -> Iterator[str]:
-    """What people wrote, so that none of it looks like ours."""
+    """Quote text of people, so it cannot be mistaken for ours."""
     return (f"> {line}" for line in text.splitlines())
 
 
 def _cut(text: str, size: int) -> str:
-    """The beginning of a text that has at most `size` bytes, quotation marks included."""
+    """Return the beginning of a text in at most `size` bytes, quote marks included."""
     lines: list[str] = []
     room = size
     for line in text.splitlines(keepends=True):

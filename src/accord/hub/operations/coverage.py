@@ -170,7 +170,7 @@ def _lacking(row: Lacking) -> LackingItem:
 
 
 def percent(part: int, whole: int) -> float | None:
-    """Return the share of a part, rounded down: only all of them are 100 %. None is no share."""
+    """Return a percentage, rounded down: 100 means all. None if `whole` is 0."""
     return 1000 * part // whole / 10 if whole else None
 
 

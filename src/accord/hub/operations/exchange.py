@@ -71,7 +71,7 @@ async def export_items(
         media_type=of_format.media_type,
         file_name=f"requirements{of_format.suffixes[0]}",
         items=len(project.items),
-        # With SQLite all of this runs in a thread already.
+        # With SQLite the operation already runs in a thread.
         content=(
             of_format.write(project)
             if work.engine == "sqlite"

@@ -123,7 +123,7 @@ async def move_item(
 async def _grow(
     db: Database, top: list[ItemRow], roots: list[Node], depth: int, room: int
 ) -> list[Node]:
-    """Add children level by level while there is room; all nodes there are then."""
+    """Add children level by level while there is room; return all nodes."""
     nodes = {node.id: node for node in roots}
     level = [row.id for row in top if CHILDREN[row.kind]]
     for deep in range(depth + 1):

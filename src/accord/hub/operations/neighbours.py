@@ -87,7 +87,7 @@ async def get_neighbourhood(
 
 
 class _Around:
-    """What was found so far, one distance at a time."""
+    """A breadth-first traversal in both directions."""
 
     def __init__(self, start: str, limit: int) -> None:
         self.distances: dict[str, int] = {start: 0}
@@ -97,7 +97,7 @@ class _Around:
         self._limit = limit
 
     def advance(self, found: list[LineRow], distance: int) -> None:
-        """Go to what is at the other ends."""
+        """Add the items at the other ends of the links found."""
         self._lines |= dict.fromkeys(found)
         reached: list[str] = []
         for line in found:
@@ -112,12 +112,12 @@ class _Around:
         self.front = tuple(reached)
 
     def finish(self, found: list[LineRow]) -> None:
-        """What leads from the outermost on is counted, not followed."""
+        """Count the links that lead beyond the last items, without following them."""
         self._lines |= dict.fromkeys(found)
 
     @property
     def lines(self) -> list[LineRow]:
-        """Those between items that are told."""
+        """The links between items in the result."""
         return [
             line
             for line in self._lines
@@ -125,7 +125,7 @@ class _Around:
         ]
 
     def more(self) -> dict[str, int]:
-        """By item that is told: how many it is connected with that are not."""
+        """Return, by item in the result, the number of its neighbours outside of it."""
         hidden: dict[str, set[str]] = {}
         for line in self._lines:
             for end, other in ((line.source, line.target), (line.target, line.source)):

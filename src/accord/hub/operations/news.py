@@ -22,10 +22,10 @@ from accord.operations.work import Action, Database, Work
 operations: Final = Registry()
 
 MAX_TOLD: Final = 3
-"""Of how many of the things that a change touched is told what was done."""
+"""The number of effects shown with each change."""
 _LAST: Final = 2**62
 _NOT_NEWS: Final = "c.operation NOT IN ('create_view', 'update_view', 'delete_view')"
-"""What people do for themselves alone."""
+"""Leaves out changes that people make for themselves alone."""
 
 NEWS: Final = f"""
 {revisions.CHANGES} WHERE {_NOT_NEWS} AND c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2
@@ -107,7 +107,7 @@ async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[News]:
 
 
 async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[Told]]:
-    """By change."""
+    """Return the effects to show, by change."""
     pairs = [
         Pair(each.kind, each.before, each.after)
         if each.action == "updated"
@@ -131,7 +131,7 @@ async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[To
 
 
 async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str]:
-    """By id: what items are about now."""
+    """Return the current headings of items, by id."""
     ids = list({each.entity_id: None for each in steps if each.kind in KINDS})
     if not ids:
         return {}
@@ -140,6 +140,6 @@ async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str
 
 
 def _heading(fields: Mapping[str, Any]) -> str:
-    """What something is about, from what is stored of it."""
+    """Return the heading of an entity, from its stored fields."""
     names = ("title", "description", "text", "name", "reason")
     return next((summary(fields[name]) for name in names if fields.get(name)), "")

@@ -26,9 +26,9 @@ Opened: TypeAlias = Annotated[list[Id], Meta(max_length=100)]
 
 DEFAULT_LIMIT: Final = 50
 MAX_ROWS: Final = 500
-"""How many rows an outline has before no more items are opened in it."""
+"""The size of an outline at which requested items are no longer opened."""
 MAX_UNFOLDED: Final = 150
-"""The same of items that nobody opened."""
+"""The size at which `unfold` opens no further items."""
 
 operations: Final = Registry()
 
@@ -133,18 +133,18 @@ class _Grown(Struct, frozen=True):
 
 
 class _Tree(Struct, kw_only=True):
-    """An outline while it is made."""
+    """An outline under construction."""
 
     db: Database
     limit: int
     unfold: bool
     opened: set[str]
     way: dict[str | None, OutlineRow]
-    """By parent: the row that has to be there."""
+    """By parent: the row that must be included, on the path to the selected item."""
     rows: int = 0
 
     async def grow(self, under: Under) -> _Grown:
-        """What is under an item, with what is open there."""
+        """Return the children of an item, with everything open below them."""
         page = await outline.rows_under(self.db, under, limit=self.limit)
         found = [OpenBranch(**_fields(row)) for row in page.items]
         needed = self.way.get(under.parent_id)
@@ -175,15 +175,20 @@ async def _asked(db: Database, status: AnyOfStatus | None, assignee: AnyOfAssign
 
 
 def _below(under: Under, row: OutlineRow) -> Under:
-    """The same question about what is under a row. Raises InvalidError where nothing can be."""
+    """Return the same query for the children of a row.
+
+    Raises InvalidError for a kind without children.
+    """
     if row.kind not in UNDER:
         raise InvalidError("id", f"{row.reference_id} is nothing that others stand under")
     return replace(under, parent_id=row.id, kinds=UNDER[row.kind])
 
 
 async def _way(db: Database, selected: str) -> list[OutlineRow]:
-    """From an epic down to an item; empty for what has no place in the tree. Raises
-    NotFoundError."""
+    """Return the path from an epic to an item; empty for items outside of the tree.
+
+    Raises NotFoundError.
+    """
     row: OutlineRow | None = await outline.row_of(db, (await items.find(db, selected)).id)
     way: list[OutlineRow] = []
     while row is not None:

@@ -138,6 +138,7 @@ async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
     """Make a prompt the active one, in place of the one that was."""
     row = await find_prompt(work.db, id)
     if not row.active:
+        # Deactivate first: a unique index allows one active prompt.
         for other in await items.select(work.db, "WHERE i.active = 1"):
             await lifecycle.set_aside(work, other, {"active": 0})
         row = await lifecycle.set_aside(work, row, {"active": 1})
@@ -183,7 +184,7 @@ async def list_prompts(
 
 
 async def find_prompt(db: Database, id: Id) -> ItemRow:
-    """The prompt with this UUID, reference id or name. Raises NotFoundError."""
+    """Return the prompt with this UUID, reference id or name. Raises NotFoundError."""
     if is_uuid(id) or parse_reference(id) is not None:
         return await items.find(db, id, "prompt")
     named = await items.select(db, "WHERE lower(i.name) = $1", id.lower())

@@ -1,4 +1,4 @@
-"""Proposals: changes that somebody else decides on."""
+"""Operations on proposals: changes that somebody else decides on."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ State: TypeAlias = Literal["open", "accepted", "rejected"]
 DecidedState: TypeAlias = Literal["accepted", "rejected"]
 
 MAX_OPEN: Final = 200
-"""How many proposals of one author may wait."""
+"""The maximum number of open proposals of one author."""
 MAX_SHOWN: Final = 100
 MAX_ABOUT: Final = 3
-"""Of what a proposal would change: how much is named in a list."""
+"""The number of affected things named in a list."""
 
 operations: Final = Registry()
 
@@ -53,7 +53,7 @@ class Proposed(Struct, kw_only=True):
 
 
 class _Named(Struct):
-    """What of `Proposed` is told in a list."""
+    """The part of `ProposedEffect` that lists show."""
 
     kind: str
     reference_id: str
@@ -204,7 +204,7 @@ async def reject_proposal(work: Work, *, id: ProposalId, reason: Reason) -> Prop
 
 
 class _Order(Struct, frozen=True):
-    """By which time a list is sorted, and which way."""
+    """A sort order of proposals: by a time, ascending or descending."""
 
     name: str
     column: str
@@ -257,7 +257,7 @@ async def _previewed(work: Work, steps: Sequence[Step]) -> list[Proposed]:
 
 
 def _net(effects: Sequence[Effect]) -> list[Effect]:
-    """One effect for each thing: from what it was to what it became."""
+    """Return one effect for each entity, from its first to its last state."""
     by_id: dict[str, list[Effect]] = {}
     for effect in effects:
         by_id.setdefault(effect.id, []).append(effect)
@@ -272,7 +272,7 @@ def _net(effects: Sequence[Effect]) -> list[Effect]:
 
 
 async def _stale(db: Database, preview: Sequence[Proposed]) -> list[str]:
-    """What is not any more what it was."""
+    """Return the previewed entities that have changed since."""
     found = []
     for each in preview:
         table = rows.TABLES.get(each.kind)
@@ -338,7 +338,7 @@ async def _detail(work: Work, row: ProposalRow) -> Proposal:
 
 
 def _problem(work: Work, row: ProposalRow) -> str:
-    """Return why the caller may not accept a proposal, as its author."""
+    """Return the reason that the caller, as the author, may not accept a proposal."""
     caller = work.caller
     return acceptance_problem(
         work.service(AcceptancePolicy),

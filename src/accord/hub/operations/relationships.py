@@ -114,7 +114,7 @@ async def list_relationships(
 
 
 async def detail(db: Database, row: LinkRow) -> RelationshipDetail:
-    """A relationship with what changed at its ends."""
+    """Return a relationship with the changes at its ends."""
     return RelationshipDetail(**asdict(links.shown(row)), changes=await _changes(db, row) or UNSET)
 
 

@@ -48,7 +48,7 @@ FoundKind: TypeAlias = Literal[
     "comment",
 ]
 EVERYTHING: Final = "*"
-"""The query that asks for no words."""
+"""The query that matches everything."""
 
 ASSIGNED: Final = """
 SELECT id FROM users WHERE EXISTS (SELECT 1 FROM items WHERE assignee_id = users.id) ORDER BY id
@@ -84,10 +84,10 @@ _Several: TypeAlias = T | tuple[T, ...] | None
 
 
 class Filters(Struct, frozen=True, kw_only=True):
-    """What is asked of everything that is found."""
+    """The filters of a search."""
 
     kinds: tuple[FoundKind, ...]
-    """All, where there are none."""
+    """Empty for all kinds."""
     status: _Several[str] = None
     """One value, or a tuple of alternatives."""
     priority: _Several[int] = None
@@ -174,7 +174,7 @@ async def _search(
         unassigned=await _unassigned(work.db, filters),
     )
     if not asked.groups and query.strip() not in ("", EVERYTHING):
-        return _page([], None, 0, None)  # there are no words in it, such as in "?!"
+        return _page([], None, 0, None)  # the query has no words, such as "?!"
     best = await find_best(work.db, work.engine, query, asked, place, limit + 1)
     hits = best.matches.hits
     if place is None:
@@ -232,8 +232,10 @@ def _corrected(asked: Asked, found_by: Asked) -> str | None:
 
 
 async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]:
-    """The filters, as the index has them. Raises InvalidError and NotFoundError for names of
-    nothing."""
+    """Return the filters as facets of the index.
+
+    Raises InvalidError and NotFoundError for unknown names.
+    """
     found = [tuple(facet("kind", each) for each in filters.kinds)] if filters.kinds else []
     if filters.status is not None:
         found.append(tuple(facet("status", each) for each in _each(filters.status)))
@@ -253,13 +255,16 @@ async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]
 
 
 async def _assignees(db: Database, filters: Filters) -> tuple[str, ...]:
-    """Return the facets of the assignees asked for. Raises InvalidError for unknown names."""
+    """Return the facets of the requested assignees.
+
+    Raises InvalidError for unknown names.
+    """
     ids = [await assignee_id(db, each) for each in _each(filters.assignee)]
     return tuple(facet("assignee", each) for each in ids if each)
 
 
 async def _unassigned(db: Database, filters: Filters) -> Unassigned | None:
-    """Return the filter for items without an assignee; None if it is not asked for."""
+    """Return the filter for items without an assignee, or None."""
     if not _asks_for_nobody(filters):
         return None
     assigned = [row["id"] for row in await db.fetch(ASSIGNED)]

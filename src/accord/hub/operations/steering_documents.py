@@ -132,7 +132,7 @@ async def list_steering_documents(
 
 
 async def _link(work: Work, row: ItemRow, epic_ids: list[str] | UnsetType) -> None:
-    """Have it linked to these epics and no others."""
+    """Link a steering document to exactly these epics."""
     if epic_ids is UNSET:
         return
     wanted = {(await items.find(work.db, id, "epic")).id: None for id in epic_ids}

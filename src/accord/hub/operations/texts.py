@@ -102,7 +102,7 @@ async def _write(
 
 
 def _occurrences(text: str, part: str) -> int:
-    """How often `part` begins in `text`, also where it overlaps itself."""
+    """Count the occurrences of `part` in `text`, overlapping ones included."""
     count, at = 0, text.find(part)
     while at >= 0:
         count, at = count + 1, text.find(part, at + 1)

@@ -26,7 +26,7 @@ MAX_TYPES: Final = 100
 
 Note: TypeAlias = Annotated[str, Meta(max_length=2000)]
 Verb: TypeAlias = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]{0,49}$")]
-"""What a link says between its ends: depends_on."""
+"""The verb between source and target: depends_on."""
 
 
 class RequirementType(Changed, kw_only=True):
@@ -218,5 +218,5 @@ def _relationship_type(row: TypeRow) -> RelationshipType:
 
 
 def _page(found: list[T]) -> Page[T]:
-    """All of them: there are never many."""
+    """Return a single page with all of them: there are at most 100."""
     return Page(items=found, next_cursor=None, has_more=False, total=len(found))

@@ -23,7 +23,7 @@ WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.ve
 """
 
 RESTORED: Final = ("title", "description", "content", "type", "priority", "assignee_id")
-"""What a version says. Where an item stands and how far it is are not restored."""
+"""The content of a version. Status and position of an item are not restored."""
 
 operations: Final = Registry()
 
@@ -87,7 +87,7 @@ async def restore_version(
 
 
 async def _state(db: Database, row: ItemRow, version: int) -> dict[str, Any]:
-    """What an item was, by taking back what was done to it since."""
+    """Return the state of an item at a version, by reverting later revisions."""
     state = row.stored()
     for found in await db.fetch(BEFORE, row.id, version):
         state.update(msgspec.json.decode(found["before"]))

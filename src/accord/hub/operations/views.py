@@ -38,7 +38,7 @@ operations: Final = Registry()
 
 STATUSES: Final[Choices] = choices_of([("status", AnyOfStatus)])
 MAX_VIEWS: Final = 200
-"""That one person may have."""
+"""The maximum number of views of one person."""
 
 Words: TypeAlias = Annotated[str, Meta(max_length=500)]
 AnyOfKind: TypeAlias = FoundKind | Annotated[list[FoundKind], SEVERAL]
@@ -181,7 +181,10 @@ async def _check_name(work: Work, owner_id: str, name: str) -> None:
 
 
 def _json(filter: Filter) -> str:
-    """Return what is stored. Raises InvalidError for a status that no item can have."""
+    """Return the stored form of a filter.
+
+    Raises InvalidError for an unknown status.
+    """
     if filter.status is not None:
         found = corrected({"status": filter.status}, STATUSES, "filter")
         filter = replace(filter, status=found["status"])

@@ -1,14 +1,15 @@
-"""Full text search, on both databases.
+"""Full text search on both databases.
 
-words       texts as words: what is the same word, whatever its letter case and accents
-spelling    which words may have been meant by one that is misspelt
-matching    what is asked for, as a query of each database
-asking      how the index is asked for it
-index       keeps the index, in the transaction of every change
-upkeep      keeps it in few pieces
+words       texts as words: letter case and accents are folded
+spelling    the known words that a misspelt word may mean
+matching    queries in the language of each database
+asking      queries of the index, in an order that is fast on SQLite
+index       the index, updated in the transaction of every write
+upkeep      merges of index segments
 finding     the best of the newest matches, page by page
-snippets    where a text says what was asked for
+snippets    the part of a text around a match
 
 Words are folded here, not by a database, and the score is one SQL expression: both databases find
-the same and rank it alike. No word of a query can be anything but a word: letters and digits only.
+the same entries and rank them alike. Queries consist of letters and digits only, so user input is
+never interpreted as query syntax.
 """

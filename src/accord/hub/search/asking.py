@@ -18,33 +18,35 @@ from accord.operations.work import Database
 from accord.store.store import Engine
 
 FEW: Final = 500
-"""So many entries are looked at one by one in less time than the list of a common facet takes."""
+"""Checking this many entries one by one takes less time than reading the list of a common facet."""
 MAX_RANKED: Final = 2_000
-"""How many matches are ranked, the newest."""
+"""The number of matches that are ranked, the newest first."""
 MAX_COMMON: Final = 1_000
-"""How many queries are remembered that have more than a few matches."""
+"""The number of queries remembered as having many matches."""
 
 LONGER: Final = "SELECT 1 FROM search_vocabulary WHERE term >= $1 AND term < $2 LIMIT 1"
 _FIRST: Final = "0"
-"""The first of all signs that words have; see `words`."""
+"""The first character in the order of words; see `split_words`."""
 LAST: Final = "\U0010ffff"
 
 
 class Question(Struct, frozen=True):
-    """For the index."""
+    """A query of the search index."""
 
     match: str
     most: int
-    """How many entries it gives, the newest."""
+    """The maximum number of entries to return, newest first."""
     facets: tuple[tuple[str, ...], ...] = ()
-    """Of each of these one is needed, and the index is not asked for it."""
+    """One of each tuple is required. The index does not filter by them; the entries are checked."""
     unassigned: Unassigned | None = None
-    """The filter for items without an assignee, likewise."""
+    """The filter for items without an assignee, checked in the same way."""
 
 
 class _Common:
-    """Queries that had more than a few matches when they were asked last. Forgetting one costs a
-    question more, and nothing else."""
+    """Queries with many matches when they last ran.
+
+    Forgetting one costs one more statement, nothing else.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, None] = {}
@@ -62,7 +64,7 @@ _common: Final = _Common()
 
 
 def few(engine: Engine, asked: Asked) -> Question | None:
-    """What to ask for first; None where there is no use in that."""
+    """Return the first query to try; None if trying a few entries is of no use."""
     if engine != "sqlite" or not asked.groups:
         return None
     words = match(replace(asked, facets=(), unassigned=None), engine)
@@ -72,19 +74,19 @@ def few(engine: Engine, asked: Asked) -> Question | None:
 
 
 def remember(question: Question) -> None:
-    """A question for a few was answered with as many as it may be: there are more."""
+    """Remember that a query for a few entries returned the maximum: there are more."""
     _common.add(question.match)
 
 
 async def many(db: Database, engine: Engine, asked: Asked) -> Question:
-    """What to ask for where many entries match."""
+    """Return the query for many matching entries."""
     if engine == "sqlite":
         asked = replace(asked, groups=tuple([await _known(db, each) for each in asked.groups]))
     return Question(match(asked, engine), MAX_RANKED)
 
 
 async def _known(db: Database, group: Group) -> Group:
-    """A group that asks for no longer words where there are none."""
+    """Return a group without prefix search if no longer words exist."""
     if not group.is_beginning:
         return group
     for word in group.words:

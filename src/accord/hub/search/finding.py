@@ -24,7 +24,7 @@ from accord.store.store import Engine, Row
 NO_LIMIT: Final = 2**62
 ATTEMPTS: Final = 3
 SEQUENCE_BITS: Final = 40
-"""How much of a number that has a score in it is left for the sequence."""
+"""The bits of a combined number that hold the sequence; the score is above them."""
 MAX_SEQUENCE: Final = 2**SEQUENCE_BITS - 1
 
 NEWEST: Final[dict[Engine, str]] = {
@@ -53,7 +53,7 @@ SELECT {details}, best.score, (SELECT COUNT(*) FROM found) AS total,
 FROM best JOIN search_entries e ON e.sequence = best.sequence
 JOIN items i ON i.id = e.item_id LEFT JOIN comments c ON c.id = e.entity_id
 """
-# Of SQLite. One list of numbers rather than rows, each of which Python goes back and forth for.
+# For SQLite: one JSON list of numbers instead of rows, since each row costs a call from Python.
 SCORED: Final = """
 SELECT json_group_array((score << {bits}) + sequence) FILTER (WHERE fits), COUNT(*), MAX(sequence)
 FROM (SELECT e.sequence, {score} AS score, {facets} AS fits FROM ({newest}) AS e)
@@ -71,7 +71,7 @@ SELECT DISTINCT word FROM search_spellings WHERE key IN ({places}) ORDER BY word
 KNOWN: Final = "SELECT 1 FROM search_words WHERE word >= $1 AND word < $2 LIMIT 1"
 
 EXACT: Final = 1_000
-"""For what the query names by its reference id."""
+"""The score of an item that the query names by its reference id."""
 WHOLE_TITLE: Final = 40
 TITLE_BEGINS: Final = 20
 WORD_OF_TITLE: Final = 8
@@ -82,39 +82,38 @@ HAS: Final[dict[Engine, str]] = {"sqlite": "instr", "postgresql": "strpos"}
 
 
 class Place(Struct, frozen=True):
-    """Behind which row a page begins, and what there was to see when the first one was asked
-    for."""
+    """A cursor position: the last row of a page, and the state of the first page."""
 
     score: int = NO_LIMIT
     sequence: int = NO_LIMIT
     newest: int = NO_LIMIT
     attempt: int = 0
-    """Which attempt found the first page."""
+    """The attempt that found the first page."""
 
 
 _FIRST: Final = Place()
 
 
 class Hit(Struct, frozen=True):
-    """One that was found."""
+    """A search hit with its score."""
 
     score: int
     sequence: int
     row: Row
-    """What `DETAILS` names."""
+    """A row with the columns of `HIT_COLUMNS`."""
 
 
 class Matches(Struct, frozen=True):
-    """What was found of a page, the best first."""
+    """The hits of a page, best first."""
 
     hits: list[Hit] = []
     total: int = 0
     newest: int = 0
-    """The newest entry that there was to see."""
+    """The newest entry at the time of the search."""
 
 
 class Best(Struct, frozen=True):
-    """What was found, and by what."""
+    """The matches, and the query that found them."""
 
     matches: Matches
     asked: Asked
@@ -124,8 +123,10 @@ class Best(Struct, frozen=True):
 async def find_best(
     db: Database, engine: Engine, query: str, asked: Asked, place: Place | None, most: int
 ) -> Best:
-    """What is asked for, or what follows behind `place`. Where nothing has all words, what is
-    spelt alike, and then what has some of them."""
+    """Return the best matches, or those after `place`.
+
+    If nothing has all words, search for similarly spelt words, then for any of the words.
+    """
     for attempt in range(ATTEMPTS):
         if place is not None and attempt != place.attempt:
             continue
@@ -139,7 +140,7 @@ async def find_best(
 
 
 async def _tried(db: Database, asked: Asked, attempt: int) -> Asked | None:
-    """What is looked for in an attempt; None where that is the same as before."""
+    """Return the query of an attempt; None if it equals the one before."""
     if attempt == 0:
         return asked
     alike = replace(asked, groups=tuple([await _alike(db, each) for each in asked.groups]))
@@ -181,8 +182,10 @@ async def _best_of_few(
     place: Place,
     most: int,
 ) -> Matches | None:
-    """The same where few entries have the words, without the tables that a database sorts in; None
-    where they are not few."""
+    """Return the best of a few entries; None if there are more than a few.
+
+    This avoids the temporary tables in which a database sorts.
+    """
     values: list[Any] = [question.match, place.newest, question.most]
     score = _score(query, asked, HAS[engine], values)
     facets = _facets(question, HAS[engine], values)
@@ -202,7 +205,7 @@ async def _best_of_few(
     hits = [
         Hit(score, sequence, rows[sequence])
         for sequence, score in scores.items()
-        if sequence in rows  # whatever was done to the tables by hand
+        if sequence in rows  # unless somebody edited the tables by hand
     ]
     return Matches(hits, len(found), newest)
 
@@ -217,7 +220,7 @@ def _rank(hit: Hit) -> tuple[int, int]:
 
 
 def _facets(question: Question, has: str, values: list[Any]) -> str:
-    """The condition for what the index was not asked for; what it needs is added to `values`."""
+    """Return the condition for unindexed filters; add its parameters to `values`."""
 
     def has_any(some: tuple[str, ...]) -> str:
         first = len(values) + 1
@@ -234,7 +237,7 @@ def _facets(question: Question, has: str, values: list[Any]) -> str:
 
 
 def _score(query: str, asked: Asked, has: str, values: list[Any]) -> str:
-    """The expression; what it compares with is added to `values`."""
+    """Return the score expression; add its parameters to `values`."""
     groups, reference = asked.groups, parse_reference(query)
     shape = tuple((len(group.words), group.is_beginning) for group in groups)
     expression = _expression(
@@ -255,15 +258,18 @@ def _score(query: str, asked: Asked, has: str, values: list[Any]) -> str:
 def _expression(
     shape: tuple[tuple[int, bool], ...], has: str, first: int, *, every: bool, has_reference: bool
 ) -> str:
-    """What scores are computed by, for groups with so many words, longer ones among them or not.
-    The first value is that of `$first`. What most entries have not is asked first."""
+    """Return the score expression for word groups of this shape.
+
+    `shape` has, for each group, the number of words and whether longer words count. Parameters
+    begin at `$first`. Conditions that few entries meet are tested first.
+    """
 
     def has_any(column: str, begin: int, some: int) -> str:
         each = (f"{has}(e.{column}, ${place}) > 0" for place in range(begin, begin + some))
         return " OR ".join(each)
 
     phrase = first + sum(2 * some if is_beginning else some for some, is_beginning in shape)
-    # It begins with the first word, and nothing else needs to be looked at for it.
+    # The phrase begins with the first word, so only titles with that word are checked for it.
     bonus = (
         f" + CASE WHEN {has}(e.title, ${phrase}) <> 1 THEN 0 "
         f"WHEN e.title = ${phrase} THEN {WHOLE_TITLE} ELSE {TITLE_BEGINS} END"
@@ -292,8 +298,11 @@ def _expression(
 
 
 async def _alike(db: Database, group: Group) -> Group:
-    """The words that one which may be misspelt stands for, itself among them. A word that there
-    is, or that begins one, is not misspelt: only together with the others it finds nothing."""
+    """Return a group of similarly spelt words, with the original word.
+
+    A word that exists, or that begins an existing word, is not misspelt: it fails only in
+    combination with the other words.
+    """
     [word] = group.words
     if not spelling.is_spelt(word) or await db.fetch(KNOWN, word, f"{word}{LAST}"):
         return group

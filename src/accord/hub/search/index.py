@@ -27,12 +27,12 @@ from accord.store.store import Engine, Row, Transaction
 T = TypeVar("T")
 
 CHUNK: Final = 200
-"""How many entities are read at a time."""
+"""Entities read in one statement."""
 MAX_NEW_WORDS: Final = 500
-"""How many words of one entry are remembered for their spelling."""
+"""Words of one entry that are added to the spelling dictionary."""
 
 OWNERS: Final = frozenset({"item_id", "steering_id"})
-"""By which fields the labels and links of an item name it."""
+"""Fields by which labels and links name their item."""
 
 COMMENTS: Final = """
 SELECT c.id, c.target_id, c.text, c.quote,
@@ -75,8 +75,8 @@ ADD_SPELLINGS: Final = """
 INSERT OR IGNORE INTO search_spellings (key, word)
 SELECT value ->> 0, value ->> 1 FROM json_each($1)
 """
-# Of PostgreSQL, where every statement is a round trip: these need no answer. The keys of a word
-# that is new are those of `spelling.keys`.
+# For PostgreSQL, where every statement is a round trip: these need no answer, so they can be
+# sent later. The keys of a new word are those of `spelling_keys`.
 ADD_WITH_TERMS: Final = """
 INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
 VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
@@ -96,7 +96,7 @@ INSERT INTO search_words (word) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
 
 
 class Entry(Struct, frozen=True):
-    """What the index holds of an item or a comment."""
+    """The index entry of an item or a comment."""
 
     entity_id: str
     item_id: str
@@ -106,7 +106,7 @@ class Entry(Struct, frozen=True):
 
 
 async def index(work: Work, change: Change) -> None:
-    """Bring the index up to what a write did; a recorder."""
+    """Update the index after a write; a recorder."""
     deleted = [
         effect.id for effect in work.effects if effect.action == "deleted" and _is_text(effect)
     ]
@@ -116,7 +116,7 @@ async def index(work: Work, change: Change) -> None:
     written = dict.fromkeys([each async for each in _written(work)])
     for ids in _chunks(each for each in written if each not in created):
         await work.db.execute(REMOVE.format(places=places(len(ids))), *ids)
-    # What is new has neither labels nor links, unless the same write says so.
+    # New items have neither labels nor links, unless the same write added them.
     are_new = all(effect.action == "created" and _is_text(effect) for effect in work.effects)
     known = work.known if are_new else {}
     await _write(work.db, work.engine, written, known, with_links=not are_new)
@@ -125,8 +125,10 @@ async def index(work: Work, change: Change) -> None:
 async def rebuild(
     db: Transaction, engine: Engine, *, progress: Callable[[int, int], None] | None = None
 ) -> int:
-    """Write the whole index anew; how many entries it has. `progress` is told how many of how many
-    are written."""
+    """Rebuild the whole index; return the number of entries.
+
+    `progress` is called with the number of written entries and of all entries.
+    """
     for statement in CLEAR:
         await db.execute(statement)
     ids = [row["id"] for row in await db.fetch(ALL)]
@@ -138,7 +140,7 @@ async def rebuild(
 
 
 async def _written(work: Work) -> AsyncIterator[str]:
-    """The ids of all items and comments whose entries have to be written."""
+    """Yield the ids of all items and comments that need a new entry."""
     for effect in work.effects:
         if _is_text(effect):
             if effect.action != "deleted":
@@ -180,7 +182,7 @@ async def _write(
 async def _entries(
     db: Transaction, ids: Sequence[str], known: Mapping[str, ItemRow], *, with_links: bool
 ) -> list[Entry]:
-    """What there is of these, in their order."""
+    """Return the entries of existing entities, in the order of `ids`."""
     made = {id: _of_item(known[id]) for id in ids if id in known}
     unknown = [id for id in ids if id not in known]
     if unknown:
@@ -227,7 +229,7 @@ async def _add(db: Transaction, engine: Engine, entry: Entry) -> None:
     )
     if engine == "postgresql":
         await db.execute_later(ADD_WITH_TERMS, *values, [*terms, *entry.facets])
-        # In this order: the one asks for what the other adds.
+        # In this order: spellings are added for words that are not known yet.
         await db.execute_later(ADD_NEW_SPELLINGS, spelt, spelling.BEGINNING)
         await db.execute_later(ADD_NEW_WORDS, spelt)
         return

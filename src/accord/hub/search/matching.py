@@ -16,28 +16,29 @@ from accord.hub.search.words import is_reference, words
 from accord.store.store import Engine
 
 MAX_WORDS: Final = 16
-"""How many words of a query count."""
+"""Further words of a query are ignored."""
 
 Facet: TypeAlias = Literal["kind", "status", "priority", "assignee", "label", "type", "epic"]
 
 
 class Group(Struct, frozen=True):
-    """One word of a query, or several of which one is enough."""
+    """One word of a query, or several alternatives."""
 
     words: tuple[str, ...]
     is_whole: bool = False
-    """Whether it is known that there are no longer words."""
+    """True if no longer words are known to exist."""
 
     @property
     def is_beginning(self) -> bool:
-        """Whether longer words count too. A single letter begins too many."""
+        """True if longer words match too; a single letter would match too many."""
         return not self.is_whole and len(self.words[0]) > 1 and not is_reference(self.words[0])
 
 
 class Unassigned(Struct, frozen=True):
     """A filter for items without an assignee, as facets of the index.
 
-    The index has no facet for them: they have a kind that can be assigned, and no assignee.
+    The index has no facet for such items: they have a kind that can be assigned, and no assignee
+    facet.
     """
 
     kinds: tuple[str, ...]
@@ -45,36 +46,38 @@ class Unassigned(Struct, frozen=True):
     assigned: tuple[str, ...]
     """Facets of all current assignees."""
     others: tuple[str, ...] = ()
-    """Facets of assignees whose items match too."""
+    """Facets of assignees with items that match too."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What is looked for."""
+    """A parsed query with its filters."""
 
     groups: tuple[Group, ...]
     facets: tuple[tuple[str, ...], ...]
-    """Of each of these, one is needed."""
+    """One facet of each tuple is required."""
     unassigned: Unassigned | None = None
     every: bool = True
-    """Whether all words are needed, or one is enough."""
+    """True if all words are required, false if one is enough."""
 
 
-@lru_cache(256)  # the pages of one query, and queries of many
+@lru_cache(256)  # hit by the pages of one query, and by common queries
 def groups_of(query: str) -> tuple[Group, ...]:
-    """The words of a query, each once."""
+    """Return the distinct words of a query as groups."""
     return tuple(Group((each,)) for each in list(dict.fromkeys(words(query)))[:MAX_WORDS])
 
 
-@lru_cache(4096)  # of few statuses, types, people and epics there are many entries
+@lru_cache(4096)  # many entries share few statuses, types, people and epics
 def facet(name: Facet, value: str) -> str:
-    """What stands in the index for a property of an entry. It begins with a sign that no word
-    has."""
+    """Return the index term of a property.
+
+    It begins with a character that no word has.
+    """
     return "=" + blake2s(f"{name}={value}".encode(), digest_size=9).hexdigest()
 
 
 @lru_cache(256)
 def match(asked: Asked, engine: Engine) -> str:
-    """The query, in the language of the database."""
+    """Return the query in the language of the database."""
     return _fts5(asked) if engine == "sqlite" else _tsquery(asked)
 
 

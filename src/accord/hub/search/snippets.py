@@ -16,26 +16,25 @@ from accord.hub.search.matching import Group
 from accord.hub.search.words import is_reference, words
 
 LENGTH: Final = 160
-"""Of a snippet, about."""
+"""The approximate length of a snippet."""
 BEFORE: Final = 40
-"""How much of the text stands before the first mark."""
+"""Characters before the first mark."""
 MAX_SCANNED: Final = 20_000
-"""How many characters of a text with accents are looked through, which takes its time."""
+"""Scanned characters of a text with accents, since folding is slow."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:-[0-9]+)?")
 
 
 class Snippet(Struct, frozen=True):
-    """A piece of a text."""
+    """A part of a text, with marks."""
 
     text: str
     marks: list[list[int]]
-    """Where each mark begins and ends, in characters."""
+    """Start and end of each mark, in characters."""
 
 
 class Snippets:
-    """Pieces of texts around the first of the words that were asked for; their beginnings where
-    they have none."""
+    """Snippets around the first match of a query; else the beginning of the text."""
 
     def __init__(self, groups: tuple[Group, ...]) -> None:
         self._groups = groups
@@ -54,7 +53,7 @@ class Snippets:
         if shown.isprintable() and "  " not in shown and shown[:1] != " ":
             shown = shown.rstrip()
             marks = _marks(plain, lowered, at, begin - dots, end)
-        else:  # what was found stands elsewhere once blanks are put together
+        else:  # collapsing blanks moves the match, so search again
             shown = " ".join(shown.split())
             lowered = shown.lower()
             marks = _marks(plain, lowered, plain.search(lowered), -dots, LENGTH)
@@ -63,7 +62,7 @@ class Snippets:
         return Snippet(f"{shown}…" if end < len(text) else shown, marks)
 
     def _folded(self, text: str) -> Snippet:
-        """The same where more than letter case has to be folded, which takes its time."""
+        """Return a snippet of text that needs more folding than letter case (slow path)."""
         begin = _begin(text, _first(text, self._groups))
         end = begin + LENGTH
         shown = " ".join(text[begin:end].split())
@@ -76,7 +75,7 @@ class Snippets:
 def _marks(
     plain: re.Pattern[str], text: str, at: re.Match[str] | None, begin: int, end: int
 ) -> list[list[int]]:
-    """The places of a match and of those that follow it before `end`, counted from `begin`."""
+    """Return the positions of a match and of those after it, relative to `begin`."""
     marks = []
     while at is not None:
         start, stop = at.span()
@@ -86,8 +85,8 @@ def _marks(
 
 
 def _first(text: str, groups: tuple[Group, ...]) -> int:
-    """Where the first word stands that was asked for."""
-    if groups:  # perhaps it is written as it was asked for
+    """Return the position of the first match."""
+    if groups:  # fast path: the word occurs as it was typed
         asked = "|".join(re.escape(word) for group in groups for word in group.words)
         found = re.search(rf"(?i)\b(?:{asked})", text)
         if found is not None:
@@ -96,19 +95,21 @@ def _first(text: str, groups: tuple[Group, ...]) -> int:
 
 
 def _found(text: str, groups: tuple[Group, ...]) -> Iterator[re.Match[str]]:
-    """The words that were asked for."""
+    """Yield the matching words."""
     scanned = _WORD.finditer(text, 0, MAX_SCANNED)
     return (at for at in scanned if _is(at[0], groups))
 
 
 @lru_cache(256)
 def _plain(groups: tuple[Group, ...]) -> re.Pattern[str] | None:
-    """The words in a text that has to be folded by letter case only; None where that is not enough
-    to find them, as with reference ids."""
+    """Return a pattern for text that needs only case folding.
+
+    None if that is not enough to find the words, as with reference ids.
+    """
     asked = [(word, group.is_beginning) for group in groups for word in group.words]
     if not asked or any(is_reference(word) for word, _ in asked):
         return None
-    # The word stands first and what may not be before it behind that: so it is found quickly.
+    # The literal word first and the lookbehind after it: the regex engine finds literals fast.
     ends = {True: r"[^\W_]*(?:-[0-9]+)?", False: r"(?![^\W_])"}
     escaped = [(re.escape(word), is_beginning) for word, is_beginning in asked]
     return re.compile(
@@ -125,7 +126,7 @@ def _is(word: str, groups: tuple[Group, ...]) -> bool:
 
 
 def _begin(text: str, first: int) -> int:
-    """Where a snippet begins: at a word that stands some way before the first mark."""
+    """Return the start of a snippet: a word boundary some way before the first mark."""
     if first <= BEFORE:
         return 0
     place = first - BEFORE

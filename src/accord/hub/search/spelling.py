@@ -16,21 +16,21 @@ SHORTEST: Final = 4
 """In shorter words every slip gives another word."""
 LONGEST: Final = 32
 MOST_WORDS: Final = 5
-"""How many words one that is misspelt may stand for."""
+"""The maximum number of suggestions for a misspelt word."""
 
 BEGINNING: Final = 7
-"""How many letters of a word give its keys."""
+"""The number of first letters that make the keys of a word."""
 _TWO_SLIPS: Final = 8
-"""From this length on two slips are forgiven."""
+"""Words of this length or more may have two slips."""
 
 
 def is_spelt(word: str) -> bool:
-    """Whether this is a word that somebody may misspell: a number or an id is not."""
+    """Return whether a word can be misspelt: numbers and ids cannot."""
     return SHORTEST <= len(word) <= LONGEST and word.isalpha()
 
 
 def keys(word: str, slips: int = 1) -> list[str]:
-    """What the beginning of a word gives with up to `slips` letters left out."""
+    """Return the beginning of a word with up to `slips` letters left out."""
     beginning = word[:BEGINNING]
     found = {beginning: None}
     for count in range(1, slips + 1):
@@ -40,8 +40,10 @@ def keys(word: str, slips: int = 1) -> list[str]:
 
 
 def meant(word: str, candidates: Iterable[str]) -> list[str]:
-    """Those of the candidates that are nearest to `word`, which may be the beginning of them; the
-    nearest first."""
+    """Return the candidates closest to `word`, closest first.
+
+    `word` may be the beginning of a candidate.
+    """
     allowed = 2 if len(word) >= _TWO_SLIPS else 1
     measured = ((distance(word, each, allowed), each) for each in candidates if each != word)
     near = sorted(
@@ -53,8 +55,11 @@ def meant(word: str, candidates: Iterable[str]) -> list[str]:
 
 
 def distance(word: str, other: str, most: int) -> int:
-    """How many slips lie between `word` and the beginning of `other` which is nearest to it: a
-    letter too many, too few, wrong, or two in the wrong order. More than `most` is not counted."""
+    """Return the number of slips between `word` and the closest prefix of `other`.
+
+    A slip is a missing, extra or wrong letter, or two swapped letters (Damerau-Levenshtein).
+    Distances above `most` are not computed exactly.
+    """
     other = other[: len(word) + most]
     before: list[int] = []
     row = list(range(len(other) + 1))

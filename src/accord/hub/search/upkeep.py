@@ -17,23 +17,23 @@ from accord.store.store import Store, Transaction
 log = logging.getLogger("accord.hub")
 
 EVERY: Final = 3_600.0
-"""Seconds between two looks: all of the index is written anew."""
+"""Seconds between two runs; a merge rewrites the whole index."""
 SOON: Final = 1.0
-"""Seconds until the first one."""
+"""Seconds until the first run."""
 BETWEEN: Final = 0.02
 """Seconds between two steps."""
 MOST_PIECES: Final = 4
 PAGES: Final = 100
-"""How much is written in one step: what takes about 10 ms."""
+"""Pages written in one step, about 10 ms of work."""
 
 _PIECES: Final = "SELECT COUNT(*) AS pieces FROM (SELECT DISTINCT segid FROM search_texts_idx)"
-# With a negative number all pieces are to become one, with another one SQLite goes on with that.
+# A negative number starts a merge of all segments into one; a positive one continues it.
 _MERGE: Final = "INSERT INTO search_texts (search_texts, rank) VALUES ('merge', $1)"
 _CHANGES: Final = "SELECT total_changes() AS changes"
 
 
 class IndexUpkeep:
-    """Puts pieces together, from `start` to `close`."""
+    """A background task that merges index segments, from `start` to `close`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -59,7 +59,7 @@ class IndexUpkeep:
                 log.warning("the search index could not be put together: %s", error)
 
     async def merge(self) -> None:
-        """Make one of all pieces where there are many. Raises StoreError."""
+        """Merge all segments if there are many. Raises StoreError."""
         [row] = await self._store.fetch(_PIECES)
         if row["pieces"] <= MOST_PIECES:
             return
@@ -70,13 +70,13 @@ class IndexUpkeep:
             await asyncio.sleep(BETWEEN)
 
     async def _step(self, pages: int) -> bool:
-        """Whether there was something left to do."""
+        """Merge some pages; return whether work is left."""
 
         async def work(transaction: Transaction) -> bool:
             [before] = await transaction.fetch(_CHANGES)
             await transaction.execute(_MERGE, pages)
             [after] = await transaction.fetch(_CHANGES)
-            # The statement itself counts as one.
+            # The INSERT itself counts as one change; more means that segments were merged.
             return bool(after["changes"] - before["changes"] > 1)
 
         return await self._store.transact(work)

@@ -14,9 +14,9 @@ from typing import Final
 from accord.hub.domain.kinds import KINDS
 
 MAX_TEXT: Final = 100_000
-"""How many characters of a text are looked at, folded."""
+"""Characters of a text that are folded and indexed."""
 MAX_WORD: Final = 64
-"""What is longer is cut: nobody types it."""
+"""Longer words are cut."""
 
 _PREFIXES: Final = "|".join(each.prefix.lower() for each in KINDS.values())
 _IDEOGRAPHS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -26,14 +26,14 @@ _WORD: Final = re.compile(
 )
 _REFERENCE: Final = re.compile(rf"(?:{_PREFIXES})[1-9][0-9]*", re.ASCII)
 _ACCENTS: Final = dict.fromkeys(range(0x300, 0x370))
-# Letters that are told apart from plain ones by a stroke, which no normal form takes away.
+# Letters with a stroke, and ligatures: no Unicode normal form decomposes them.
 _STROKES: Final = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i"}
 )
 
 
 def fold(text: str) -> str:
-    """A text of which letter case and accents are gone."""
+    """Return a text without letter case and accents."""
     if text.isascii():
         return text[:MAX_TEXT].lower()
     decomposed = unicodedata.normalize("NFKD", text[:MAX_TEXT].casefold())[:MAX_TEXT]
@@ -42,17 +42,17 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order."""
+    """Return the words of a text, in order."""
     return [_word(match) for match in _WORD.finditer(fold(text))]
 
 
 def sentence(found: list[str]) -> str:
-    """Words as they are stored: each has a space before and behind it."""
+    """Return words in their stored form: a space before and after each."""
     return f" {' '.join(found)} " if found else ""
 
 
 def is_reference(word: str) -> bool:
-    """Whether a word stands for a reference id."""
+    """Return whether a word is the folded form of a reference id."""
     return _REFERENCE.fullmatch(word) is not None
 
 

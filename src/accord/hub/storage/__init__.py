@@ -1,1 +1,1 @@
-"""How things are kept: statements, and rows as entities."""
+"""All SQL of the hub: statements and rows. Knows the tables, not the rules."""

@@ -1,7 +1,7 @@
-"""Baselines: what everything said at one moment, as rows that nobody changes.
+"""Baselines: snapshots of everything at one moment, as immutable rows.
 
-An entry holds what one thing said as JSON that the database itself makes, always in the same way,
-so that entries are compared, also with what things say now, where they are.
+An entry holds the content of one thing as JSON that the database itself makes, always in the same
+way, so the database can compare entries with each other and with the current content.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OBJECT: Final[dict[Engine, str]] = {
     "sqlite": "json_object({})",
     "postgresql": "CAST(json_build_object({}) AS text)",
 }
-"""What makes JSON of names and values."""
+"""The SQL expression that makes JSON of names and values."""
 
 ALL: Final = "SELECT id FROM items WHERE kind <> 'prompt'"
 OF_EPIC: Final = """
@@ -86,7 +86,7 @@ WITH sides AS (
     HAVING COALESCE(MAX(before), '') <> COALESCE(MAX(after), '')
 )
 """
-"""Both sides are read once, whatever the database makes of it; everything is in each side once."""
+"""Both sides are read once, whatever plan the database chooses; each side has a key only once."""
 PAGE: Final = """
 SELECT figures.total, figures.before_total, figures.after_total,
        page.kind, page.reference_id, page.before, page.after
@@ -129,7 +129,7 @@ WHERE baseline_id = $1 AND reference_id = $2 ORDER BY place LIMIT 1
 """
 
 CURRENT: Final = "current"
-"""What stands for the present in comparisons."""
+"""The name of the present in comparisons."""
 
 
 class BaselineRow(Struct, frozen=True):
@@ -146,7 +146,7 @@ class BaselineRow(Struct, frozen=True):
     entries: int
 
     def stored(self) -> dict[str, Any]:
-        """What its table holds of it."""
+        """Return the columns of the table."""
         return {
             name: getattr(self, name)
             for name in self.__struct_fields__
@@ -155,7 +155,7 @@ class BaselineRow(Struct, frozen=True):
 
 
 class EntryRow(Struct, frozen=True):
-    """What one thing said."""
+    """The content of one thing in a baseline."""
 
     place: int
     kind: str
@@ -165,7 +165,7 @@ class EntryRow(Struct, frozen=True):
 
 
 class ComparedRow(Struct, frozen=True):
-    """What one thing said before and after."""
+    """The content of one thing before and after."""
 
     kind: str
     reference_id: str
@@ -180,7 +180,7 @@ class ComparedRow(Struct, frozen=True):
 
 
 class ComparedRows(Struct, frozen=True, kw_only=True):
-    """Some of what differs, and how many things were added, removed and changed in all."""
+    """A page of differences, with the total numbers of changes."""
 
     rows: list[ComparedRow]
     added: int
@@ -189,14 +189,17 @@ class ComparedRows(Struct, frozen=True, kw_only=True):
 
 
 async def add(db: Transaction, engine: Engine, row: BaselineRow) -> int:
-    """Keep what everything says now, or what is in an epic; how many entries that are."""
+    """Snapshot all current content, or that of an epic; return the number of entries."""
     await db.execute(ADD, *row.stored().values())
     values = [row.id] if row.epic_id is None else [row.id, row.epic_id]
     return await db.execute(KEEP.format(said=_said(engine, row.epic_id is not None)), *values)
 
 
 async def find(db: Database, name_or_id: str) -> BaselineRow:
-    """The baseline that a name or an id means. Raises NotFoundError, which names some there are."""
+    """Return the baseline with this name or id.
+
+    Raises NotFoundError with some of the valid names.
+    """
     rows = await db.fetch(BY_ID, name_or_id.lower()) if is_uuid(name_or_id) else []
     rows = rows or await db.fetch(BY_KEY, fold(name_or_id))
     if not rows:
@@ -206,7 +209,7 @@ async def find(db: Database, name_or_id: str) -> BaselineRow:
 
 
 async def find_named(db: Database, name: str) -> BaselineRow | None:
-    """The baseline whose name looks like this one."""
+    """Return the baseline with a name that looks like this one."""
     rows = await db.fetch(BY_KEY, fold(name))
     return _baseline(rows[0]) if rows else None
 
@@ -214,7 +217,7 @@ async def find_named(db: Database, name: str) -> BaselineRow | None:
 async def newest(
     db: Database, limit: int, before: tuple[str, str] | None = None
 ) -> list[BaselineRow]:
-    """The newest first, older than one with that time and id."""
+    """Return baselines, newest first, older than the given time and id."""
     rows = await (db.fetch(NEWEST, limit) if before is None else db.fetch(OLDER, limit, *before))
     return [_baseline(row) for row in rows]
 
@@ -225,12 +228,12 @@ async def count(db: Database) -> int:
 
 
 async def entries(db: Database, id: str, behind: int, limit: int) -> list[EntryRow]:
-    """What things said, by kind and number, behind a place."""
+    """Return entries after a place, by kind and number."""
     return [_entry(row) for row in await db.fetch(ENTRIES, id, behind, limit)]
 
 
 async def entry(db: Database, baseline: BaselineRow, reference_id: str) -> EntryRow:
-    """Return what one item said. Raises NotFoundError."""
+    """Return the content of one item. Raises NotFoundError."""
     found = await db.fetch(ENTRY, baseline.id, reference_id)
     if not found:
         raise NotFoundError(f"{reference_id} is not in the baseline {baseline.name!r}")
@@ -245,7 +248,10 @@ async def compared(
     behind: tuple[str, int, str],
     limit: int,
 ) -> ComparedRows:
-    """What differs between a baseline and another, or the present, by kind and number."""
+    """Return the differences between a baseline and another one, or the present.
+
+    They are sorted by kind and number.
+    """
     sql, values = _sides(engine, one, other)
     kind, length, reference_id = (f"${len(values) + place}" for place in (1, 2, 3))
     page = PAGE.format(kind=kind, length=length, reference_id=reference_id, limit=limit)
@@ -260,8 +266,10 @@ async def compared(
 
 
 def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple[str, list[str]]:
-    """The statement up to `compared`, and its values. The present has the scope of the baseline
-    that it is compared with."""
+    """Return the statement up to `compared`, and its values.
+
+    The present is compared in the scope of the baseline.
+    """
     values = [one.id]
     if other is not None:
         values.append(other.id)
@@ -273,7 +281,7 @@ def _sides(engine: Engine, one: BaselineRow, other: BaselineRow | None) -> tuple
 
 
 def _said(engine: Engine, is_of_epic: bool) -> str:
-    """What everything says, or what is in the epic that is the second value."""
+    """Return the statement for all current content, or that of the epic in `$2`."""
     json = OBJECT[engine]
     return SAID.format(
         scope=OF_EPIC if is_of_epic else ALL,

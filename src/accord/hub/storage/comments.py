@@ -1,4 +1,4 @@
-"""Comments as rows."""
+"""Comments as rows. Knows the tables, not the rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JOIN users author ON author.id = c.author_id
 LEFT JOIN users resolver ON resolver.id = c.resolved_by
 JOIN items target ON target.id = c.target_id
 """
-# SQLite looks at tables in the order of CROSS JOIN: somebody may have all items, and few comments.
+# CROSS JOIN fixes SQLite's table order: a person may have all items, but few open comments exist.
 COUNT_FOR_ASSIGNEE: Final = """
 SELECT COUNT(*) AS total FROM comments c CROSS JOIN items target
 WHERE c.resolved = 0 AND c.author_id <> $1 AND target.id = c.target_id AND target.assignee_id = $1
@@ -40,7 +40,7 @@ ANSWERS: Final = SELECT + "WHERE c.reply_to = $1 ORDER BY c.created_at, c.id"
 
 
 class CommentRow(Struct, frozen=True):
-    """One comment: its columns, and the names of what it points to."""
+    """One comment: its columns, and the names of the rows it refers to."""
 
     id: str
     target_id: str
@@ -59,14 +59,14 @@ class CommentRow(Struct, frozen=True):
     target_reference_id: str
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it, as effects tell it."""
+        """Return the columns of the table, as effects have them."""
         values = asdict(self)
         for name in ("author", "resolver", "target_reference_id"):
             del values[name]
         return values
 
     def shown(self) -> Comment:
-        """As callers see it."""
+        """Return the comment as callers see it."""
         return Comment(
             id=self.id,
             target_id=self.target_id,
@@ -85,7 +85,7 @@ class CommentRow(Struct, frozen=True):
 
 
 async def find(db: Database, id: str) -> CommentRow:
-    """Raises NotFoundError."""
+    """Return the comment with this id. Raises NotFoundError."""
     found = await db.fetch(SELECT + "WHERE c.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no comment {id!r}")
@@ -93,7 +93,7 @@ async def find(db: Database, id: str) -> CommentRow:
 
 
 async def shown(db: Database, found: Sequence[CommentRow]) -> list[Comment]:
-    """Return comments as callers see them, with the programs that wrote and resolved them."""
+    """Return comments with the programs that wrote and resolved them."""
     written = await provenance.of_creation(db, [row.id for row in found])
     settled = [row.id for row in found if row.resolved]
     resolved = await provenance.of_resolution(db, settled) if settled else {}
@@ -105,7 +105,7 @@ async def shown(db: Database, found: Sequence[CommentRow]) -> list[Comment]:
 
 
 async def thread(db: Database, row: CommentRow) -> list[CommentRow]:
-    """A comment and all answers to it and to them, each behind what it answers to."""
+    """Return a comment with all replies below it, each after its parent."""
     found = [row]
     for each in found:
         found += [_row(answer) for answer in await db.fetch(ANSWERS, each.id)]
@@ -115,7 +115,7 @@ async def thread(db: Database, row: CommentRow) -> list[CommentRow]:
 async def page(
     db: Database, target_id: str | None, resolved: bool | None, limit: int, cursor: str | None
 ) -> Page[Comment]:
-    """Some comments, oldest first."""
+    """Return a page of comments, oldest first."""
     clauses, values = ["1 = 1"], []
     for column, value in (
         ("c.target_id", target_id),
@@ -146,7 +146,7 @@ async def page(
 async def for_assignee(
     db: Database, assignee_id: str, limit: int, cursor: str | None
 ) -> Page[Comment]:
-    """Some open comments of others on what is assigned to somebody, oldest first."""
+    """Return a page of open comments by others on a person's items, oldest first."""
     counted = await db.fetch(COUNT_FOR_ASSIGNEE, assignee_id)
     asked = pages.asked("comments for", assignee_id)
     place = ("", "") if cursor is None else pages.place_of(cursor, asked, str, str)

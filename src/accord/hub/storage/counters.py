@@ -11,7 +11,7 @@ from accord.hub.domain.kinds import KINDS, Kind, Reference
 from accord.hub.storage import items
 from accord.store.store import Transaction
 
-# One statement for all: on PostgreSQL each is a round trip.
+# One statement for everything, since each is a round trip on PostgreSQL.
 NEXT: Final = """
 UPDATE counters SET last = last + 1 WHERE kind = $1
 RETURNING last,
@@ -25,20 +25,25 @@ NEXT_ROOT: Final = NEXT.format(parent="IS NULL", found="NULL")
 
 
 class Next(Struct, frozen=True):
-    """What a new item begins with."""
+    """The reserved number and position of a new item.
+
+    A number is used once, even if its item is deleted.
+    """
 
     reference: Reference
     place: float
-    """Behind its siblings."""
+    """The position after the last sibling."""
     type: str | None
-    """The requirement type that was asked for, as it is written; None where there is none."""
+    """The requested requirement type in its stored spelling; None if it is unknown."""
     parent_id: str | None
-    """None where there is none of that name."""
+    """None if there is no such parent."""
 
 
 async def next_item(db: Transaction, kind: Kind, parent: str | None, type_key: str) -> Next:
-    """The name and place for a new item under `parent`, a UUID or reference id, and its type by the
-    folded name of that."""
+    """Reserve number and position for a new item; look up its parent and type.
+
+    `parent` is a UUID or reference id, `type_key` the folded name of the type.
+    """
     if parent is None:
         [row] = await db.fetch(NEXT_ROOT, kind, type_key)
     else:

@@ -25,7 +25,7 @@ GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
 IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""
-"""Whether requirement `i` is verified: pages, reports and tools ask for nothing else."""
+"""The condition for a verified requirement `i`, the same in pages, reports and tools."""
 
 CLAUSES: Final[dict[Gap, str]] = {
     "epic_without_stories": """i.kind = 'epic' AND i.status <> 'Cancelled' AND NOT EXISTS (
@@ -62,7 +62,7 @@ CLAUSES: Final[dict[Gap, str]] = {
     "steering_document_without_epics": """i.kind = 'steering_document' AND NOT EXISTS (
         SELECT 1 FROM steering_links l WHERE l.steering_id = i.id)""",
 }
-"""By gap: when an item has it."""
+"""By gap: the condition for items that have it."""
 
 IN_EPIC: Final = """ AND i.id IN (
     SELECT id FROM items WHERE id = $1
@@ -85,7 +85,7 @@ SELECT COUNT(*) AS number FROM (
 
 
 class Lacking(Struct, frozen=True):
-    """An item that lacks something."""
+    """An item with a gap."""
 
     id: str
     kind: str
@@ -97,7 +97,7 @@ class Lacking(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """How many items of a kind have a status."""
+    """The number of items of one kind and status."""
 
     kind: str
     status: str
@@ -105,7 +105,7 @@ class Figure(Struct, frozen=True):
 
 
 async def count(db: Database, gap: Gap, epic_id: str | None) -> int:
-    """How many items have a gap."""
+    """Return the number of items with a gap."""
     where, values = _where(gap, epic_id)
     rows = await db.fetch(f"SELECT COUNT(*) AS total FROM items i WHERE {where}", *values)
     total: int = rows[0]["total"]
@@ -115,7 +115,7 @@ async def count(db: Database, gap: Gap, epic_id: str | None) -> int:
 async def lacking(
     db: Database, gap: Gap, epic_id: str | None, behind: tuple[str, int], limit: int
 ) -> list[Lacking]:
-    """Items that have a gap, by kind and number, behind one of them."""
+    """Return items with a gap after a position, by kind and number."""
     where, values = _where(gap, epic_id)
     place = len(values)
     rows = await db.fetch(
@@ -128,13 +128,13 @@ async def lacking(
 
 
 async def figures(db: Database, epic_id: str | None) -> list[Figure]:
-    """How many items there are, by kind and status."""
+    """Return the number of items by kind and status."""
     scope, values = ("", []) if epic_id is None else (IN_EPIC, [epic_id])
     return [_figure(row) for row in await db.fetch(FIGURES.format(scope=scope), *values)]
 
 
 async def suspect_links(db: Database, epic_id: str | None) -> int:
-    """How many links are suspect."""
+    """Return the number of suspect links."""
     scope, values = ("", []) if epic_id is None else (IN_EPIC, [epic_id])
     number: int = (await db.fetch(SUSPECT.format(scope=scope), *values))[0]["number"]
     return number

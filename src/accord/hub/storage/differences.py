@@ -18,14 +18,14 @@ UNTOLD: Final = frozenset(
         *("version", "said_version", "source_version", "target_version", "position"),
     }
 )
-"""Fields that follow from a change, or name what it is about: they say nothing themselves."""
+"""Fields that follow from a change or identify its subject; they are not shown as differences."""
 
 PARENT_FIELD: Final[dict[str, str]] = {
     "user_story": "epic_id",
     "acceptance_criteria": "user_story_id",
     "requirement": "user_story_id",
 }
-"""By kind: what callers name the parent by."""
+"""By kind: the argument that names the parent."""
 
 _SHOWN_AS: Final = {
     "creator_id": "creator",
@@ -46,11 +46,11 @@ _NAMED_IN: Final[dict[str, tuple[str, str]]] = {
     ),
     "label_id": ("labels", "name"),
 }
-"""By column: the table and column in which the name stands of what it points to."""
+"""By column: the table and column with the name of the row it refers to."""
 
 
 class Pair(Struct, frozen=True):
-    """Two states of a row; None is that it was not there."""
+    """Two states of a row; None means that the row did not exist."""
 
     kind: str
     before: Mapping[str, Any] | None
@@ -58,7 +58,7 @@ class Pair(Struct, frozen=True):
 
 
 async def shown(db: Database, pairs: Sequence[Pair]) -> list[list[Difference]]:
-    """How each pair differs."""
+    """Return the differences of each pair, with names in place of ids."""
     found = [
         [
             each
@@ -91,7 +91,7 @@ def _shown(kind: str, difference: FieldDifference, names: Mapping[str, str]) -> 
 
 
 async def _names(db: Database, found: Iterable[FieldDifference]) -> dict[str, str]:
-    """What people call the things whose ids stand in these differences."""
+    """Return the names for the ids in these differences."""
     wanted: dict[tuple[str, str], dict[str, None]] = {}
     for each in found:
         where = _NAMED_IN.get(each.field)

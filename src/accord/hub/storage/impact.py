@@ -28,8 +28,10 @@ ORDER BY 4, 5, 6
 
 
 async def steps_from(db: Database, ids: Sequence[str], types: frozenset[str] | None) -> list[Step]:
-    """All steps from items to what they affect, by links of `types` or of all, and down the
-    hierarchy."""
+    """Return all steps from items to the items they affect.
+
+    Steps follow links of `types`, or all links, and the hierarchy downwards.
+    """
     found: list[Step] = []
     for chunk in rows.chunks(ids):
         places = rows.places(len(chunk))

@@ -33,7 +33,7 @@ LEFT JOIN users assignee ON assignee.id = i.assignee_id
 LEFT JOIN items parent ON parent.id = i.parent_id
 LEFT JOIN items criteria ON criteria.id = i.criteria_id
 """
-# Of PostgreSQL, where every statement is a round trip.
+# For PostgreSQL, where every statement is a round trip: insert and read back in one.
 INSERT: Final = (
     "WITH made AS (INSERT INTO items ({names}) VALUES ({places}) RETURNING *)"
     + SELECT.replace("FROM items i\n", "FROM made i\n")
@@ -72,11 +72,11 @@ COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
         *_TIMES,
     ),
 }
-"""Which columns of the table a kind uses."""
+"""By kind: the columns it uses."""
 
 
 class ItemRow(Struct, frozen=True):
-    """One item: its columns, and the names of what it points to."""
+    """One item: its columns, and the names of the rows it refers to."""
 
     id: str
     kind: Kind
@@ -105,19 +105,21 @@ class ItemRow(Struct, frozen=True):
     parent_reference_id: str | None
     criteria_reference_id: str | None
     has_labels: bool
-    """Whether it is worth asking which."""
+    """True if the labels have to be read."""
     epic_id: str | None
-    """The epic that it is, or belongs to."""
+    """The epic that the item is or belongs to."""
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it, as effects tell it."""
+        """Return the columns of the table, as effects have them."""
         values = asdict(self)
         return {name: values[name] for name in COLUMNS[self.kind]}
 
 
 async def find(db: Database, id_or_reference: str, kind: Kind | None = None) -> ItemRow:
-    """The item that a UUID or reference id names, whatever its letter case. Raises NotFoundError,
-    also where it is of another kind."""
+    """Return the item with this UUID or reference id, ignoring letter case.
+
+    Raises NotFoundError, also for an item of another kind.
+    """
     found = await lookup(db, id_or_reference)
     if found is None:
         what = KINDS[kind].title.lower() if kind else "item"
@@ -130,7 +132,7 @@ async def find(db: Database, id_or_reference: str, kind: Kind | None = None) -> 
 
 
 async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
-    """The same; None where there is none."""
+    """Return the item with this UUID or reference id, or None."""
     text = id_or_reference.strip()
     if is_uuid(text):
         found = await db.fetch(BY_ID, text.lower())
@@ -143,15 +145,14 @@ async def lookup(db: Database, id_or_reference: str) -> ItemRow | None:
 
 
 def stored_name(id_or_reference: str) -> str:
-    """What a UUID or reference id is in its column, whatever its letter case; the text itself where
-    it is neither."""
+    """Return a UUID or reference id as it is stored; other text unchanged."""
     text = id_or_reference.strip()
     reference = parse_reference(text)
     return text.lower() if reference is None else str(reference)
 
 
 async def insert(db: Transaction, engine: Engine, values: Mapping[str, Any]) -> ItemRow:
-    """Add an item, of which `values` has the columns."""
+    """Insert an item; `values` has its columns."""
     if engine == "sqlite":
         await rows.insert(db, "items", values)
         return await find(db, values["id"])
@@ -160,22 +161,25 @@ async def insert(db: Transaction, engine: Engine, values: Mapping[str, Any]) -> 
 
 
 async def select(db: Database, where: str, /, *arguments: Any) -> list[ItemRow]:
-    """All items for which `where` holds, a clause of our own with what stands behind it."""
+    """Return the items for which the SQL clause `where` holds.
+
+    The clause is never built from user input; it may include ORDER BY and LIMIT.
+    """
     return [item_row(row) for row in await db.fetch(SELECT + where, *arguments)]
 
 
 def item_row(row: Any) -> ItemRow:
-    """A row that `SELECT` gave."""
+    """Return a row of `SELECT` as an `ItemRow`."""
     return ItemRow(*row)
 
 
 async def children(db: Database, parent_id: str) -> list[ItemRow]:
-    """In their order, kind by kind."""
+    """Return the children of an item by kind, in their order."""
     return [item_row(row) for row in await db.fetch(CHILDREN, parent_id)]
 
 
 async def last_position(db: Database, kind: Kind, parent_id: str | None) -> float:
-    """Where the last of the siblings stands."""
+    """Return the position of the last sibling."""
     if parent_id is None:
         found = await db.fetch(LAST_OF_ALL, kind)
     else:
@@ -184,7 +188,7 @@ async def last_position(db: Database, kind: Kind, parent_id: str | None) -> floa
 
 
 async def labels_of(db: Database, ids: Sequence[str]) -> dict[str, list[str]]:
-    """The names of the labels of each item."""
+    """Return the label names of each item."""
     found: dict[str, list[str]] = {each: [] for each in ids}
     if ids:
         for row in await db.fetch(LABELS.format(places=rows.places(len(ids))), *ids):
@@ -193,7 +197,7 @@ async def labels_of(db: Database, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 async def epics_of_steering(db: Database, ids: Sequence[str]) -> dict[str, list[str]]:
-    """The reference ids of the epics that each steering document is linked to."""
+    """Return, by steering document, the reference ids of its epics."""
     found: dict[str, list[str]] = {each: [] for each in ids}
     if ids:
         for row in await db.fetch(EPICS_OF_STEERING.format(places=rows.places(len(ids))), *ids):

@@ -39,7 +39,7 @@ class LabelRow(Struct, frozen=True):
     used: int
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it."""
+        """Return the columns of the table."""
         return {
             "id": self.id,
             "name": self.name,
@@ -50,7 +50,7 @@ class LabelRow(Struct, frozen=True):
 
 
 async def find(db: Database, name_or_id: str) -> LabelRow:
-    """The label that a name or an id means. Raises NotFoundError, which names those there are."""
+    """Return the label with this name or id. Raises NotFoundError with valid names."""
     rows = await db.fetch(BY_ID, name_or_id.lower()) if is_uuid(name_or_id) else []
     rows = rows or await db.fetch(BY_KEY, fold(name_or_id))
     if not rows:
@@ -60,13 +60,13 @@ async def find(db: Database, name_or_id: str) -> LabelRow:
 
 
 async def find_named(db: Database, name: str) -> LabelRow | None:
-    """The label with a name that looks like this one."""
+    """Return the label with a name that looks like this one."""
     rows = await db.fetch(BY_KEY, fold(name))
     return _label(rows[0]) if rows else None
 
 
 async def behind(db: Database, key: str, limit: int) -> list[LabelRow]:
-    """Labels by name, those behind a folded one."""
+    """Return the labels after a folded name, by name."""
     return [_label(row) for row in await db.fetch(ALL, key, limit)]
 
 
@@ -76,12 +76,12 @@ async def count(db: Database) -> int:
 
 
 async def is_on(db: Database, item_id: str, label_id: str) -> bool:
-    """Whether an item has a label."""
+    """Return whether an item has a label."""
     return bool(await db.fetch(IS_ON, item_id, label_id))
 
 
 async def some_items(db: Database, label_id: str, limit: int) -> list[str]:
-    """Reference ids of items that have a label."""
+    """Return reference ids of items with a label."""
     return [row["reference_id"] for row in await db.fetch(SOME_ITEMS, label_id, limit)]
 
 

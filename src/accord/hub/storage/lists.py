@@ -32,7 +32,7 @@ Sort: TypeAlias = Literal[
     "updated_at",
     "-updated_at",
 ]
-"""By what a list is sorted; `-` turns it around."""
+"""The sort key of a list; `-` reverses the order."""
 
 _SORTED_BY: Final[dict[str, tuple[str, type]]] = {
     "reference_id": ("i.number", int),
@@ -59,15 +59,15 @@ _CLAUSES: Final[dict[str, str]] = {
         WHERE labels.name_key = {})""",
     "steers": "i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = {})",
 }
-"""What can be asked for; `{}` is the place of the value."""
+"""The conditions of filters; `{}` is the placeholder of the value."""
 
 
 NOBODY: Final = ""
-"""The `assignee_id` that stands for no assignee."""
+"""The `assignee_id` for items without an assignee."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """What a list was asked for."""
+    """A query for a list of items."""
 
     kind: Kind
     where: Mapping[str, Any]
@@ -78,7 +78,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def _clause(name: str, value: Any, values: list[Any]) -> str:
-    """Return the condition for this name, and add its values to `values`."""
+    """Return the condition for a filter, and add its values to `values`."""
     parts = []
     for each in value if isinstance(value, tuple) else (value,):
         if name == "assignee_id" and each == NOBODY:
@@ -90,7 +90,7 @@ def _clause(name: str, value: Any, values: list[Any]) -> str:
 
 
 async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
-    """One page. Raises InvalidError for a cursor of another list."""
+    """Return one page. Raises InvalidError for a cursor of another list."""
     where = {name: value for name, value in asked.where.items() if value is not None}
     clauses: list[str] = ["i.kind = $1"]
     values: list[Any] = [asked.kind]
@@ -104,7 +104,7 @@ async def list_items(db: Database, asked: Asked) -> Page[ItemRow]:
     if asked.cursor is not None:
         place = len(values) + 1
         values += pages.place_of(asked.cursor, name, type_, int)
-        # A number that no cursor of ours has may be too large for its column, not for a bigint.
+        # A forged cursor may hold a number that is too large for the column, but not for a bigint.
         value = f"CAST(${place} AS bigint)" if type_ is int else f"${place}"
         clauses.append(f"({column}, i.number) {'<' if descends else '>'} ({value}, ${place + 1})")
     way = "DESC" if descends else "ASC"

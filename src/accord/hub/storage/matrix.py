@@ -43,7 +43,7 @@ ORDER BY 2, 3
 
 
 class TracedRow(Struct, frozen=True):
-    """A requirement, and what it stands under."""
+    """A requirement with its ancestors."""
 
     id: str
     number: int
@@ -57,7 +57,7 @@ class TracedRow(Struct, frozen=True):
 
 
 class TracedLink(Struct, frozen=True):
-    """A link of a requirement, as it is called from there."""
+    """A link of a requirement, named from its side."""
 
     of: str
     label: str
@@ -66,14 +66,14 @@ class TracedLink(Struct, frozen=True):
 
 
 async def count(db: Database, epic_id: str | None) -> int:
-    """How many requirements there are, in all or in an epic."""
+    """Return the number of requirements, in all or in an epic."""
     sql, values = (COUNT, []) if epic_id is None else (COUNT + OF_EPIC, [epic_id])
     total: int = (await db.fetch(sql, *values))[0]["total"]
     return total
 
 
 async def traced(db: Database, epic_id: str | None, behind: int, limit: int) -> list[TracedRow]:
-    """Requirements by number, behind one of them."""
+    """Return requirements after a number, by number."""
     sql = SELECT if epic_id is None else SELECT + OF_EPIC
     values: list[Any] = [behind] if epic_id is None else [epic_id, behind]
     rows = await db.fetch(
@@ -83,7 +83,7 @@ async def traced(db: Database, epic_id: str | None, behind: int, limit: int) -> 
 
 
 async def links(db: Database, ids: Sequence[str]) -> list[TracedLink]:
-    """The links of these requirements."""
+    """Return the links of these requirements."""
     if not ids:
         return []
     sql = LINKS.format(places=rows.places(len(ids)))

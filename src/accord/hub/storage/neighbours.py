@@ -11,7 +11,7 @@ from accord.hub.storage import rows
 from accord.operations.work import Database
 
 MAX_LINES: Final = 2_000
-"""Most that are read of what leads from one set of items."""
+"""The maximum number of links read for one set of items."""
 
 LINKS: Final = """
 SELECT r.source_id, r.target_id, r.type, r.id,
@@ -40,21 +40,23 @@ ORDER BY 6, 7 LIMIT {limit}
 
 
 class LineRow(Struct, frozen=True):
-    """What leads from one item to another."""
+    """A link or a place in the hierarchy, from one item to another."""
 
     source: str
     target: str
     type: str
     id: str
-    """Of the relationship; empty for a place in the hierarchy."""
+    """The id of the relationship; empty for a place in the hierarchy."""
     is_suspect: bool
 
 
 async def lines(
     db: Database, ids: Sequence[str], types: Sequence[str] | None, *, with_places: bool
 ) -> list[LineRow]:
-    """What leads from these items and to them: links first, of `types` or all, then with
-    `with_places` what they stand under and what stands under them."""
+    """Return the links from and to these items.
+
+    Relationships come first, of `types` or all; `with_places` adds parents and children.
+    """
     found: list[LineRow] = []
     for chunk in rows.chunks(ids, 200):
         places = rows.places(len(chunk))

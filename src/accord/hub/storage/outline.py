@@ -23,7 +23,7 @@ UNDER: Final[dict[Kind, tuple[Kind, ...]]] = {
     "epic": ("user_story",),
     "user_story": ("requirement", "acceptance_criteria"),
 }
-"""By kind: what stands under it, in the order in which people read it."""
+"""By kind: the kinds of its children, in reading order."""
 
 SELECT: Final = """
 SELECT i.id, i.kind, i.number, i.reference_id, i.parent_id, i.position, i.title,
@@ -50,12 +50,12 @@ COUNT: Final = (
 WITH_MANY: Final = """ AND ({itself} OR EXISTS (
     SELECT 1 FROM items c WHERE c.parent_id = i.id AND ({child} OR EXISTS (
         SELECT 1 FROM items g WHERE g.parent_id = c.id AND {grandchild}))))"""
-"""Something that matches is found soon, under whatever one looks."""
+"""For filters that many items match: a match is found soon below any item."""
 WITH_FEW: Final = """ AND ({itself} OR i.id IN (
     SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found}) OR i.id IN (
     SELECT s.parent_id FROM items s WHERE s.kind = 'user_story' AND s.id IN (
         SELECT m.parent_id FROM items m WHERE m.kind IN ({kinds}) AND {found})))"""
-"""All that match are soon told."""
+"""For filters that few items match: all matches are found first."""
 COUNT_MATCHING: Final = """
 SELECT COUNT(*) AS total FROM (
     SELECT 1 FROM items m WHERE m.kind IN ({kinds}) AND {found} LIMIT {most}) few
@@ -68,7 +68,7 @@ _BEFORE_ALL: Final = (0, -1e308, 0)
 
 
 class OutlineRow(Struct, frozen=True):
-    """An item as a row of a tree."""
+    """An item as a row of the tree."""
 
     id: str
     kind: Kind
@@ -78,26 +78,25 @@ class OutlineRow(Struct, frozen=True):
     position: float
     title: str
     beginning: str
-    """Of the description, where there is no title."""
+    """The beginning of the description, if there is no title."""
     status: str
     assignee: str | None
     has_children: bool
     is_suspect: bool
-    """Whether something that it is linked to said something else since."""
+    """True if the item has a suspect link because the other end changed."""
 
 
 class Under(Struct, frozen=True, kw_only=True):
-    """Whose children are asked for, and which of them: those that match, or have below them
-    something that does."""
+    """A query for the children of an item that match, or have matches below them."""
 
     parent_id: str | None = None
     kinds: tuple[Kind, ...] = UNDER_NOTHING
     statuses: tuple[str, ...] = ()
-    """Statuses that match; every status where there are none."""
+    """Statuses that match; empty for every status."""
     assignee_ids: tuple[str, ...] = ()
-    """Assignees that match, with `NOBODY` for no assignee; everything where there are none."""
+    """Assignees that match, `NO_ASSIGNEE` for none; empty for no filter."""
     matches_few: bool = False
-    """See `asked_for`."""
+    """See `outline_query`."""
 
     @property
     def name(self) -> str:
@@ -109,8 +108,10 @@ class Under(Struct, frozen=True, kw_only=True):
 async def asked_for(
     db: Database, statuses: tuple[str, ...], assignee_ids: tuple[str, ...]
 ) -> Under:
-    """Epics with something below them that has one of these statuses and assignees, looked for in
-    the way that is quick for as many as there are."""
+    """Return a query for epics that match, or have matches below them.
+
+    Counts the matches up to `MAX_FEW_MATCHES` to choose the faster of two statements.
+    """
     under = Under(statuses=statuses, assignee_ids=assignee_ids)
     if not statuses and not assignee_ids:
         return under
@@ -121,14 +122,14 @@ async def asked_for(
 
 
 async def row_of(db: Database, id: str) -> OutlineRow:
-    """The row of the item with this id, which is there."""
+    """Return the row of the existing item with this id."""
     return _row((await db.fetch(BY_ID, id))[0])
 
 
 async def rows_under(
     db: Database, under: Under, *, limit: int, cursor: str | None = None
 ) -> Page[OutlineRow]:
-    """One page. Raises InvalidError for a cursor of another list."""
+    """Return one page. Raises InvalidError for a cursor of another list."""
     place, position, number = _BEFORE_ALL
     if cursor is not None:
         place, position, number = pages.place_of(cursor, under.name, int, float, int)
@@ -167,7 +168,7 @@ async def _count(db: Database, under: Under) -> int:
 
 
 def _where(under: Under, values: list[Any]) -> tuple[str, str]:
-    """The clauses for what is asked for, whose values are added to `values`."""
+    """Return the conditions of a query, and add their values to `values`."""
     where = "i.parent_id IS NULL"
     if under.parent_id is not None:
         values.append(under.parent_id)
@@ -189,7 +190,7 @@ class _Wanted(Struct, frozen=True):
     places: list[str]
     """Placeholders of the values that match."""
     nobody: bool = False
-    """Whether NULL matches too."""
+    """True if NULL matches too."""
 
 
 def _wanted(under: Under, values: list[Any]) -> list[_Wanted]:
@@ -207,7 +208,7 @@ def _wanted(under: Under, values: list[Any]) -> list[_Wanted]:
 
 
 def _found(alias: str, wanted: Sequence[_Wanted]) -> str:
-    """By the index on the first column alone."""
+    """Return a condition that uses the index on the first column only."""
     first, *others = wanted
     column = f"{alias}.{first.column}"
     parts = [f"{column} {_one_of(first.places)}"] if first.places else []
@@ -218,8 +219,10 @@ def _found(alias: str, wanted: Sequence[_Wanted]) -> str:
 
 
 def _matches(alias: str, wanted: Sequence[_Wanted]) -> str:
-    """With COALESCE, so that no index on such a column is used: many thousand items have one
-    value, and few have one parent."""
+    """Return a condition that uses no index on these columns, by COALESCE.
+
+    Many thousand items share one value, while few share one parent.
+    """
     clauses = []
     for each in wanted:
         column = f"COALESCE({alias}.{each.column}, '')"
@@ -235,7 +238,7 @@ def _one_of(places: Sequence[str]) -> str:
 
 
 def _said(some: tuple[str, ...]) -> Any:
-    """Return a single value as itself, so that cursors of earlier releases stay valid."""
+    """Return a single value as itself, so cursors of earlier releases stay valid."""
     return some if len(some) > 1 else next(iter(some), None)
 
 

@@ -23,18 +23,20 @@ DEFAULT_LIMIT: Final = 20
 
 
 def asked(*what: Any) -> str:
-    """A short name of what a list was asked for: its name, filters and order."""
+    """Return a short hash of a query: its name, filters and order."""
     return sha256(msgspec.json.encode(what, order="deterministic")).hexdigest()[:12]
 
 
 def cursor_behind(asked_for: str, *values: str | float) -> str:
-    """A cursor that stands behind the row with these values."""
+    """Return the cursor after the row with these values."""
     return cursor_after(asked_for, *values)
 
 
 def place_of(cursor: str, asked_for: str, *types: type) -> list[Any]:
-    """The values in a cursor, which are of `types`. Raises InvalidError for one that this list did
-    not give."""
+    """Return the values in a cursor, which have these `types`.
+
+    Raises InvalidError for a cursor of another list.
+    """
     keys: Any = GenericAlias(tuple, (str, *types))
     name, *values = keys_of(cursor, keys)
     if name != asked_for:
@@ -43,8 +45,10 @@ def place_of(cursor: str, asked_for: str, *types: type) -> list[Any]:
 
 
 def page(rows: list[T], limit: int, total: int, cursor: Callable[[T], str]) -> Page[T]:
-    """A page of `rows`, of which one more than `limit` was asked for; `cursor` gives the one that
-    stands behind a row."""
+    """Return a page of `rows`, which has one row more than `limit` if there are more.
+
+    `cursor` returns the cursor after a row.
+    """
     has_more = len(rows) > limit
     return Page(
         items=rows[:limit],

@@ -11,7 +11,7 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import Database, is_uuid
 
 MAX_NAMED: Final = 20
-"""How many names are offered for one that is wrong."""
+"""The number of valid names offered for an unknown one."""
 
 BY_ID: Final = "SELECT id, username, active FROM users WHERE id = $1"
 BY_NAME: Final = "SELECT id, username, active FROM users WHERE username_key = $1"
@@ -23,7 +23,7 @@ COUNT_ACTIVE: Final = "SELECT COUNT(*) AS total FROM users WHERE active = 1"
 
 
 class Person(Struct, frozen=True):
-    """Somebody with an account."""
+    """A person with an account."""
 
     id: str
     username: str
@@ -32,7 +32,10 @@ class Person(Struct, frozen=True):
 async def find_person(
     db: Database, name: str, field: str, *, also_inactive: bool = False
 ) -> Person:
-    """Whom a username or id names. Raises InvalidError, which names those that there are."""
+    """Return the person with this username or id.
+
+    Raises InvalidError with valid names.
+    """
     by_id = is_uuid(name)
     rows = await db.fetch(BY_ID if by_id else BY_NAME, name.lower() if by_id else name_key(name))
     if rows and (rows[0]["active"] or also_inactive):
@@ -44,7 +47,7 @@ async def find_person(
 
 
 async def active(db: Database, behind: str, limit: int) -> list[str]:
-    """Usernames in their order, behind the one with this key."""
+    """Return active usernames after a key, in order."""
     return [row["username"] for row in await db.fetch(ACTIVE, behind, limit)]
 
 

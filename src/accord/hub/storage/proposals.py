@@ -29,7 +29,7 @@ STORED: Final = (
 
 
 class ProposalRow(Struct, frozen=True):
-    """One proposal: its columns, and the names of what it points to."""
+    """One proposal: its columns, and the names of the rows it refers to."""
 
     id: str
     author_id: str
@@ -45,22 +45,22 @@ class ProposalRow(Struct, frozen=True):
     decider: str | None
     change_id: str | None
     via: str
-    """`token`, `session` or `local`; empty for proposals made before it was stored."""
+    """`token`, `session` or `local`; empty for proposals made before this column existed."""
     face: str
     client: str
-    """The program that made it, as it called itself."""
+    """The program that made the proposal, by its own name."""
     token_id: str
     run_id: str
     token: str | None
     """The name of the token."""
 
     def stored(self) -> dict[str, Any]:
-        """What effects tell of it; what it would do stands in the table alone."""
+        """Return the columns for effects; steps and preview stay in the table only."""
         return {name: getattr(self, name) for name in STORED}
 
 
 async def find(db: Database, id: str) -> ProposalRow:
-    """Raises NotFoundError."""
+    """Return the proposal with this id. Raises NotFoundError."""
     found = await db.fetch(f"{SELECT} WHERE p.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no proposal {id!r}")
@@ -68,5 +68,5 @@ async def find(db: Database, id: str) -> ProposalRow:
 
 
 def proposal_row(row: Any) -> ProposalRow:
-    """A row that `SELECT` gave."""
+    """Return a row of `SELECT_PROPOSALS` as a `ProposalRow`."""
     return ProposalRow(*row)

@@ -22,7 +22,7 @@ LEFT JOIN proposals ON proposals.id = c.proposal_id
 LEFT JOIN tokens proposal_tokens ON proposal_tokens.id = proposals.token_id
 LEFT JOIN users proposer ON proposer.id = proposals.author_id
 """
-# What is deleted and restored by undo is "created" again: the first time counts.
+# Undo of a deletion is recorded as "created" again: the first creation counts.
 CREATED: Final = (
     OF_CHANGES
     + "WHERE r.entity_id IN ({places}) AND r.version <= 1 AND r.action = 'created' "
@@ -34,16 +34,16 @@ RESOLVED: Final = (
     + "AND r.after LIKE '%\"resolved\":1%' ORDER BY c.sequence DESC"
 )
 DIRECT: Final = frozenset({"rest", "rpc", "cli", "web"})
-"""Faces that people use themselves, where no token is involved."""
+"""Faces that people use themselves, if no token is involved."""
 
 
 async def of_creation(db: Database, ids: Sequence[str]) -> dict[str, Provenance]:
-    """Return, by id, what things were created with; without those that a person made directly."""
+    """Return the provenance of creations by id; none for direct work by a person."""
     return await _first_of(db, CREATED, ids)
 
 
 async def of_resolution(db: Database, comment_ids: Sequence[str]) -> dict[str, Provenance]:
-    """Return, by id, what comments were resolved with; without those that a person resolved."""
+    """Return the provenance of resolutions by id; none for direct work by a person."""
     return await _first_of(db, RESOLVED, comment_ids)
 
 

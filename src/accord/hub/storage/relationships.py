@@ -1,4 +1,4 @@
-"""Relationships and their types, as rows. Knows the tables, not the rules."""
+"""Relationships and their types as rows. Knows the tables, not the rules."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ COLUMNS: Final = (
 
 
 class LinkRow(Struct, frozen=True):
-    """One relationship: its columns, and what there is to know of its ends."""
+    """One relationship: its columns, its type, and its two ends."""
 
     id: str
     source_id: str
@@ -111,12 +111,12 @@ class LinkRow(Struct, frozen=True):
 
     @property
     def reference(self) -> str:
-        """What people call it."""
+        """The name that people use: source, type and target."""
         return f"{self.source_reference_id} {self.type} {self.target_reference_id}"
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """The reference ids of the ends that make it suspect."""
+        """The reference ids of the ends that make the link suspect."""
         ends = changed_ends(
             (self.source_version, self.target_version), (self.source_said, self.target_said)
         )
@@ -124,12 +124,12 @@ class LinkRow(Struct, frozen=True):
         return tuple(name for name, is_changed in zip(names, ends, strict=True) if is_changed)
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it, as effects tell it."""
+        """Return the columns of the table, as effects have them."""
         return {name: getattr(self, name) for name in COLUMNS}
 
 
 class TypeRow(Struct, frozen=True):
-    """One type of relationships."""
+    """One relationship type."""
 
     name: str
     inverse: str
@@ -146,7 +146,7 @@ class TypeRow(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """Which relationships are asked for."""
+    """A query for relationships."""
 
     item_id: str | None = None
     direction: Direction = "both"
@@ -155,7 +155,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 async def find(db: Database, id: str) -> LinkRow:
-    """The relationship with this id. Raises NotFoundError."""
+    """Return the relationship with this id. Raises NotFoundError."""
     rows = await db.fetch(BY_ID, id.lower()) if is_uuid(id) else []
     if not rows:
         raise NotFoundError(f"there is no relationship {id!r}")
@@ -163,7 +163,10 @@ async def find(db: Database, id: str) -> LinkRow:
 
 
 async def between(db: Database, source_id: str, target_id: str, type: TypeRow) -> LinkRow | None:
-    """The relationship of this type from one to the other; a symmetric one also the other way."""
+    """Return the relationship of this type between two items.
+
+    A symmetric one matches in both directions.
+    """
     rows = await db.fetch(BETWEEN, source_id, target_id, type.name)
     if not rows and type.is_symmetric:
         rows = await db.fetch(BETWEEN, target_id, source_id, type.name)
@@ -171,14 +174,17 @@ async def between(db: Database, source_id: str, target_id: str, type: TypeRow) -
 
 
 async def of_item(db: Database, item_id: str) -> list[LinkRow]:
-    """All relationships from and to an item."""
+    """Return all relationships from and to an item."""
     return [_link(row) for row in await db.fetch(OF_ITEM, item_id)]
 
 
 async def list_links(
     db: Database, asked: Asked, *, limit: int, cursor: str | None
 ) -> Page[LinkRow]:
-    """One page, the oldest first. Raises InvalidError for a cursor of another list."""
+    """Return one page, oldest first.
+
+    Raises InvalidError for a cursor of another list.
+    """
     clauses, values = _clauses(asked)
     total = await db.fetch(f"{COUNT} WHERE {' AND '.join(clauses)}", *values)
     name = pages.asked("relationships", asked)
@@ -198,12 +204,12 @@ async def list_links(
 
 
 async def reached_edges(db: Database, item_id: str, type: str) -> list[tuple[str, str]]:
-    """All links of a type on the ways that begin at an item, by the reference ids of their ends."""
+    """Return all links of a type reachable from an item, by their reference ids."""
     return [(row["source"], row["target"]) for row in await db.fetch(REACHED, item_id, type)]
 
 
 async def types(db: Database) -> list[TypeRow]:
-    """All types, by name."""
+    """Return all types, by name."""
     return [
         TypeRow(row["name"], row["inverse"], bool(row["is_symmetric"]), bool(row["is_acyclic"]))
         for row in await db.fetch(TYPES)
@@ -211,13 +217,15 @@ async def types(db: Database) -> list[TypeRow]:
 
 
 async def find_type(db: Database, name: str, field: str = "type") -> TypeRow:
-    """The type of this name, however it is written. Raises InvalidError, which names those there
-    are."""
+    """Return the type with this name in any spelling.
+
+    Raises InvalidError with the valid names.
+    """
     return chosen_type(await types(db), name, field)
 
 
 def chosen_type(known: Sequence[TypeRow], name: str, field: str) -> TypeRow:
-    """The one of `known` that is named. Raises InvalidError."""
+    """Return the type of `known` with this name. Raises InvalidError."""
     wanted = type_key(name)
     for each in known:
         if each.name == wanted:
@@ -227,7 +235,7 @@ def chosen_type(known: Sequence[TypeRow], name: str, field: str) -> TypeRow:
 
 
 def type_key(name: str) -> str:
-    """`depends_on` for `Depends on`."""
+    """Return the canonical name of a type: `depends_on` for `Depends on`."""
     return fold(name).replace(" ", "_").replace("-", "_")
 
 
@@ -235,7 +243,7 @@ def _clauses(asked: Asked) -> tuple[list[str], list[Any]]:
     clauses, values = ["1 = 1"], list[Any]()
     if asked.item_id is not None:
         values.append(asked.item_id)
-        # A link of a symmetric type goes both ways.
+        # A link of a symmetric type counts in both directions.
         clauses.append(
             {
                 "both": "(r.source_id = $1 OR r.target_id = $1)",

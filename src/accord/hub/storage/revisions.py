@@ -29,7 +29,7 @@ INSERT INTO revisions
      other_item_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 """
-# Of PostgreSQL, where every statement is a round trip.
+# For PostgreSQL, where every statement is a round trip: all revisions in one.
 ADD_REVISIONS: Final = """
 INSERT INTO revisions SELECT * FROM json_populate_recordset(NULL::revisions, $1::json)
 """
@@ -61,7 +61,8 @@ WITH_RELATED: Final = """
 (r.entity_id = $1 OR r.item_id = $1 OR r.other_item_id = $1)
 AND NOT (r.kind = 'comment' AND r.action = 'created')
 """
-"""An item with its links, labels, comments and set-aside hints; new comments are on its page."""
+"""An item with its links, labels, comments and suppressed lint rules. New comments are left out,
+since they are on the item's page."""
 HISTORY: Final = """
 SELECT r.change_id, r.place, r.entity_id, r.kind,
        CASE WHEN r.reference_id <> '' THEN r.reference_id ELSE COALESCE((
@@ -90,9 +91,9 @@ ITEMS_OF: Final[dict[str, tuple[str, ...]]] = {
     "lint_suppression": ("item_id",),
     "comment": ("target_id",),
 }
-"""By kind: the columns with the items that its revisions are listed with."""
+"""By kind: the columns with the items that list its revisions in their history."""
 MAX_ABOUT: Final = 3
-"""Of what a change touched: how much is named in a list."""
+"""The number of affected things named in a list."""
 FORMER: Final = """
 SELECT r.entity_id FROM revisions r JOIN changes c ON c.id = r.change_id
 WHERE r.reference_id = $1 AND r.kind = $2 ORDER BY c.sequence DESC LIMIT 1
@@ -106,7 +107,7 @@ ORDER BY c.sequence DESC, r.place
 
 
 class ChangeRow(Struct, frozen=True):
-    """One change, and what became of it."""
+    """One change, with its undo and its proposal."""
 
     id: str
     sequence: int
@@ -128,7 +129,7 @@ class ChangeRow(Struct, frozen=True):
 
 
 class RevisionRow(Struct, frozen=True):
-    """What a change did to one entity."""
+    """The effect of a change on one entity."""
 
     change_id: str
     place: int
@@ -142,7 +143,7 @@ class RevisionRow(Struct, frozen=True):
 
 
 class About(Struct, frozen=True):
-    """What a change touched, in few words."""
+    """A short list of the entities that a change affected."""
 
     named: tuple[str, ...]
     total: int
@@ -157,7 +158,7 @@ async def add(
     undoes: str | None,
     proposal_id: str | None,
 ) -> None:
-    """Keep a change and what it did."""
+    """Record a change and its effects."""
     caller = work.caller
     about = (
         *(change.id, work.now, caller.user_id, caller.username, change.operation, caller.face),
@@ -191,14 +192,14 @@ def _columns(change_id: str, place: int, effect: Effect) -> dict[str, Any]:
 
 
 def items_of(kind: str, row: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return the ids of the items that something belongs to which is no item itself."""
+    """Return the ids of the items that an entity of another kind belongs to."""
     columns = ITEMS_OF.get(kind, ())
     ids = [row.get(column) for column in columns]
     return (*ids, None, None)[0], (*ids, None, None)[1]
 
 
 async def find_change(db: Database, id: str) -> ChangeRow:
-    """Raises NotFoundError."""
+    """Return the change with this id. Raises NotFoundError."""
     found = await db.fetch(f"{CHANGES} WHERE c.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no change {id!r}")
@@ -206,12 +207,12 @@ async def find_change(db: Database, id: str) -> ChangeRow:
 
 
 def change_row(row: Any) -> ChangeRow:
-    """A row that `CHANGES` gave."""
+    """Return a row of `CHANGES` as a `ChangeRow`."""
     return ChangeRow(*row)
 
 
 async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
-    """By change: what it touched. Those that touched nothing are not there."""
+    """Return the affected entities by change; changes without effects are missing."""
     if not change_ids:
         return {}
     places = rows.places(len(change_ids))
@@ -225,20 +226,20 @@ async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
 
 
 async def revisions_of_change(db: Database, change_id: str) -> list[RevisionRow]:
-    """What a change did, in that order."""
+    """Return the effects of a change, in order."""
     found = await db.fetch(f"{REVISIONS} WHERE change_id = $1 ORDER BY place", change_id)
     return [revision_row(row) for row in found]
 
 
 def revision_row(row: Any) -> RevisionRow:
-    """A row that begins as `REVISIONS` gives it."""
+    """Return a row that begins with the columns of `REVISIONS` as a `RevisionRow`."""
     values = list(row)[:9]
     values[7:] = [_decoded(values[7]), _decoded(values[8])]
     return RevisionRow(*values)
 
 
 async def differences_since(db: Database, row: ItemRow, version: int) -> list[Difference]:
-    """How an item differs from what it was at an earlier version."""
+    """Return the differences between an item and one of its earlier versions."""
     now = row.stored()
     then = dict(now)
     for found in await db.fetch(SINCE, row.id, version):
@@ -256,7 +257,7 @@ async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
 
 
 def _stored(effect: Effect) -> tuple[str | None, str | None]:
-    """Both states as JSON; of an update only what differs."""
+    """Return both states as JSON; for an update only the fields that differ."""
     before, after = effect.before, effect.after
     if before is not None and after is not None:
         found = differences(before, after)

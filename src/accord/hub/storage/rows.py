@@ -1,6 +1,7 @@
-"""Rows of the hub's tables, by key: what effects tell of, and undo puts back.
+"""Rows of the hub's tables, by key.
 
-Names of tables and columns are never what a caller gave.
+Effects name rows by these keys, and undo writes rows back by them. Names of tables and columns
+never come from a caller.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ T = TypeVar("T")
 
 
 class Table(Struct, frozen=True):
-    """Where entities of one kind are kept."""
+    """The table of the entities of one kind, and its key."""
 
     name: str
     key: tuple[str, ...] = ("id",)
 
     def id_of(self, row: Mapping[str, Any]) -> str:
-        """What effects call a row: its key, with colons between."""
+        """Return the id of a row in effects: its key, joined by colons."""
         return ":".join(str(row[column]) for column in self.key)
 
     def key_of(self, id: str) -> dict[str, str]:
-        """The key of the row that effects call `id`."""
+        """Return the key of the row with this id in effects."""
         return dict(zip(self.key, id.split(":", len(self.key) - 1), strict=True))
 
 
@@ -45,11 +46,12 @@ TABLES: Final[dict[str, Table]] = {
     "lint_suppression": Table("lint_suppressions", ("item_id", "rule")),
     "item_source": Table("item_sources", ("item_id", "source")),
 }
-"""By kind of effect: what can be undone, given that effects tell rows as they are stored."""
+"""By kind of effect: its table. These kinds can be undone, because their effects contain rows as
+they are stored."""
 
 
 async def insert(db: Transaction, table: str, values: Mapping[str, Any]) -> None:
-    """Add a row of ours; `values` has its columns."""
+    """Insert a row; `values` has its columns."""
     names = ", ".join(values)
     await db.execute(
         f"INSERT INTO {table} ({names}) VALUES ({places(len(values))})", *values.values()
@@ -59,7 +61,7 @@ async def insert(db: Transaction, table: str, values: Mapping[str, Any]) -> None
 async def update(
     db: Transaction, table: str, key: Mapping[str, Any], values: Mapping[str, Any]
 ) -> int:
-    """Change columns of the row with this key; how many rows that were."""
+    """Update columns of the row with this key; return the number of rows."""
     setting = ", ".join(f"{name} = ${place}" for place, name in enumerate(values, 1))
     return await db.execute(
         f"UPDATE {table} SET {setting} WHERE {_matching(key, len(values) + 1)}",
@@ -69,25 +71,25 @@ async def update(
 
 
 async def delete(db: Transaction, table: str, key: Mapping[str, Any]) -> int:
-    """Take the row with this key away; how many rows that were."""
+    """Delete the row with this key; return the number of rows."""
     return await db.execute(f"DELETE FROM {table} WHERE {_matching(key, 1)}", *key.values())
 
 
 async def where(db: Database, table: str, column: str, value: str) -> list[dict[str, Any]]:
-    """All rows with a value in a column."""
+    """Return all rows with a value in a column."""
     return [
         _dict(row) for row in await db.fetch(f"SELECT * FROM {table} WHERE {column} = $1", value)
     ]
 
 
 async def get(db: Database, table: Table, key: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The row with this key."""
+    """Return the row with this key, or None."""
     found = await db.fetch(f"SELECT * FROM {table.name} WHERE {_matching(key, 1)}", *key.values())
     return _dict(found[0]) if found else None
 
 
 def effect(action: Action, kind: str, row: Mapping[str, Any], reference_id: str = "") -> Effect:
-    """The effect of adding a row of `kind`, or taking it away."""
+    """Return the effect of inserting or deleting a row of `kind`."""
     return Effect(
         action=action,
         kind=kind,
@@ -104,7 +106,7 @@ def _dict(row: Any) -> dict[str, Any]:
 
 
 def places(count: int, first: int = 1) -> str:
-    """`$1, $2, …`"""
+    """Return the placeholders `$1, $2, …` for a statement."""
     return ", ".join(f"${place}" for place in range(first, first + count))
 
 
@@ -113,6 +115,6 @@ def _matching(key: Mapping[str, Any], first: int) -> str:
 
 
 def chunks(values: Sequence[T], size: int = 500) -> Iterator[Sequence[T]]:
-    """`values` in pieces that a statement can take."""
+    """Yield `values` in parts that fit into one statement."""
     for start in range(0, len(values), size):
         yield values[start : start + size]

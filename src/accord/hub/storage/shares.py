@@ -36,7 +36,7 @@ EPICS: Final = "SELECT COUNT(*) AS total FROM items WHERE kind = 'epic'"
 
 
 class ShareRow(Struct, frozen=True):
-    """The requirements of one epic, or of one type, counted."""
+    """The requirement counts of one epic, or of one type."""
 
     number: int
     name: str
@@ -48,18 +48,18 @@ class ShareRow(Struct, frozen=True):
 
 
 async def by_epic(db: Database, behind: int, limit: int) -> list[ShareRow]:
-    """Epics by number, behind one of them."""
+    """Return the shares of epics after a number, by number."""
     return [_share(row) for row in await db.fetch(BY_EPIC, behind, limit)]
 
 
 async def epics(db: Database) -> int:
-    """How many epics there are."""
+    """Return the number of epics."""
     total: int = (await db.fetch(EPICS))[0]["total"]
     return total
 
 
 async def by_type(db: Database, epic_id: str | None) -> list[ShareRow]:
-    """The types that requirements have, in all or in an epic, by name."""
+    """Return the shares of requirement types, in all or in an epic, by name."""
     scope, values = ("", []) if epic_id is None else (OF_EPIC, [epic_id])
     return [_share(row) for row in await db.fetch(BY_TYPE.format(scope=scope), *values)]
 

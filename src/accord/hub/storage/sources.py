@@ -27,13 +27,13 @@ class SourceRow(Struct, frozen=True):
 
 
 async def of_item(db: Database, item_id: str) -> SourceRow | None:
-    """Return the source of an item; None where it was created here."""
+    """Return the source of an item; None if it was created here."""
     found = await db.fetch(OF_ITEM, item_id)
     return SourceRow(*found[0]) if found else None
 
 
 async def find(db: Database, source: str, foreign_id: str) -> SourceRow | None:
-    """Return the row of the item that a source calls `foreign_id`."""
+    """Return the row of the item with this id in a source."""
     found = await db.fetch(BY_FOREIGN_ID, source, foreign_id)
     return SourceRow(*found[0]) if found else None
 
@@ -51,6 +51,6 @@ async def add(work: Work, item: ItemRow, source: str, foreign_id: str) -> None:
 
 
 async def installation_id(db: Database) -> str:
-    """Return the id by which exports name this hub as their source."""
+    """Return the id that exports use as the source name of this hub."""
     found: str = (await db.fetch(INSTALLATION))[0]["id"]
     return found

@@ -16,7 +16,7 @@ WHERE s.item_id = $1 ORDER BY s.rule
 
 
 class SuppressionRow(Struct, frozen=True):
-    """One rule that was put aside."""
+    """A lint rule that is suppressed for an item."""
 
     item_id: str
     rule: str
@@ -26,12 +26,12 @@ class SuppressionRow(Struct, frozen=True):
     author: str
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it."""
+        """Return the columns of the table."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "author"}
 
 
 async def of_item(db: Database, item_id: str) -> dict[str, SuppressionRow]:
-    """Those of an item, by rule."""
+    """Return the suppressions of an item, by rule."""
     found = [_suppression(row) for row in await db.fetch(OF_ITEM, item_id)]
     return {row.rule: row for row in found}
 

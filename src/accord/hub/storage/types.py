@@ -16,7 +16,7 @@ RELATIONSHIPS: Final = "SELECT COUNT(*) AS used FROM relationships WHERE type = 
 
 
 class RequirementTypeRow(Struct, frozen=True):
-    """One type."""
+    """One requirement type."""
 
     name: str
     name_key: str
@@ -24,7 +24,7 @@ class RequirementTypeRow(Struct, frozen=True):
     created_at: str
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it."""
+        """Return the columns of the table."""
         return {
             "name": self.name,
             "name_key": self.name_key,
@@ -34,18 +34,18 @@ class RequirementTypeRow(Struct, frozen=True):
 
 
 async def all_types(db: Database) -> list[RequirementTypeRow]:
-    """All requirement types, by name."""
+    """Return all requirement types, by name."""
     return [_type(row) for row in await db.fetch(ALL)]
 
 
 async def requirements_of_type(db: Database, name: str) -> int:
-    """How many requirements have this type."""
+    """Return the number of requirements with this type."""
     used: int = (await db.fetch(REQUIREMENTS, name))[0]["used"]
     return used
 
 
 async def relationships_of_type(db: Database, name: str) -> int:
-    """How many relationships have this type."""
+    """Return the number of relationships with this type."""
     used: int = (await db.fetch(RELATIONSHIPS, name))[0]["used"]
     return used
 

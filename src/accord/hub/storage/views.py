@@ -38,12 +38,15 @@ class ViewRow(Struct, frozen=True):
     owner: str
 
     def stored(self) -> dict[str, Any]:
-        """What the table holds of it."""
+        """Return the columns of the table."""
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "owner"}
 
 
 async def find(db: Database, user_id: str, id: str) -> ViewRow:
-    """A view that somebody may see: their own, or a shared one. Raises NotFoundError."""
+    """Return a view that a user may see: their own, or a shared one.
+
+    Raises NotFoundError.
+    """
     rows = await db.fetch(BY_ID, user_id, id.lower()) if is_uuid(id) else []
     if not rows:
         raise NotFoundError(f"there is no saved view {id!r}")
@@ -51,18 +54,18 @@ async def find(db: Database, user_id: str, id: str) -> ViewRow:
 
 
 async def find_named(db: Database, user_id: str, name: str) -> ViewRow | None:
-    """Somebody's own view of this name."""
+    """Return a user's own view with this name."""
     rows = await db.fetch(BY_NAME, user_id, name)
     return _view(rows[0]) if rows else None
 
 
 async def behind(db: Database, user_id: str, name: str, id: str, limit: int) -> list[ViewRow]:
-    """The views that somebody may see, by name, behind one of them."""
+    """Return the views that a user may see after a position, by name."""
     return [_view(row) for row in await db.fetch(PAGE, user_id, name, id, limit)]
 
 
 async def count(db: Database, user_id: str, *, own: bool = False) -> int:
-    """How many they may see, or are their own."""
+    """Return the number of views that a user may see, or owns."""
     total: int = (await db.fetch(OWN if own else COUNT, user_id))[0]["total"]
     return total
 

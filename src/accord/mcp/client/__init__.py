@@ -1,1 +1,1 @@
-"""Clients: use any server, whatever its version and transport."""
+"""MCP clients: call any server, whatever its version and transport."""

@@ -13,26 +13,26 @@ from accord.mcp.protocol.versions import Era, era
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Known once a client has been answered for the first time."""
+    """The negotiated version, and the server's capabilities, info and instructions."""
 
     version: str
     capabilities: ServerCapabilities
     server: Implementation | None
-    """The server's name and version, as it says; 2026-07-28 lets servers leave it out."""
+    """The server's name and version; optional in 2026-07-28."""
     instructions: str = ""
-    """What the server wants a model to know."""
+    """Instructions of the server for a model."""
 
     @property
     def era(self) -> Era:
         return era(self.version)
 
     def need(self, feature: str, method: str) -> None:
-        """Raises capability_not_supported, -32004, if the server has not declared `feature`."""
+        """Raise capability_not_supported (-32004) unless the server declares `feature`."""
         if getattr(self.capabilities, feature) is None:
             raise lacking(feature, method)
 
     def need_subscribing(self) -> None:
-        """Raises the same if the server does not tell of new contents of resources."""
+        """Raise the same error unless the server sends notifications of resource updates."""
         self.need("resources", "resources/subscribe")
         if self.capabilities.resources is not None and not self.capabilities.resources.subscribe:
             raise lacking("resources.subscribe", "resources/subscribe")
@@ -43,14 +43,14 @@ class Agreement(Struct, frozen=True, kw_only=True):
 
     @property
     def runs_tools_as_tasks(self) -> bool:
-        """Whether calls of tools may ask to be tasks (2025-11-25, tasks: capabilities)."""
+        """Return whether tool calls may become tasks (2025-11-25, tasks: capabilities)."""
         requests = (self.capabilities.tasks or {}).get("requests")
         tools = requests.get("tools") if isinstance(requests, dict) else None
         return isinstance(tools, dict) and "call" in tools
 
 
 def lacking(feature: str, method: str) -> Exception:
-    """The error of a call that the server has said it cannot serve."""
+    """Return the error of a call to a feature that the server does not declare."""
     details: dict[str, Any] = {"capability": feature, "method": method}
     return own_error(
         "capability_not_supported", f"the server does not declare {feature}: {method}", **details

@@ -1,7 +1,8 @@
-"""What a server may ask a client for, and who answers: the application's own functions.
+"""Handlers of a server's input requests: sampling, elicitation, roots.
 
-The same questions come as requests in the handshake era and inside results in the stateless
-one. What has no function is not declared, and refused if it is asked for all the same.
+The same input requests arrive as JSON-RPC requests in the handshake era, and inside results in the
+stateless era. A feature without a handler is not declared in the capabilities, and requests for it
+are refused.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ MaybeAwaitable: TypeAlias = T | Awaitable[T]
 ElicitationMode: TypeAlias = Literal["form", "url"]
 
 SamplingHandler: TypeAlias = Callable[[CreateMessage], MaybeAwaitable[CreateMessageResult | str]]
-"""Has a model answer; a text alone is the answer of an assistant."""
+"""Runs a model; a plain string becomes an assistant message."""
 ElicitationHandler: TypeAlias = Callable[
     [ElicitForm | ElicitUrl], MaybeAwaitable[ElicitResult | dict[str, Any] | None]
 ]
-"""Has the user answer: a dict is what a form was filled in with, None declines."""
+"""Asks the user: a dict is the content of the completed form, None declines."""
 RootsHandler: TypeAlias = Callable[[], MaybeAwaitable[Sequence[Root | str | Path]]]
 
 UNNAMED_MODEL = "unknown"
 
 
 class Question(Struct, frozen=True):
-    """One of the requests in an `input_required` result."""
+    """One of the requests in an `input_required` result, its params not decoded."""
 
     method: str
     params: Raw = Raw(b"{}")
@@ -63,7 +64,7 @@ class _Mode(Struct):
 
 
 class Asked:
-    """Answers what the server asks."""
+    """The application's handlers of input requests."""
 
     def __init__(
         self,
@@ -89,7 +90,7 @@ class Asked:
 
     @property
     def methods(self) -> list[str]:
-        """What is answered."""
+        """Return the methods that have a handler."""
         return list(self._answers)
 
     @property
@@ -109,7 +110,7 @@ class Asked:
         )
 
     async def answer(self, question: Question) -> Any:
-        """The result of what is asked. Raises RpcError where nobody answers."""
+        """Return the result of an input request. Raise RpcError if it has no handler."""
         answer = self._answers.get(question.method)
         if answer is None:
             raise own_error("method_not_found", f"Method not found: {question.method[:100]}")
@@ -151,7 +152,7 @@ class Asked:
 
 
 def defaults_in(form: ElicitForm) -> dict[str, Any]:
-    """What the fields of a form hold before anybody has touched them (2025-11-25, elicitation)."""
+    """Return the default values of a form's fields (2025-11-25, elicitation)."""
     properties = form.requested_schema.get("properties")
     if not isinstance(properties, dict):
         return {}

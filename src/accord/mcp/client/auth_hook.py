@@ -1,7 +1,7 @@
-"""How credentials get into the requests of an HTTP client, and what happens when they are refused.
+"""The interface between HTTP clients and credentials.
 
-The client asks for headers before every request, and tells of every 401 and 403. What stands
-behind (a fixed token, OAuth) is not known here.
+The client asks for headers before every request, and reports every 401 and 403. The kind of
+credentials (a fixed token, OAuth) is not known here.
 """
 
 from __future__ import annotations
@@ -13,36 +13,41 @@ from msgspec import Struct
 
 
 class AuthRequest(Struct, frozen=True, kw_only=True):
-    """A request that is about to be sent, or was answered 401 or 403."""
+    """A request that is about to be sent, or was answered with 401 or 403."""
 
     method: str
     url: str
-    """The whole URL, with its query."""
+    """The complete URL, with its query."""
     server: str
-    """The URL of the server that is being talked to, of whose host `url` is too."""
+    """The URL of the MCP server; `url` has the same host."""
     attempt: int = 0
-    """How often the same request has been challenged already."""
+    """Number of times that this request was challenged before."""
     headers: Mapping[str, str] = {}
-    """For `challenged`: what `Auth.headers` gave for it, so that one who has replaced a token in
-    the meantime need not do so again."""
+    """For `challenged`: the headers that `Auth.headers` returned for this request.
+
+    An implementation can compare them with its current token, and skip the renewal if another
+    request has already replaced it.
+    """
 
 
 class Auth(Protocol):
-    """Gives the headers that carry credentials. May be called for several requests at once."""
+    """A source of credential headers. May be called for several requests at once."""
 
     async def headers(self, request: AuthRequest) -> Mapping[str, str]:
-        """The headers that `request` is to carry."""
+        """Return the headers to send with `request`."""
 
     async def challenged(
         self, request: AuthRequest, status: int, headers: Mapping[str, str]
     ) -> bool:
-        """The server answered `request` with 401 or 403 and these headers, whose names are in
-        lower case: whether to send it again, with new headers. May raise what the caller is
-        to see."""
+        """Return whether to send `request` again, with new headers.
+
+        The server answered with 401 or 403 and these headers, whose names are in lower case.
+        Exceptions reach the caller of the request.
+        """
 
 
 class StaticAuth:
-    """The same headers with every request, as a fixed token has them."""
+    """Fixed headers, such as a bearer token, on every request."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:
         self._headers = dict(headers)

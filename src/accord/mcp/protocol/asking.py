@@ -19,7 +19,7 @@ Action: TypeAlias = Literal["accept", "decline", "cancel"]
 
 
 class ElicitForm(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """`elicitation/create`: a form with flat, simple fields."""
+    """Params of `elicitation/create` with a form of flat, simple fields."""
 
     message: str
     requested_schema: dict[str, Any]
@@ -33,7 +33,10 @@ def _url() -> Literal["url"]:
 
 
 class ElicitUrl(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """`elicitation/create`: a page that the user opens, for what the client must not see."""
+    """Params of `elicitation/create` with a page that the user opens.
+
+    For data that the client must not see.
+    """
 
     message: str
     url: str
@@ -72,7 +75,7 @@ class ToolChoice(Struct, frozen=True, omit_defaults=True):
 
 
 class CreateMessage(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """`sampling/createMessage`."""
+    """Params of `sampling/createMessage`."""
 
     messages: list[SamplingMessage]
     max_tokens: int
@@ -97,7 +100,7 @@ class CreateMessageResult(Struct, frozen=True, kw_only=True, omit_defaults=True,
 
 
 class Root(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A place that the server may work in, a `file://` URI."""
+    """A location that the server may work in, a `file://` URI."""
 
     uri: str
     name: str = ""

@@ -24,7 +24,7 @@ class ResourcesFeature(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 Feature: TypeAlias = Literal["tools", "resources", "prompts", "completions", "tasks"]
-"""What a server may have or not; its methods are there if it has it."""
+"""A capability of a server that enables the methods of the same name."""
 
 _FEATURES: Final[dict[str, Feature]] = {
     "tools": "tools",
@@ -36,7 +36,10 @@ _FEATURES: Final[dict[str, Feature]] = {
 
 
 def feature_of(method: str) -> Feature | None:
-    """Return what a server must have to serve a method; None for what every server serves."""
+    """Return the feature that a method needs.
+
+    None for methods that every server has.
+    """
     return _FEATURES.get(method.partition("/")[0])
 
 
@@ -59,7 +62,10 @@ class Elicitation(Struct, frozen=True, omit_defaults=True):
 
     @property
     def takes_form(self) -> bool:
-        """2025-11-25, elicitation: an empty object means forms only."""
+        """True if the client shows forms.
+
+        2025-11-25, elicitation: an empty object means forms only.
+        """
         return self.form is not None or self.url is None
 
 

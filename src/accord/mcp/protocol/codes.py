@@ -19,7 +19,7 @@ Profile: TypeAlias = Literal["standard", "extended"]
 
 
 class Case(Struct, frozen=True):
-    """The codes of one failure, and the HTTP status that goes with it where sessions are over."""
+    """The codes of one failure, and its HTTP status in the stateless era."""
 
     handshake: int
     stateless: int
@@ -76,7 +76,7 @@ CASES: Final = {
 def failure(
     case: str, message: str, *, era: Era, profile: Profile = "standard", **data: Any
 ) -> RpcError:
-    """The error for `case`, as a client of that era understands it."""
+    """Return the error for `case` in the codes of the client's era."""
     codes = CASES[case]
     if era is Era.STATELESS:
         code = codes.stateless
@@ -88,8 +88,10 @@ def failure(
 def request_error(
     fault: RequestFault, *, era: Era, profile: Profile, of: RpcError | None = None
 ) -> RpcError:
-    """Return the error for a request whose id is refused, or for a batch; `of` is the error that
-    JSON-RPC has for the latter."""
+    """Return the error for a batch, or for a request with a refused id.
+
+    `of` is the error that JSON-RPC has for a batch.
+    """
     if fault == "batch_too_large":
         assert of is not None
         case = "batch_request_too_large"
@@ -108,7 +110,10 @@ _FAULTS: Final[dict[RequestFault, tuple[str, str]]] = {
 
 
 def standard_reason(code: int, era: Era) -> str | None:
-    """Return what a code stands for by the standard, where that differs from the catalogue."""
+    """Return the standard's name for a code.
+
+    None where it is the same as in the catalogue.
+    """
     return _STANDARD[era].get(code)
 
 
@@ -123,7 +128,7 @@ _STANDARD: Final[dict[Era, dict[int, str]]] = {
 
 
 def http_status(error: RpcError) -> int:
-    """The status that a stateless answer with this error has over HTTP."""
+    """Return the HTTP status of a stateless answer with this error."""
     reason = error.data.get("reason") if isinstance(error.data, dict) else None
     case = CASES.get(reason) if isinstance(reason, str) else None
     return 200 if case is None else case.status

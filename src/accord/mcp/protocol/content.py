@@ -17,7 +17,7 @@ Role: TypeAlias = Literal["user", "assistant"]
 
 
 class Icon(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """A picture that stands for something in a user interface."""
+    """An icon for user interfaces."""
 
     src: str
     """An https or data URL."""
@@ -27,7 +27,7 @@ class Icon(Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class Annotations(Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """Hints on who content is for and how much it matters."""
+    """Hints about content: its audience, its priority, its age."""
 
     audience: tuple[Role, ...] = ()
     priority: float | None = None
@@ -64,7 +64,7 @@ class AudioContent(_Content, frozen=True, tag_field="type", tag="audio"):
 
 
 class ResourceLink(_Content, frozen=True, tag_field="type", tag="resource_link"):
-    """A resource that can be read, told about and not included."""
+    """A link to a resource that the client can read, without its contents."""
 
     uri: str
     name: str
@@ -76,7 +76,7 @@ class ResourceLink(_Content, frozen=True, tag_field="type", tag="resource_link")
 
 
 class ResourceContents(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What reading a resource gives: text, or a blob in base64, never both."""
+    """The contents of a resource: text, or a blob in base64, never both."""
 
     uri: str
     mime_type: str = ""
@@ -104,7 +104,7 @@ class EmbeddedResource(_Content, frozen=True, tag_field="type", tag="resource"):
 class ToolUseContent(
     Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag="tool_use"
 ):
-    """Sampling: a model wants a tool to be called."""
+    """Sampling: a model's request to call a tool."""
 
     id: str
     name: str
@@ -121,7 +121,7 @@ class ToolResultContent(
     tag_field="type",
     tag="tool_result",
 ):
-    """Sampling: what the tool that a model wanted gave."""
+    """Sampling: the result of a tool call that a model requested."""
 
     tool_use_id: str
     content: list[Content]
@@ -131,7 +131,7 @@ class ToolResultContent(
 
 
 Content: TypeAlias = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
-"""One block of what a tool returns or a prompt says."""
+"""One block of a tool's result or a prompt's message."""
 
 SamplingContent: TypeAlias = (
     TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent

@@ -12,12 +12,12 @@ _FORM: Final = re.compile(rb"after:(0|[1-9][0-9]{0,8})")
 
 
 def encode_cursor(start: int) -> str:
-    """The cursor of the page that begins with item `start`."""
+    """Return the cursor of the page that begins with item `start`."""
     return urlsafe_b64encode(b"after:%d" % start).rstrip(b"=").decode("ascii")
 
 
 def decode_cursor(cursor: str) -> int | None:
-    """Where the page of `cursor` begins; None for what is no cursor of ours."""
+    """Return the first item of a cursor's page; None for a foreign cursor."""
     if len(cursor) > MAX_LENGTH or not cursor.isascii():
         return None
     try:

@@ -24,7 +24,10 @@ class Implementation(Struct, frozen=True, kw_only=True, omit_defaults=True, rena
 
 
 class ToolAnnotations(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Hints on what a tool does to the world. Clients trust them only from trusted servers."""
+    """Hints about the side effects of a tool.
+
+    Clients trust them only from trusted servers.
+    """
 
     title: str = ""
     read_only_hint: bool | None = None
@@ -34,7 +37,7 @@ class ToolAnnotations(Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 class ToolExecution(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """2025-11-25 only: whether calls may run as tasks."""
+    """2025-11-25 only: support for calls as tasks."""
 
     task_support: TaskSupport = "forbidden"
 

@@ -1,9 +1,9 @@
-"""The HTTP headers of a stateless request, which repeat parts of its body (2026-07-28,
-Streamable HTTP, request metadata).
+"""HTTP headers of a stateless request, which repeat parts of its body.
 
-A client derives them from the request, a server compares them with it, so that whoever routes
-by a header and whoever serves the body see the same thing. What carries headers is not known
-here. Servers hand them in with names in lower case, as field names know no case.
+2026-07-28, Streamable HTTP, request metadata. A client derives the headers from the request and a
+server compares them with it, so a gateway that routes by a header and the server that reads the
+body see the same values. Knows no HTTP: servers pass headers with names in lower case, as field
+names ignore case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SESSION: Final = "Mcp-Session-Id"
 """The handshake era only."""
 
 ANNOTATION: Final = "x-mcp-header"
-"""The member of a parameter's schema that asks for a header."""
+"""The member of a parameter's schema that requests a header."""
 
 NAME_MEMBERS: Final[Mapping[str, str]] = {
     "tools/call": "name",
@@ -37,10 +37,10 @@ NAME_MEMBERS: Final[Mapping[str, str]] = {
     "tasks/update": "taskId",
     "tasks/cancel": "taskId",
 }
-"""The member of the params that `Mcp-Name` repeats, for the methods that have one."""
+"""The member of the params that `Mcp-Name` repeats, by method."""
 
 MAX_INTEGER: Final = 2**53 - 1
-"""The largest that may be in a header: what every JSON reader holds exactly."""
+"""The largest integer in a header: every JSON reader represents it exactly."""
 
 _START: Final = "=?base64?"
 _END: Final = "?="
@@ -67,14 +67,14 @@ _SCHEMAS: Final = (
 
 
 class HeaderParameter(Struct, frozen=True):
-    """A parameter of a tool whose value a header repeats."""
+    """A tool parameter that is repeated in a header."""
 
     header: str
     path: tuple[str, ...]
-    """The names of the properties that lead to it, from the arguments on."""
+    """The names of the properties that lead to it from the arguments."""
 
     def value(self, arguments: Any) -> Any:
-        """What the arguments of a call have there; None also for nothing."""
+        """Return the parameter's value in the arguments; None if it is absent."""
         for name in self.path:
             if not isinstance(arguments, Mapping):
                 return None
@@ -83,8 +83,11 @@ class HeaderParameter(Struct, frozen=True):
 
 
 def parameter_headers(schema: Mapping[str, Any]) -> tuple[HeaderParameter, ...]:
-    """The parameters that an input schema wants in headers. Raises ValueError with the reason
-    if an annotation is not allowed; clients then leave the tool out of their lists."""
+    """Return the parameters that an input schema wants in headers.
+
+    Raises ValueError with the reason if an annotation is not allowed; clients then drop the tool
+    from their lists.
+    """
     found: dict[str, HeaderParameter] = {}
     for path, node in _annotated(schema):
         name = node[ANNOTATION]
@@ -104,15 +107,17 @@ def parameter_headers(schema: Mapping[str, Any]) -> tuple[HeaderParameter, ...]:
 
 
 def encode_value(text: str) -> str:
-    """A value as a header carries it: as it is where that is safe, else in base64."""
+    """Return a value as header text, in base64 where plain text is unsafe."""
     if not text or (_PLAIN.fullmatch(text) and not _looks_encoded(text)):
         return text
     return f"{_START}{b64encode(text.encode()).decode()}{_END}"
 
 
 def decode_value(value: str) -> str:
-    """The text that a header's value stands for. Raises ValueError for what no header may
-    hold, and for base64 that is none."""
+    """Return the text that a header value encodes.
+
+    Raises ValueError for characters that no header may have, and for invalid base64.
+    """
     # RFC 9110, section 5.5: white space around a value is no part of it
     value = value.strip(" \t")
     if not _VISIBLE.fullmatch(value):
@@ -132,8 +137,10 @@ def request_headers(
     *,
     version: str = LATEST,
 ) -> dict[str, str]:
-    """The headers that go with a request. Raises ValueError for an integer that is too large
-    to be in one."""
+    """Return the headers of a request.
+
+    Raises ValueError for an integer that is too large for a header.
+    """
     headers = {VERSION: version, METHOD: method}
     name = name_of(method, params)
     if name is not None:
@@ -146,7 +153,7 @@ def request_headers(
 
 
 def name_of(method: str, params: Mapping[str, Any]) -> str | None:
-    """What `Mcp-Name` says for a request; None if there is nothing to say."""
+    """Return the value of `Mcp-Name` for a request; None if it has none."""
     member = NAME_MEMBERS.get(method)
     name = None if member is None else params.get(member)
     return name if isinstance(name, str) else None
@@ -161,10 +168,10 @@ def check_headers(
     arguments: Mapping[str, Any] | None = None,
     parameters: Sequence[HeaderParameter] = (),
 ) -> str | None:
-    """What is wrong with the headers of a request, in one sentence, or None.
+    """Return the problem with a request's headers in one sentence, or None.
 
-    `version`, `method`, `name` and `arguments` are what the body says; `parameters` are those
-    of the tool that is called.
+    `version`, `method`, `name` and `arguments` are those of the body; `parameters` are those of the
+    called tool.
     """
     wrong = _compare(headers, VERSION, version) or _compare(headers, METHOD, method)
     if wrong is None and name is not None:
@@ -226,7 +233,7 @@ def _mismatch(header: str, value: str, expected: str) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """A value as text; None for what no header says."""
+    """Return a value as text; None for values that no header repeats."""
     match value:
         case str():
             return value
@@ -247,8 +254,10 @@ def _looks_encoded(text: str) -> bool:
 
 
 def _is_primitive(schema: Mapping[str, Any]) -> bool:
-    """Whether all values but null are strings, integers or booleans. Null may be among them:
-    the header is left out then."""
+    """Return whether all values except null are strings, integers or booleans.
+
+    Null may be among them: the header is omitted then.
+    """
     options = schema.get("anyOf", schema.get("oneOf"))
     schemas = options if isinstance(options, list) and "type" not in schema else [schema]
     kinds = [kind for each in schemas for kind in _types(each)]
@@ -256,7 +265,7 @@ def _is_primitive(schema: Mapping[str, Any]) -> bool:
 
 
 def _types(schema: Any) -> list[str]:
-    """The names of the types that a schema without inner ones allows; empty text for others."""
+    """Return the type names that a flat schema allows; empty text for unknown ones."""
     if not isinstance(schema, Mapping):
         return [""]
     if "type" in schema:
@@ -271,9 +280,11 @@ def _types(schema: Any) -> list[str]:
 def _annotated(
     schema: Mapping[str, Any],
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """All annotated schemas within one, each with its path: empty if it is not one that a
-    chain of `properties` leads to. Only places of schemas are looked at: a property may be
-    called like the annotation, and examples are data."""
+    """Yield all annotated schemas within one, each with its path.
+
+    The path is empty if no chain of `properties` leads to the schema. Only positions of schemas are
+    searched: a property may have the annotation's name, and examples are data.
+    """
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), schema)]
     while waiting:
         path, node = waiting.pop()

@@ -26,7 +26,10 @@ ProgressToken: TypeAlias = int | str
 
 
 class RequestMeta(Struct, frozen=True, gc=False):
-    """The protocol's own members of a request's `_meta`; what is not looked at stays raw."""
+    """The protocol's own members of a request's `_meta`.
+
+    Members that are rarely read stay raw.
+    """
 
     progress_token: ProgressToken | UnsetType = field(name="progressToken", default=UNSET)
     protocol_version: str | UnsetType = field(name=PROTOCOL_VERSION, default=UNSET)

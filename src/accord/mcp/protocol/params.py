@@ -17,13 +17,13 @@ from accord.mcp.protocol.meta import NO_META, Meta, RequestMeta
 LogLevel: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
 ]
-"""RFC 5424's, least severe first."""
+"""The levels of RFC 5424, least severe first."""
 
 RequestId: TypeAlias = int | str
 
 
 class Params(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What every request may carry."""
+    """Params of any request."""
 
     meta: RequestMeta = field(name="_meta", default=NO_META)
 
@@ -39,13 +39,13 @@ class ListParams(Params, frozen=True, kw_only=True):
 
 
 class TaskRequest(Struct, frozen=True):
-    """2025-11-25: a request is to run as a task."""
+    """2025-11-25: the wish to run a request as a task."""
 
     ttl: int | UnsetType = UNSET
 
 
 class AnswerableParams(Params, frozen=True, kw_only=True, rename="camel"):
-    """Requests whose handler may ask the client for something (2026-07-28, MRTR)."""
+    """Params of requests with input requests (2026-07-28, MRTR)."""
 
     input_responses: dict[str, Raw] | UnsetType = UNSET
     request_state: str | UnsetType = UNSET
@@ -91,7 +91,7 @@ class CompleteParams(Params, frozen=True, kw_only=True):
 
 
 class ResourceParams(Params, frozen=True, kw_only=True):
-    """`resources/subscribe` and `resources/unsubscribe`."""
+    """Params of `resources/subscribe` and `resources/unsubscribe`."""
 
     uri: str
 
@@ -101,14 +101,14 @@ class SetLevelParams(Params, frozen=True, kw_only=True):
 
 
 class SubscriptionFilter(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """2026-07-28: which notifications a client listens for."""
+    """2026-07-28: the notifications that a client subscribes to."""
 
     tools_list_changed: bool = False
     prompts_list_changed: bool = False
     resources_list_changed: bool = False
     resource_subscriptions: list[str] = []
     task_ids: list[str] = []
-    """Tasks extension: whose status is told."""
+    """Tasks extension: the tasks with status notifications."""
 
 
 class ListenParams(Params, frozen=True, kw_only=True):
@@ -116,14 +116,17 @@ class ListenParams(Params, frozen=True, kw_only=True):
 
 
 class AcknowledgedParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`notifications/subscriptions/acknowledged`, 2026-07-28: what of the filter is heard."""
+    """Params of `notifications/subscriptions/acknowledged`, 2026-07-28.
+
+    They hold the part of the filter that the server honours.
+    """
 
     notifications: SubscriptionFilter
     meta: Meta | None = field(name="_meta", default=None)
 
 
 class UpdatedParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`notifications/resources/updated`."""
+    """Params of `notifications/resources/updated`."""
 
     uri: str
     meta: Meta | None = field(name="_meta", default=None)
@@ -131,7 +134,7 @@ class UpdatedParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class CancelledParams(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     request_id: RequestId | UnsetType = UNSET
-    """2025-11-25 has none where a task is meant."""
+    """Absent in 2025-11-25 where a task is meant."""
     reason: str = ""
     meta: Meta | None = field(name="_meta", default=None)
 
@@ -153,6 +156,9 @@ class LogParams(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ElicitationCompleteParams(Struct, frozen=True, kw_only=True, rename="camel"):
-    """`notifications/elicitation/complete`, 2025-11-25: the user is done with the page."""
+    """Params of `notifications/elicitation/complete`, 2025-11-25.
+
+    The user has finished with the page.
+    """
 
     elicitation_id: str

@@ -24,7 +24,7 @@ COMPLETE: Final = "complete"
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What every result may carry."""
+    """Members of any result."""
 
     meta: Meta | None = field(name="_meta", default=None)
     result_type: str = COMPLETE
@@ -32,7 +32,7 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="came
 
 
 class CacheableResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """From 2026-07-28 on: results that clients may keep, with how long and for whom."""
+    """From 2026-07-28 on: results that clients may cache."""
 
     ttl_ms: int | UnsetType = UNSET
     cache_scope: CacheScope | UnsetType = UNSET
@@ -91,7 +91,10 @@ def _input_required() -> str:
 
 
 class InputRequiredResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """From 2026-07-28 on: the request is to be repeated with answers to these questions."""
+    """From 2026-07-28 on: a request for input.
+
+    The client repeats its request with answers to these questions.
+    """
 
     # made by a function, so that it is not left out as what is assumed
     result_type: str = field(default_factory=_input_required)

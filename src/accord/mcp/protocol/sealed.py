@@ -22,12 +22,12 @@ import msgspec
 
 MIN_KEY_BYTES: Final = 32
 MAX_SEALED: Final = 64 * 1024
-"""The longest sealed text by default, in characters."""
+"""Default limit of a sealed text, in characters."""
 
 Refusal: TypeAlias = Literal[
     "too_large", "malformed", "forged", "expired", "other_principal", "other_request"
 ]
-"""Why a text is not opened. Which one is for logs; to a client they are all the same."""
+"""The reason for refusing a sealed text, for logs; clients get one answer for all reasons."""
 
 _FORM: Final = re.compile(r"[A-Za-z0-9_-]+")
 _PURPOSE: Final = b"accord requestState 1"
@@ -38,7 +38,7 @@ _OVERHEAD: Final = _TIME + 2 * _BINDING + _SEAL
 
 
 class SealError(ValueError):
-    """A text is none that was sealed for this request, or not any more."""
+    """A text that was not sealed for this request, or has expired."""
 
     def __init__(self, kind: Refusal) -> None:
         super().__init__(f"request state is refused: {kind}")
@@ -46,8 +46,11 @@ class SealError(ValueError):
 
 
 class Sealer:
-    """Seals with the first of its keys, and opens what was sealed with any of them, so that
-    keys can be replaced while clients hold state. Raises ValueError for no or short keys."""
+    """A seal with key rotation.
+
+    Seals with the first of its keys and opens texts that were sealed with any of them, so keys can
+    be replaced while clients hold state. Raises ValueError for missing or short keys.
+    """
 
     def __init__(self, keys: Sequence[bytes], *, max_sealed: int = MAX_SEALED) -> None:
         if not keys or any(len(key) < MIN_KEY_BYTES for key in keys):
@@ -66,8 +69,11 @@ class Sealer:
         now: float,
         ttl: float,
     ) -> str:
-        """A text that only this principal's repetition of this request opens, and only until
-        `ttl` seconds from now. Raises ValueError for a payload that makes it too long."""
+        """Return a sealed text for this principal and this request.
+
+        It can be opened until `ttl` seconds from now, by a repetition of the request. Raises
+        ValueError for a payload that makes it too long.
+        """
         key = self._keys[0]
         bound = _principal(key, principal) + _request(key, method, digest)
         body = int(now + ttl).to_bytes(_TIME) + bound + payload
@@ -82,7 +88,10 @@ class Sealer:
     def open(
         self, text: str, *, principal: str | None, method: str, digest: bytes, now: float
     ) -> bytes:
-        """The payload. Raises `SealError`."""
+        """Return the payload.
+
+        Raises `SealError`.
+        """
         body, key = self._unsealed(text)
         expires, who, what = (
             body[:_TIME],
@@ -98,7 +107,7 @@ class Sealer:
         return body[_TIME + 2 * _BINDING :]
 
     def _unsealed(self, text: str) -> tuple[bytes, bytes]:
-        """What is under the seal, and the key that made it."""
+        """Return the body under the seal, and the key that sealed it."""
         if len(text) > self._max_sealed:
             raise SealError("too_large")
         if not _FORM.fullmatch(text) or len(text) % 4 == 1:
@@ -114,14 +123,20 @@ class Sealer:
 
 
 def request_digest(subject: str, arguments: bytes = b"{}") -> bytes:
-    """What a request is about, in short: the name or URI, and the arguments as JSON, whatever
-    their order and spacing. A repeated request has the same."""
+    """Return a digest of a request's subject and arguments.
+
+    The subject is a name or a URI. Order and spacing of the arguments' JSON do not matter, so a
+    repeated request has the same digest.
+    """
     values = msgspec.json.decode(arguments)
     return sha256(msgspec.json.encode([subject, values], order="deterministic")).digest()
 
 
 def _principal(key: bytes, principal: str | None) -> bytes:
-    """Nobody is not the same as somebody without a name."""
+    """Return a digest of the principal.
+
+    An anonymous caller differs from a principal with an empty name.
+    """
     name = b"nobody" if principal is None else b"principal " + principal.encode()
     return hmac.digest(key, name, "sha256")[:_BINDING]
 

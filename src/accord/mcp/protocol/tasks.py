@@ -1,9 +1,9 @@
-"""Tasks: calls that go on after their answer, in the two forms that they have.
+"""Tasks: calls that continue after their answer, in two forms.
 
-In 2025-11-25 a request asks for a task and `tasks/result` waits for its end. In 2026-07-28
-tasks are an extension: the server decides, and `tasks/get` has everything that there is. A
-task has the same states in both. Types that only one form has say so; `Task…` of the first
-form have a task in them, and variants by status belong to the second.
+In 2025-11-25 a request asks for a task and `tasks/result` waits for its end. In 2026-07-28 tasks
+are an extension: the server decides, and `tasks/get` returns everything. A task has the same states
+in both. Docstrings mark types that only one form has; the first form's `Task…` types contain a
+task, and variants by status belong to the second.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ TRANSITIONS: Final[dict[TaskStatus, frozenset[TaskStatus]]] = {
     "failed": frozenset(),
     "cancelled": frozenset(),
 }
-"""What each status may become (2025-11-25, tasks, lifecycle; tasks extension, task status)."""
+"""The allowed transitions (2025-11-25, tasks, lifecycle; tasks extension, task status)."""
 
 
 def is_over(status: TaskStatus) -> bool:
-    """Whether a task with this status never changes again."""
+    """Return whether a status is terminal."""
     return not TRANSITIONS[status]
 
 
 class TaskParams(Params, frozen=True, kw_only=True, rename="camel"):
-    """`tasks/get` and `tasks/cancel` in both forms, `tasks/result` in the first."""
+    """Params of `tasks/get` and `tasks/cancel`; in the first form of `tasks/result`."""
 
     task_id: str
 
 
 class UpdateTaskParams(TaskParams, frozen=True, kw_only=True, rename="camel"):
-    """`tasks/update`, 2026-07-28: answers by the keys of their questions."""
+    """Params of `tasks/update`, 2026-07-28: answers by question key."""
 
     input_responses: dict[str, Raw]
 
@@ -57,7 +57,7 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
     """ISO 8601."""
     last_updated_at: str
     ttl: int | None
-    """Milliseconds from creation on that the task is kept for; None for ever."""
+    """Milliseconds from creation until the task is removed; None for never."""
     poll_interval: int | UnsetType = UNSET
     """Milliseconds."""
     status_message: str = ""
@@ -70,8 +70,10 @@ class CreateTaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, re
 
 
 class TaskResult(Result, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """What `tasks/get` and `tasks/cancel` give, and `notifications/tasks/status` tells: the
-    members of a task."""
+    """Result of `tasks/get` and `tasks/cancel`: the members of a task.
+
+    Also the params of `notifications/tasks/status`.
+    """
 
     task_id: str
     status: TaskStatus
@@ -88,7 +90,7 @@ class ListTasksResult(Result, frozen=True, kw_only=True, omit_defaults=True, ren
 
 
 class RelatedTask(Struct, frozen=True, rename="camel"):
-    """The member of `_meta` that tells which task a message belongs to."""
+    """The member of `_meta` that names the task of a message."""
 
     task_id: str
 
@@ -130,16 +132,16 @@ class InputRequiredTask(
     tag="input_required",
 ):
     input_requests: dict[str, Raw]
-    """All questions that are open; no key is used for two in the life of a task."""
+    """All open questions; a key is never reused during the life of a task."""
 
 
 class CompletedTask(_ExtensionTask, frozen=True, kw_only=True, tag_field="status", tag="completed"):
     result: Raw
-    """What the request would have been answered with."""
+    """The result that the request would have had."""
 
 
 class TaskError(Struct, frozen=True, omit_defaults=True):
-    """The error that the request would have been answered with."""
+    """The error that the request would have had."""
 
     code: int
     message: str
@@ -157,4 +159,4 @@ class CancelledTask(_ExtensionTask, frozen=True, kw_only=True, tag_field="status
 DetailedTask: TypeAlias = (
     WorkingTask | InputRequiredTask | CompletedTask | FailedTask | CancelledTask
 )
-"""What `tasks/get` gives and `notifications/tasks` tells."""
+"""Result of `tasks/get`, and params of `notifications/tasks`."""

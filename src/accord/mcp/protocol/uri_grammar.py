@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 MAX_TEMPLATE: Final = 8_192
-"""The longest template, in characters."""
+"""The limit of a template, in characters."""
 MAX_EXPRESSIONS: Final = 64
 
 _PIECE: Final = re.compile(r"\{([^{}]*)\}|([^{}]+)")
@@ -24,7 +24,7 @@ _TRIPLETS: Final = re.compile(rf"(?:{_ENCODED})+")
 
 
 class Operator(Struct, frozen=True):
-    """How the variables of an expression are written (RFC 6570, appendix A)."""
+    """The expansion rules of an operator (RFC 6570, appendix A)."""
 
     symbol: str
     first: str
@@ -32,7 +32,7 @@ class Operator(Struct, frozen=True):
     named: bool = False
     if_empty: str = ""
     reserved: bool = False
-    """Whether reserved characters stay as they are."""
+    """True if reserved characters are not escaped."""
 
 
 OPERATORS: Final = {
@@ -64,11 +64,14 @@ class Expression(Struct, frozen=True):
 
 
 Part: TypeAlias = str | Expression
-"""A literal, as it is in a URI, or an expression."""
+"""A literal, escaped as in a URI, or an expression."""
 
 
 def parse(text: str) -> tuple[Part, ...]:
-    """The parts of a template. Raises ValueError for one that is malformed."""
+    """Return the parts of a template.
+
+    Raises ValueError for a malformed one.
+    """
     if len(text) > MAX_TEMPLATE:
         raise ValueError(
             f"URI template of {len(text):,} characters is over the limit of {MAX_TEMPLATE:,}"
@@ -88,14 +91,19 @@ def parse(text: str) -> tuple[Part, ...]:
 
 
 def escape(text: str, *, reserved: bool = False) -> str:
-    """A value as a URI holds it. With `reserved`, reserved characters and what is encoded
-    already stay as they are."""
+    """Return a value escaped for a URI.
+
+    With `reserved`, reserved characters and existing escapes stay as they are.
+    """
     unsafe = _NOT_RESERVED_EITHER if reserved else _NOT_UNRESERVED
     return unsafe.sub(_percent, text)
 
 
 def unescape(text: str) -> str:
-    """The value that a URI holds. Raises UnicodeDecodeError for bytes that are no UTF-8."""
+    """Return the value of an escaped text.
+
+    Raises UnicodeDecodeError for bytes that are not UTF-8.
+    """
     return _TRIPLETS.sub(lambda found: bytes.fromhex(found[0].replace("%", "")).decode(), text)
 
 

@@ -25,7 +25,7 @@ from typing import Final, TypeAlias
 from accord.mcp.protocol.uri_grammar import Expression, Part, Variable, escape, unescape
 
 MAX_URI: Final = 8_192
-"""The longest URI that is looked at, in characters."""
+"""The limit of a URI to match, in characters."""
 
 Value: TypeAlias = str | list[str] | dict[str, str]
 Values: TypeAlias = dict[str, Value]
@@ -37,14 +37,14 @@ _ANYTHING: Final = re.compile(r".*", re.DOTALL)
 
 
 class Matcher:
-    """Takes URIs of one template apart."""
+    """The matcher of one template."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._literal = parts[0] if parts and isinstance(parts[0], str) else ""
         self._steps = [_Literal(it) if isinstance(it, str) else _Hole(it) for it in _grouped(parts)]
 
     def match(self, uri: str) -> Values | None:
-        """The variables of a URI of the template; None for any other."""
+        """Return the variables of a matching URI; None for any other."""
         if len(uri) > MAX_URI:
             return None
         if not uri.isascii():
@@ -65,8 +65,11 @@ class Matcher:
             return None
 
     def _take(self, uri: str, rests: Iterable[tuple[int, int]]) -> Values | None:
-        """The variables, where `rests` says for each step at which positions what follows it
-        can begin, and where without the next step being absent."""
+        """Return the variables, step by step.
+
+        `rests` has two bit sets per step: the positions from which the rest can match, and those
+        from which it can match with the next step present.
+        """
         found: list[tuple[Variable, Value]] = []
         position = 0
         for step, (after, preferred) in zip(self._steps, rests, strict=True):
@@ -86,7 +89,7 @@ class _Literal:
         self._text = text
 
     def present(self, uri: str, after: int) -> int:
-        """Where it can begin so that it ends at one of the positions `after`."""
+        """Return the positions from which it can end at one of `after`."""
         found, position = 0, uri.find(self._text)
         while position >= 0:
             found |= 1 << position
@@ -101,7 +104,7 @@ class _Literal:
 
 
 class _Hole:
-    """An expression, or several of one query: a sign, if it has one, and characters."""
+    """An expression, or several of one query: an optional sign, then characters."""
 
     def __init__(self, expressions: Sequence[Expression]) -> None:
         self._operator = expressions[0].operator
@@ -112,7 +115,7 @@ class _Hole:
         self._kind = self._characters()
 
     def present(self, uri: str, after: int) -> int:
-        """Where it can begin so that it is not absent and ends at one of the positions."""
+        """Return the positions from which it is present and ends at one of `after`."""
         inside = self._reaching(uri, after)
         if not self._signs:
             return inside
@@ -120,8 +123,10 @@ class _Hole:
         return signs & ((inside | after) >> 1)
 
     def end(self, uri: str, position: int, after: int, preferred: int) -> int:
-        """Where it ends if it begins at `position`: as late as what follows allows, and first
-        of all so that what follows is there."""
+        """Return the end of a match that begins at `position`.
+
+        The longest one that lets the rest match, and preferably with the next step present.
+        """
         least = position + 1
         if self._signs and uri[position:least] not in tuple(self._signs):
             return position
@@ -131,7 +136,7 @@ class _Hole:
         return ((ends & preferred) or ends or 1 << position).bit_length() - 1
 
     def values(self, text: str) -> list[tuple[Variable, Value]] | None:
-        """The variables in what was taken; None if it says what they cannot."""
+        """Return the variables of a match; None if the text is invalid."""
         if not text:
             return []
         inside = text[1:] if self._signs else text
@@ -153,7 +158,7 @@ class _Hole:
                 return _SEGMENT
 
     def _reaching(self, uri: str, after: int) -> int:
-        """Positions from which one or more characters of the kind lead to one of `after`."""
+        """Return the positions with one or more characters up to one of `after`."""
         found = 0
         for run in self._kind.finditer(uri):
             ends = (after >> (run.start() + 1)) & ((1 << (run.end() - run.start())) - 1)
@@ -193,7 +198,10 @@ class _Hole:
 
 
 def _grouped(parts: Iterable[Part]) -> list[str | list[Expression]]:
-    """The parts, with neighbours in a query as one: their variables may be in any order."""
+    """Return the parts, with neighbours in a query as one.
+
+    Their variables may be in any order.
+    """
     grouped: list[str | list[Expression]] = []
     for part in parts:
         last = grouped[-1] if grouped else ""
@@ -211,7 +219,7 @@ def _is_query(expression: Expression) -> bool:
 
 
 def _agreed(found: Iterable[tuple[Variable, Value]]) -> Values | None:
-    """The values by name, if no two of them contradict each other."""
+    """Return the values by name; None if two of them differ."""
     values: Values = {}
     prefixes: list[tuple[Variable, Value]] = []
     for variable, value in found:

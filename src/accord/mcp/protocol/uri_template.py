@@ -10,12 +10,14 @@ from accord.mcp.protocol.uri_matching import Matcher, Values
 
 Scalar: TypeAlias = str | int | float
 Expandable: TypeAlias = Scalar | Sequence[Scalar | None] | Mapping[str, Scalar | None] | None
-"""What a variable may be. None, an empty list and an empty mapping are as if it were absent."""
+"""Values of a variable. None, an empty list and an empty mapping count as absent."""
 
 
 class UriTemplate:
-    """A template such as `weather://{city}{?units}`. Raises ValueError for one that is
-    malformed."""
+    """A template such as `weather://{city}{?units}`.
+
+    Raises ValueError for a malformed one.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -30,13 +32,17 @@ class UriTemplate:
         self._matcher = Matcher(self._parts)
 
     def match(self, uri: str) -> Values | None:
-        """The variables of a URI that the template can expand to; None for any other. The
-        rules are those of `uri_matching`."""
+        """Return the variables of a URI that the template can expand to.
+
+        None for any other. See the module for the rules.
+        """
         return self._matcher.match(uri)
 
     def expand(self, values: Mapping[str, Expandable]) -> str:
-        """The URI. Raises ValueError for a list or a mapping where the template wants the
-        beginning of a text."""
+        """Return the expanded URI.
+
+        Raises ValueError for a list or a mapping where the template wants a prefix of a text.
+        """
         return "".join(
             part if isinstance(part, str) else _expanded(part, values) for part in self._parts
         )
@@ -53,7 +59,7 @@ def _expanded(expression: Expression, values: Mapping[str, Expandable]) -> str:
 
 
 def _texts(operator: Operator, variable: Variable, value: Expandable) -> Iterator[str]:
-    """What a variable adds to its expression, to be joined by the operator's separator."""
+    """Yield a variable's texts, to be joined by the operator's separator."""
     if value is None:
         return
     if isinstance(value, str | int | float):
@@ -79,7 +85,7 @@ def _exploded(operator: Operator, variable: str, name: str | None, text: str) ->
 def _pairs(
     operator: Operator, value: Sequence[Scalar | None] | Mapping[str, Scalar | None]
 ) -> list[tuple[str | None, str]]:
-    """The members, escaped: with their names if it is a mapping."""
+    """Return the escaped members, with their names if the value is a mapping."""
     named = value.items() if isinstance(value, Mapping) else ((None, it) for it in value)
     return [
         (

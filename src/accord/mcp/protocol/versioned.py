@@ -60,7 +60,7 @@ S = TypeVar("S", bound=Struct)
 R = TypeVar("R", bound=Result)
 
 AUDIO_URI: Final = "urn:accord:audio"
-"""What audio is called where it can only be sent as a resource."""
+"""The URI of audio that can only be sent as a resource."""
 
 _WITH_META: Final = {"meta": V2025_06_18}
 _NAMED: Final = {"title": V2025_06_18, "meta": V2025_06_18, "icons": V2025_11_25}
@@ -112,8 +112,8 @@ SINCE: Final[dict[type[Struct], dict[str, str]]] = {
     },
     TextContent: _WITH_META,
 }
-"""The first version that has a member of a type and of those derived from it; what is not
-listed has always been there."""
+"""The first version that has a member of a type and of its subtypes; members that are not listed
+have existed from the start."""
 
 UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
     CallToolParams: {"task": V2025_11_25},
@@ -130,7 +130,10 @@ UNTIL: Final[dict[type[Struct], dict[str, str]]] = {
 
 
 def in_version(version: str, value: S) -> S:
-    """`value` without the members, here and inside, that `version` does not have."""
+    """Return `value` without the members that `version` does not have.
+
+    Includes the members of inner values.
+    """
     left_out = _left_out(version, type(value))
     changes = {}
     for name in value.__struct_fields__:
@@ -142,8 +145,10 @@ def in_version(version: str, value: S) -> S:
 
 
 def result_in(version: str, result: R) -> R:
-    """A result, made here or read from elsewhere, as a client of `version` can read it. That
-    it is complete is left for its sender to say."""
+    """Return a result in the form that a client of `version` can read.
+
+    The result may be our own or another server's. Its sender adds that it is complete.
+    """
     own = result.result_type is COMPLETE  # and will not be encoded; what was read would
     if version >= V2026_07_28:
         if own or result.result_type != COMPLETE:
@@ -181,7 +186,7 @@ def _inside(version: str, value: Any) -> Any:
 
 
 def _of_known_kind(version: str, value: Struct) -> Struct:
-    """Content of a kind that the version has."""
+    """Return content of a kind that the version has."""
     if isinstance(value, AudioContent) and version < V2025_03_26:
         contents = ResourceContents(uri=AUDIO_URI, mime_type=value.mime_type, blob=value.data)
         return EmbeddedResource(resource=contents, annotations=value.annotations)
@@ -194,7 +199,7 @@ def _of_known_kind(version: str, value: Struct) -> Struct:
 
 @cache
 def _left_out(version: str, kind: type[Struct]) -> dict[str, Any]:
-    """The members of a type that a version does not have, and what they are instead."""
+    """Return the members of a type that a version lacks, with their defaults."""
     kinds = kind.__mro__
     names = {it for each in kinds for it, first in SINCE.get(each, {}).items() if version < first}
     names |= {it for each in kinds for it, last in UNTIL.get(each, {}).items() if version > last}

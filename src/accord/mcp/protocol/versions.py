@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Era(Enum):
-    """Which rules a message follows."""
+    """The set of rules for a message."""
 
     HANDSHAKE = "handshake"
     STATELESS = "stateless"
@@ -27,24 +27,27 @@ V2026_07_28: Final = "2026-07-28"
 HANDSHAKE_VERSIONS: Final = (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25)
 STATELESS_VERSIONS: Final = (V2026_07_28,)
 VERSIONS: Final = HANDSHAKE_VERSIONS + STATELESS_VERSIONS
-"""All that are spoken here, oldest first."""
+"""All supported versions, oldest first."""
 
 LATEST_HANDSHAKE: Final = HANDSHAKE_VERSIONS[-1]
 LATEST: Final = VERSIONS[-1]
 
 ASSUMED_BY_HTTP: Final = V2025_03_26
-"""2025-06-18, transports: what a request without version header and without session means."""
+"""2025-06-18, transports: the version of a request with neither version header nor session."""
 
 
 def era(version: str) -> Era:
-    """The era of a version, known or not: what is newer than all handshakes is stateless."""
+    """Return the era of a version, known or not.
+
+    Versions newer than all handshake versions are stateless.
+    """
     return Era.STATELESS if version > LATEST_HANDSHAKE else Era.HANDSHAKE
 
 
 def negotiate(requested: str) -> str:
-    """The version that a server answers `initialize` with.
+    """Return the version that a server answers `initialize` with.
 
-    2025-11-25, lifecycle: the requested one if it is supported, else another that is, which
+    2025-11-25, lifecycle: the requested one if it is supported, else another supported one, which
     should be the latest. A stateless version cannot be negotiated by a handshake.
     """
     return requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE

@@ -1,5 +1,7 @@
-"""What the client of a request may reach of a server: components it sees, pages of lists,
-how long it may take, who may share what it is told."""
+"""A client's access to a server: visible components, pages of lists, time limits.
+
+Also the cache scope of its results.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,10 @@ class Access:
         *,
         where: Callable[[T], bool] | None = None,
     ) -> Any:
-        """A page of what the client sees of a registry, or of the part of it that `where` says.
-        Raises RpcError for a cursor that is none."""
+        """Return a page of the components that the client sees.
+
+        `where` selects a part of the registry. Raises RpcError for an invalid cursor.
+        """
         conditional = registry.conditional
         context = self._core.context(incoming) if conditional else None
         view = View(registry, incoming, context)
@@ -93,8 +97,10 @@ class Access:
         *,
         where: Callable[[Any], bool] | None = None,
     ) -> Any:
-        """A page of what the client sees of a registry, and behind it of a source, or a coroutine
-        of it. Raises RpcError for a cursor that is none."""
+        """Return a page of a registry followed by a source, or its coroutine.
+
+        Only components that the client sees are listed. Raises RpcError for an invalid cursor.
+        """
         conditional = registry.conditional
         view = View(registry, incoming, self._core.context(incoming) if conditional else None)
 
@@ -113,18 +119,20 @@ class Access:
         )
 
     def cache_scope(self, incoming: Incoming, *, depends: bool = False) -> CacheScope:
-        """Who may share what was cached: nobody, once anything depends on the caller."""
+        """Return the cache scope: private if anything depends on the caller."""
         return "private" if depends or incoming.link.principal is not None else "public"
 
     # Components
 
     def is_enabled(self, component: Component, incoming: Incoming) -> bool:
-        """Whether a component is there for this request; who may use it is another
-        question."""
+        """Return whether a component exists for this request.
+
+        Permissions are checked separately.
+        """
         return component.enabled is None or component.enabled(self._core.context(incoming))
 
     def check_permission(self, component: Restricted, incoming: Incoming) -> None:
-        """Raises RpcError if the principal of a request may not use a component."""
+        """Raise RpcError if the principal may not use a component."""
         principal = incoming.link.principal
         if is_permitted(component, principal):
             return
@@ -141,8 +149,10 @@ class Access:
         )
 
     def find_resource(self, uri: str, incoming: Incoming) -> tuple[ServedResource, dict[str, Any]]:
-        """The resource at `uri` and the variables of its template. Raises RpcError if there is
-        none, or the client may not read it."""
+        """Return the resource at `uri` and the variables of its template.
+
+        Raises RpcError if there is none, or the client may not read it.
+        """
         found = self._index.find(uri)
         if found is None or not self.is_enabled(found[0], incoming):
             raise self.resource_not_found(uri, incoming)
@@ -159,8 +169,10 @@ class Access:
         )
 
     def supported(self, wanted: SubscriptionFilter, incoming: Incoming) -> SubscriptionFilter:
-        """The part of a subscription that is honoured: lists that there are, and resources that
-        the client may read."""
+        """Return the part of a subscription that is honoured.
+
+        It has the lists that exist, and the resources that the client may read.
+        """
         server = self._server
         uris = wanted.resource_subscriptions[: server.limits.max_subscriptions]
         return replace(
@@ -172,7 +184,7 @@ class Access:
         )
 
     def _watched(self, uri: str, incoming: Incoming) -> bool:
-        """Whether the client may hear of the resource at `uri`; if so, it is watched."""
+        """Watch the resource at `uri` and return True if the client may see it."""
         found = self._index.find(uri)
         if found is None or not is_visible(found[0], incoming, self._core.context(incoming)):
             return False
@@ -182,11 +194,11 @@ class Access:
     # Time
 
     def seconds_for(self, timeout: float | None | UnsetType) -> float | None:
-        """How long a handler may take; None where it keeps its own time."""
+        """Return a handler's time limit; None if it has a timeout of its own."""
         return self._server.limits.call_seconds if timeout is UNSET else None
 
     def too_late(self, what: str, incoming: Incoming) -> Callable[[float], NoReturn]:
-        """What is done about a handler that has taken too long: it raises RpcError."""
+        """Return a function that raises RpcError for a handler that timed out."""
 
         def raise_it(seconds: float) -> NoReturn:
             raise failure(

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 class Application:
-    """The chosen routes of an application. Raises `RegistrationError` when two would have one
-    name, or a pattern fits none."""
+    """The selected routes of an application.
+
+    Raises `RegistrationError` for duplicate names, and for a pattern that selects nothing.
+    """
 
     def __init__(
         self,
@@ -59,7 +61,7 @@ class Application:
 
     @asynccontextmanager
     async def lifespan(self, server: Server) -> AsyncIterator[None]:
-        """The application's own, unless somebody else starts it."""
+        """Run the application's own lifespan, unless `start_app` is false."""
         if self._start_app:
             async with self._in_process:
                 yield
@@ -77,7 +79,7 @@ def _readable(routes: list[Route], chosen: Selection | None) -> list[Route]:
 
 
 def _about(app: Any, openapi: Mapping[str, Any] | None) -> dict[str, str]:
-    """What an application says about itself."""
+    """Return the title and version of an application."""
     info = (openapi or {}).get("info")
     if isinstance(info, dict):
         return {key: str(info.get(key, "")) for key in ("title", "version")}

@@ -14,7 +14,7 @@ from accord.mcp.server.request_state import StateSeal
 
 
 class Asker:
-    """What the requests of one server share when they ask."""
+    """Shared state of the input requests of one server."""
 
     def __init__(
         self,
@@ -32,12 +32,15 @@ class Asker:
         self._seal = StateSeal(state_keys, seconds=state_seconds)
 
     def share_key(self, key: bytes) -> None:
-        """Seal by the key that other processes have too, unless some were given."""
+        """Seal by the key that all processes share, unless keys were given."""
         if not self._has_keys:
             self._seal = StateSeal([key], seconds=self._state_seconds)
 
     def begin(self, incoming: Incoming, params: AnswerableParams) -> Asking:
-        """The way to ask for one request. Raises RpcError for state that is not its own."""
+        """Return the input channel of one request.
+
+        Raises RpcError for state of another request.
+        """
         if incoming.era is Era.STATELESS:
             return Rounds(incoming, params, self._seal)
         return Requests(

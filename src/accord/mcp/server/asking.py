@@ -36,40 +36,45 @@ from accord.mcp.server.request_state import RequestState, StateSeal
 log = logging.getLogger("accord.mcp")
 
 MAX_QUESTIONS: Final = 1_000
-"""How many questions one request may ask."""
+"""The limit of questions in one request."""
 
 Named: TypeAlias = tuple[str, Question[Any]]
 """A question with the name that its handler gives it; empty for none."""
 
 
 class Unanswered(BaseException):
-    """Ends a handler that asks what nobody has answered yet.
+    """A signal that ends a handler until its question is answered.
 
-    It is no `Exception`, so that handlers do not catch it by accident. One that catches it all
-    the same changes nothing: what it asked is asked.
+    It is not an `Exception`, so handlers do not catch it by accident. A handler that catches it
+    anyway changes nothing: the question has been recorded.
     """
 
 
 class Asking(Protocol):
-    """The way of one request to ask its client."""
+    """The input channel of one request."""
 
     once: Once
     waiting: int
-    """How many questions are being waited for."""
+    """The number of questions that wait for an answer."""
 
     async def ask(self, questions: Sequence[Named]) -> list[Any]:
-        """The answers to questions that are asked together. Raises RpcError."""
+        """Return the answers to questions that are asked together.
+
+        Raises RpcError.
+        """
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
-        """What to raise when a request cannot be served before the user has been to pages."""
+        """Return the exception for a request that needs the user to visit pages first."""
 
     async def required(self) -> InputRequiredResult | None:
-        """What is sent in place of a result when questions are left; None if there are none."""
+        """Return the result that carries open questions; None if there are none."""
 
 
 class Keys:
-    """Gives the questions of a request their keys, which do not depend on the order in which
-    handlers that do several things at once happen to ask."""
+    """Generator of the keys of a request's questions.
+
+    Keys do not depend on the order in which concurrent parts of a handler happen to ask.
+    """
 
     __slots__ = ("_taken",)
 
@@ -77,7 +82,7 @@ class Keys:
         self._taken: dict[str, int] = {}
 
     def key(self, name: str, label: str, digest: str) -> str:
-        """A key that no other question of the request has."""
+        """Return a key that is unique within the request."""
         wanted = name or f"{label}-{digest[:12]}"
         times = self._taken[wanted] = self._taken.get(wanted, 0) + 1
         if len(self._taken) > MAX_QUESTIONS:
@@ -86,7 +91,7 @@ class Keys:
 
 
 class Requests:
-    """Asks by requests to the client, as the handshake era has it."""
+    """Input by requests to the client, in the handshake era."""
 
     def __init__(
         self,
@@ -141,7 +146,7 @@ class Requests:
 
 
 class Rounds:
-    """Asks by results, and finds the answers in the repeated request."""
+    """Input by results and repeated requests, in the stateless era."""
 
     def __init__(self, incoming: Incoming, params: AnswerableParams, seal: StateSeal) -> None:
         state = seal.open(params, incoming)
@@ -171,7 +176,7 @@ class Rounds:
         raise Unanswered
 
     def _place(self, name: str, question: Question[Any]) -> tuple[str, Question[Any]]:
-        """The question with its key. It is open until it turns out to have an answer."""
+        """Record the question as open, and return it with its key."""
         request = request_of(question, self._incoming.version)
         digest = sha256(request).hexdigest()
         key = self._keys.key(name, question.label, digest)
@@ -180,8 +185,10 @@ class Rounds:
         return key, question
 
     def _answer(self, key: str, question: Question[Any]) -> Any:
-        """The answer; UNSET if there is none. An answer to what was asked under the same key in
-        other words is none."""
+        """Return the answer; UNSET if there is none.
+
+        An answer to a differently worded question under the same key does not count.
+        """
         if self._asked.get(key, self._digests[key]) != self._digests[key]:
             log.warning("%s asks something else than before as '%s'", self._incoming.method, key)
             return UNSET
@@ -224,7 +231,10 @@ class Rounds:
         )
 
     def _warn_of_others(self) -> None:
-        """For whoever wonders why a handler never gets on: it must ask the same in each run."""
+        """Log answers to questions that were not asked again.
+
+        Such a handler makes no progress: it must ask the same questions in each run.
+        """
         lost = [key for key in self._given if key in self._asked and key not in self._digests]
         if lost:
             log.warning(
@@ -235,14 +245,18 @@ class Rounds:
 
 
 async def leave(unanswered: Unanswered) -> Any:
-    """Work that ends as a function did which could not be waited for."""
+    """Raise `unanswered` when awaited.
+
+    Makes a function that ended like this look like one that can be awaited.
+    """
     raise unanswered
 
 
 def check(questions: Sequence[Named], incoming: Incoming, profile: Profile = "standard") -> None:
-    """Raises RpcError for questions that the client has not said it can answer.
+    """Raise RpcError for questions that the client cannot answer.
 
-    2026-07-28, multi round-trip requests: such a question must not be asked.
+    2026-07-28, multi round-trip requests: a question must not be asked without the client's
+    capability.
     """
     capabilities = incoming.capabilities
     for _, question in questions:
@@ -259,7 +273,10 @@ def check(questions: Sequence[Named], incoming: Incoming, profile: Profile = "st
 def read(
     question: Question[Any], key: str, raw: bytes, era: Era, profile: Profile = "standard"
 ) -> Any:
-    """The answer to a question. Raises RpcError for what is none."""
+    """Return the answer to a question.
+
+    Raises RpcError for an invalid one.
+    """
     try:
         return question.read(raw)
     except AnswerRefusedError as refused:
@@ -277,7 +294,7 @@ def invalid_answer(key: str, problem: str, era: Era, profile: Profile = "standar
 
 
 def request_of(question: Question[Any], version: str) -> bytes:
-    """A question as the stateless era sends it: a request without an id."""
+    """Encode a question as the stateless era sends it: a request without an id."""
     params = params_of(question, version)
     if params is UNSET:
         return encode({"method": question.method})
@@ -285,13 +302,13 @@ def request_of(question: Question[Any], version: str) -> bytes:
 
 
 def params_of(question: Question[Any], version: str) -> Any:
-    """The params of a question, without what `version` does not know; UNSET for none."""
+    """Return the params of a question in `version`; UNSET for none."""
     params = question.params(version)
     return params if params is UNSET else in_version(version, params)
 
 
 async def together(work: list[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """The results of all; if one fails, the others are given up."""
+    """Return the results of all coroutines; if one fails, cancel the rest."""
     tasks = [asyncio.ensure_future(each) for each in work]
     try:
         return await asyncio.gather(*tasks)

@@ -7,9 +7,9 @@ from functools import partial
 
 
 class Closing:
-    """Wakes whoever waits for the server to close.
+    """A signal to requests that stay open until the server closes.
 
-    Not bound to an event loop, nor set for good: a server may be served again.
+    It is not bound to an event loop and can be set repeatedly: a server may be served again.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Closing:
             self._waiting.discard(waiting)
 
     def set(self) -> None:
-        """The server closes: wake all that wait."""
+        """Wake all waiting tasks, because the server closes."""
         for waiting in tuple(self._waiting):
             if not waiting.get_loop().is_closed():
                 waiting.get_loop().call_soon_threadsafe(partial(_wake, waiting))

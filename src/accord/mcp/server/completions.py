@@ -19,7 +19,7 @@ _KNOWN = ("value", "arguments", "of", "argument")
 
 
 class Completions:
-    """Handlers by prompt or template and argument; one without either is asked last."""
+    """Handlers by prompt or template and argument; the most specific one is used."""
 
     def __init__(self) -> None:
         self._handlers: dict[tuple[str, str], Handler] = {}
@@ -31,7 +31,7 @@ class Completions:
         """Let `function(value)` complete `argument` of the prompt or URI template `of`.
 
         It may also take `arguments`, those that are filled in already, and `of` and `argument`.
-        Raises RegistrationError if it takes anything else, or there is one already.
+        Raises RegistrationError if it takes anything else, or if there is one already.
         """
         handler = Handler(function)
         other = [each.name for each in handler.parameters if each.name not in _KNOWN]
@@ -47,8 +47,10 @@ class Completions:
     def complete(
         self, params: CompleteParams, context: Context, choices: Mapping[str, Sequence[str]]
     ) -> Any:
-        """What the argument could be, or a coroutine of it; one of `choices` where no function
-        is asked."""
+        """Return suggestions for an argument, or a coroutine of them.
+
+        Without a handler they come from `choices`.
+        """
         of = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
         name = params.argument.name
         for key in ((of, name), (of, ""), ("", name), ("", "")):
@@ -70,14 +72,17 @@ class Completions:
 
 
 def matching(typed: str, choices: Sequence[str]) -> list[str]:
-    """The choices that begin with what was typed; if none do, those that have it in them."""
+    """Return the choices that start with the typed text.
+
+    If none do, return the choices that contain it.
+    """
     wanted = typed.casefold()
     found = [each for each in choices if each.casefold().startswith(wanted)]
     return found or [each for each in choices if wanted in each.casefold()]
 
 
 def choices_of(parameters: Sequence[Parameter]) -> dict[str, tuple[str, ...]]:
-    """What parameters can be whose annotations list it all: literals, enumerations, bool."""
+    """Return the choices of parameters with literals, enumerations or bool."""
     found = {
         each.name: _choices(accepts(each.annotation).value, accepts(each.annotation).definitions)
         for each in parameters
@@ -103,5 +108,5 @@ def _choices(value: Any, definitions: Mapping[str, Any], depth: int = 0) -> tupl
 
 
 def _text(value: Any) -> str:
-    """A choice as it is typed."""
+    """Return a choice as the user types it."""
     return value if isinstance(value, str) else encode(value).decode()

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Done:
-    """Something that has been done already; awaiting it costs nothing."""
+    """A finished operation; awaiting it costs nothing."""
 
     __slots__ = ()
 
@@ -51,22 +51,21 @@ DONE = Done()
 
 
 class Context(Struct, eq=False):
-    """One request being served. A handler gets it by annotating a parameter with `Context`.
+    """One request being served, for parameters annotated with `Context`.
 
-    What sends something (`progress`, `log`) has done so when it returns; awaiting it is
-    possible and needless.
+    Methods that send something (`progress`, `log`) have sent it when they return; awaiting them is
+    possible and unnecessary.
     """
 
     _incoming: Incoming
     lifespan: Any
-    """What the server's lifespan gave."""
+    """The value of the server's lifespan."""
     _asker: Asker | None = None
     _params: AnswerableParams | None = None
     asking: Asking | None = None
-    """How this request asks its client; None until it does. For the methods of the
-    protocol."""
+    """The input channel of this request; None until it is used. For the methods of the protocol."""
     is_held: bool = False
-    """Whether the handler goes on after its request was answered."""
+    """True while the handler continues after the answer to its request."""
     _progress: float = -inf
     _begin_task: Callable[[], Awaitable[None]] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -79,7 +78,7 @@ class Context(Struct, eq=False):
 
     @property
     def client(self) -> Implementation | None:
-        """The client's name and version, as it says."""
+        """The client's name and version, as it reports them."""
         return self._incoming.client_info
 
     @property
@@ -88,30 +87,33 @@ class Context(Struct, eq=False):
 
     @property
     def principal(self) -> Principal | None:
-        """On whose behalf the client calls."""
+        """The authenticated caller; None for an anonymous one."""
         return self._incoming.link.principal
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The headers of the HTTP request, names in lower case; none over other transports."""
+        """The HTTP headers with names in lower case; empty over other transports."""
         return self._incoming.context.headers
 
     @property
     def incoming(self) -> Incoming:
-        """The request itself, for components that pass it on to somebody else."""
+        """The request itself, for components that forward it."""
         return self._incoming
 
     # Threads
 
     def in_thread(self, function: Callable[[], Any]) -> Awaitable[Any]:
-        """Run what blocks: `await context.in_thread(partial(read, path))`."""
+        """Run a blocking function: `await context.in_thread(partial(read, path))`."""
         self._loop = asyncio.get_running_loop()
         job = self._incoming.context.in_thread
         return job(function) if self._params is None else _asking_job(job(partial(_run, function)))
 
     def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait in a thread for what is done on the loop: for handlers that are plain functions,
-        `answer = context.from_thread(context.elicit("Your name?", str))`."""
+        """Run a coroutine on the event loop and wait for it in a thread.
+
+        For handlers that are plain functions: `answer = context.from_thread(context.elicit("Your
+        name?", str))`.
+        """
         loop = self._loop
         if loop is None or _is_running(loop):
             work.close()
@@ -129,7 +131,7 @@ class Context(Struct, eq=False):
             waiting.discard(task)
 
     def end(self) -> None:
-        """The handler has ended, or its caller is gone: whatever it left behind ends too."""
+        """Cancel leftovers of a handler that has ended or lost its caller."""
         if self.is_held:
             return
         for task in tuple(self._waiting or ()):
@@ -140,9 +142,9 @@ class Context(Struct, eq=False):
     # Telling
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> Done:
-        """Tell the client how far this request is, if it wants to know.
+        """Report the progress of this request, if the client wants reports.
 
-        Progress only grows: a value that is not above the last one is not sent, and logged.
+        Progress only grows: a value that is not above the last one is logged and not sent.
         """
         token = self._incoming.meta.progress_token
         if token is not UNSET and not progress > self._progress:
@@ -171,12 +173,15 @@ class Context(Struct, eq=False):
         return DONE
 
     def _tell(self, method: str, params: Any) -> None:
-        """Send a notification, from whatever thread the handler runs in."""
+        """Send a notification from the handler's thread, whichever it is."""
         self._on_loop(partial(self._incoming.link.notify, method, params))
 
     def close_stream(self) -> None:
-        """Let go of the HTTP connection that waits for the answer: the client comes back for
-        it. Saves a connection while something takes long; does nothing where that cannot be."""
+        """Release the HTTP connection that waits for the answer.
+
+        The client comes back for the answer. Saves a connection during a long operation; does
+        nothing for other transports and eras.
+        """
         self._on_loop(self._incoming.link.close_stream)
 
     def _on_loop(self, do: Callable[[], None]) -> None:
@@ -200,7 +205,7 @@ class Context(Struct, eq=False):
     # Asking
 
     def is_asking(self) -> bool:
-        """Whether the handler waits for its client rather than works."""
+        """Return whether the handler waits for its client rather than works."""
         return self.asking is not None and self.asking.waiting > 0
 
     @overload
@@ -215,18 +220,18 @@ class Context(Struct, eq=False):
     async def elicit(self, message: str, form: Any = None, *, key: str = "") -> Any:
         """Ask the user to fill in a form, or without one to agree.
 
-        The form is a type with simple fields, one simple type, or a schema. Raises RpcError if
-        the client cannot show it.
+        The form is a type with simple fields, one simple type, or a schema. Raises RpcError if the
+        client cannot show it.
         """
         return await self._ask(key, Elicit(message, form))
 
     async def elicit_url(
         self, message: str, url: str, *, id: str = "", key: str = ""
     ) -> Answer[None]:
-        """Ask the user to open a page, for what the client must not see.
+        """Ask the user to open a page, for data that the client must not see.
 
-        An answer means that the user has agreed, not that they are done there: tell the client
-        about that with `server.elicitation_completed(id)`.
+        An answer means that the user has agreed, not that they have finished: report that with
+        `server.elicitation_completed(id)`.
         """
         return await self._ask(key, ElicitUrl(message, url, id=id or token_urlsafe(16)))
 
@@ -245,7 +250,10 @@ class Context(Struct, eq=False):
         tool_choice: Literal["auto", "required", "none"] | UnsetType = UNSET,
         key: str = "",
     ) -> CreateMessageResult:
-        """Ask the client's model to go on with a conversation; a text is what the user says."""
+        """Ask the client's model to continue a conversation.
+
+        A plain text counts as a message of the user.
+        """
         return await self._ask(
             key,
             Sample(
@@ -263,35 +271,39 @@ class Context(Struct, eq=False):
         )
 
     async def roots(self, *, key: str = "") -> list[Root]:
-        """The places that the server may work in."""
+        """Return the locations that the server may work in."""
         return await self._ask(key, Roots())
 
     async def ask(self, **questions: Question[Any]) -> dict[str, Any]:
-        """Ask several questions together: `await context.ask(name=Elicit(…), tale=Sample(…))`.
+        """Ask several questions together and return the answers by name.
 
-        The answers come under the names of their questions.
+        `await context.ask(name=Elicit(…), tale=Sample(…))`
         """
         answers = await self.prepare_asking().ask(list(questions.items()))
         return dict(zip(questions, answers, strict=True))
 
     def url_required(self, *pages: ElicitUrl) -> BaseException:
-        """What to raise when a request cannot be served before the user has been to `pages`:
+        """Return the exception for a request that needs the user to visit `pages`.
+
         `raise context.url_required(ElicitUrl("Sign in", url, id=id))`. The client repeats the
-        request when they have."""
+        request afterwards.
+        """
         return self.prepare_asking().refuse(pages)
 
     async def once(self, key: str, function: Callable[[], Any]) -> Any:
-        """The result of `function`, plain or async, which is called once per request.
+        """Return the result of `function`, plain or async, called once per request.
 
-        A handler that asks may be run again from its start for each answer: what must not
-        happen twice goes here, or after the last question. The result is kept as JSON.
+        A handler that asks may be run again from its start for each answer: put one-time effects
+        here, or after the last question. The result is kept as JSON.
         """
         return await self.prepare_asking().once.do(key, function)
 
     async def start_task(self) -> None:
-        """Go on as a task, in tools with `starts_task=True`: the client gets its handle now,
-        and what is asked from here on is asked in the task. Does nothing in a call that is no
-        task or is one already."""
+        """Continue as a task, in tools with `starts_task=True`.
+
+        The client gets its handle now, and later questions belong to the task. Does nothing in a
+        call that cannot become a task or is one already.
+        """
         if self._begin_task is not None:
             await self._begin_task()
 
@@ -300,8 +312,10 @@ class Context(Struct, eq=False):
         return answers[0]
 
     def prepare_asking(self) -> Asking:
-        """How this request asks its client. Raises RpcError for a request whose answers belong
-        to another one."""
+        """Return the input channel of this request.
+
+        Raises RpcError for a request with the answers of another one.
+        """
         if self.asking is None:
             if self._asker is None or self._params is None:
                 raise RuntimeError(
@@ -319,7 +333,7 @@ class Context(Struct, eq=False):
         asking: Asking | None = None,
         begin_task: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Let the handler go on under other conditions: as a task, or able to become one."""
+        """Change the conditions of a running handler, for tasks."""
         self._begin_task = begin_task
         if incoming is not None:
             self._incoming = incoming
@@ -328,7 +342,10 @@ class Context(Struct, eq=False):
 
 
 def _run(function: Callable[[], Any]) -> Any:
-    """What a function gives in a thread, which only exceptions that are `Exception`s leave."""
+    """Return the result of a function in a thread.
+
+    Futures of threads carry only `Exception`s, so an `InputRequired` is returned as a value.
+    """
     try:
         return function()
     except Unanswered as unanswered:

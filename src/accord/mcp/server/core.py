@@ -58,13 +58,13 @@ STATELESS: Final = (Era.STATELESS,)
 
 
 class Row(Struct, frozen=True):
-    """One method: how its params are read, what serves it, in which eras it exists."""
+    """One method: type of its params, implementation, eras."""
 
     kind: type[Params]
     serve: Callable[[Any, Incoming], Any]
     eras: tuple[Era, ...] = BOTH
     result: type[Result] = Result
-    """What ready bytes are, for middleware that looks at them."""
+    """The type of results that are ready bytes, for middleware that inspects them."""
 
 
 class Core:
@@ -92,9 +92,9 @@ class Core:
         self.asker = server.asker
         self.tasks = Tasks(self, server.task_settings)
         self.readers: dict[str, Callable[[Any], Params]] = {}
-        """Decode the raw params of a method, once `check_members` has passed, for whoever must look
-        at them before it is served. They raise `REFUSALS`; what they give may be served in place
-        of what was read."""
+        """Decoders of the raw params by method, for code that must inspect params before they are
+        served. Call them after `check_members` has passed. They raise `REFUSALS`; the decoded
+        params may be served in place of the raw ones."""
         self.router = Router(request_errors=self.admission.request_error)
         for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
             for name, row in feature.methods(self).items():
@@ -103,8 +103,10 @@ class Core:
                 self.router.put(raw_method(_only_heard(hear), name))
 
     def context(self, incoming: Incoming, params: AnswerableParams | None = None) -> Context:
-        """What a handler gets; with `params`, one that may ask the client. Raises RpcError for
-        params with answers that belong to another request."""
+        """Return the context of a handler; with `params`, one that may ask the client.
+
+        Raises RpcError for params with the answers of another request.
+        """
         if incoming.shared is not None:
             shared: Context = incoming.shared
             return shared
@@ -120,8 +122,10 @@ class Core:
         incoming: Incoming,
         make: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """What is sent for a handler that takes its time: its result, or what `make` makes of
-        it; or the questions that it asks and nobody has answered yet."""
+        """Return the encoded result of a handler, after `make` if given.
+
+        If the handler asked unanswered questions, return those. Ends the context in any case.
+        """
         try:
             result = await work
         except BaseException as error:
@@ -140,8 +144,11 @@ class Core:
             context.end()
 
     def unforeseen(self, error: Exception, case: str, incoming: Incoming) -> RpcError | None:
-        """The error for a function that failed, in the extended profile. None for what is told as
-        it is, and in the standard, which has an internal error for all of them."""
+        """Return the extended profile's error for a function that failed.
+
+        None for errors that are sent as they are, and in the standard profile, which has one
+        internal error for all failures.
+        """
         extended = self.server.codes == "extended" and incoming.era is Era.HANDSHAKE
         if not extended or is_foreseen(error) or isinstance(error, ResourceNotFoundError):
             return None
@@ -253,7 +260,10 @@ class Core:
 
 
 def _only_heard(hear: Plan) -> Plan:
-    """A notification: whoever asks for an answer to it asks for a method that does not exist."""
+    """Return a plan for a notification.
+
+    A request with the name of a notification asks for a method that does not exist.
+    """
 
     def plan(params: Any, context: RpcContext | None) -> Any:
         if context is not None and context.id is not UNSET:
@@ -266,7 +276,7 @@ def _only_heard(hear: Plan) -> Plan:
 
 
 def _must_leave(error: BaseException) -> bool:
-    """Whether nobody waits for a result any more."""
+    """Return whether the caller no longer waits for a result."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""Ends handlers that take too long: one timer for all of a loop, however many run."""
+"""Deadlines of handlers, with one timer per event loop, however many run."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ class Deadlines:
         late: Callable[[float], T],
         waits: Callable[[], bool],
     ) -> T:
-        """The result of `work`, or what `late` makes of a time that has run out. Work that waits
-        for its client when its time is up gets it once more: people take their time."""
+        """Return the result of `work`, or of `late` after a timeout.
+
+        Work that waits for its client when the time is up gets the same time again, because people
+        are slow.
+        """
         if seconds is None:
             return await work
         deadline = self.begin(seconds, waits)
@@ -42,7 +45,7 @@ class Deadlines:
             deadline.end()
 
     def begin(self, seconds: float, waits: Callable[[], bool]) -> Deadline:
-        """Cancel the task that runs now after so many seconds, unless that is ended before."""
+        """Cancel the current task after `seconds`, unless the deadline ends before."""
         watch = self._watch
         # Which loop runs is dear to ask: the one that a task of this thread runs on does.
         task = None
@@ -71,8 +74,10 @@ class Deadline(Struct, eq=False):
     rung: bool = False
 
     def has_passed(self) -> bool:
-        """Whether it was this that has cancelled the task, and nobody else; then the task is
-        not cancelled any more."""
+        """Return whether this deadline alone has cancelled the task.
+
+        If so, the task is uncancelled.
+        """
         return self.rung and self.task.uncancel() == 0
 
     def end(self) -> None:
@@ -80,7 +85,7 @@ class Deadline(Struct, eq=False):
 
 
 class _Watch:
-    """What runs on one loop, and the alarm that rings for it."""
+    """The tasks with deadlines on one event loop, and the alarm that they share."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -105,5 +110,5 @@ class _Watch:
 
 
 def never() -> bool:
-    """For what waits for nobody."""
+    """Return False, for work that never waits for its client."""
     return False

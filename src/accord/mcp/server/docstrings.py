@@ -23,17 +23,18 @@ _SPHINX: Final = re.compile(r":param\s+([^:]*\s)?\*{0,2}(?P<name>\w+)\s*:\s*(?P<
 
 
 class Docstring(Struct, frozen=True):
-    """A docstring, taken apart."""
+    """A parsed docstring."""
 
     text: str
-    """Without the descriptions of parameters."""
+    """The text without the descriptions of parameters."""
     parameters: dict[str, str]
 
 
 def read_docstring(doc: str, names: Collection[str]) -> Docstring:
-    """Return what `doc`, as `inspect.getdoc` gives it, says of the parameters `names`.
+    """Return the descriptions of the parameters `names` in `doc`.
 
-    Where it describes others, too, its text stays as it is, so that nothing is lost.
+    `doc` is the result of `inspect.getdoc`. If it describes other parameters too, its text is left
+    unchanged, so nothing is lost.
     """
     lines = doc.split("\n")
     kept: list[str] = []
@@ -112,7 +113,7 @@ def _sphinx(lines: Sequence[str], place: int) -> tuple[int, dict[str, str]]:
 
 
 def _end_of_block(lines: Sequence[str], place: int) -> int:
-    """Where the indented lines from `place` on end."""
+    """Return the line after the indented block that starts at `place`."""
     while place < len(lines) and (not lines[place].strip() or _indent(lines[place])):
         place += 1
     return place

@@ -9,17 +9,20 @@ from accord.mcp.server.link import Link
 from accord.mcp.server.session import Session
 
 MAX_OPEN: Final = 10_000
-"""How many are remembered; of more, the oldest are forgotten."""
+"""The limit of remembered elicitations; beyond it the oldest are forgotten."""
 
 
 class Elicitations:
-    """The open URL elicitations of the handshake era, by id. They go with their sessions."""
+    """Open URL elicitations of the handshake era, by id.
+
+    They end with their sessions.
+    """
 
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
         self._sessions: set[Session] = set()
         self.on_unknown: Callable[[str], None] | None = None
-        """Called with the id of one that another process may know of."""
+        """A callback with the id of an elicitation that another process may know."""
 
     def __len__(self) -> int:
         return len(self._links)
@@ -34,13 +37,15 @@ class Elicitations:
             del self._links[next(iter(self._links))]
 
     def complete(self, id: str) -> None:
-        """Tell the client that asked, and no other, that the user is done. Unknown ids are
-        ignored: the client may be gone, or of an era without this notification."""
+        """Notify the client that asked that its user has finished.
+
+        Unknown ids are ignored: the client may be gone, or of an era without this notification.
+        """
         if not self.complete_here(id) and self.on_unknown is not None:
             self.on_unknown(id)
 
     def complete_here(self, id: str) -> bool:
-        """The same where it is known; whether it is."""
+        """Notify the client if this process knows the id; return whether it does."""
         link = self._links.pop(id, None)
         if link is not None:
             link.announce("notifications/elicitation/complete", {"elicitationId": id})

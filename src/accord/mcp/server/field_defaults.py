@@ -20,7 +20,7 @@ from accord.jsonrpc.annotations import is_pydantic_field
 from accord.jsonrpc.interceptors import is_async
 
 _FURTHER: Final = ("title", "examples", "json_schema_extra", "deprecated", "discriminator")
-"""What a field may say beside its default, constraints and description."""
+"""Attributes of a field besides its default, constraints and description."""
 _BY_NAME: Final = (
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
     inspect.Parameter.KEYWORD_ONLY,
@@ -28,7 +28,7 @@ _BY_NAME: Final = (
 
 
 def with_field_defaults(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, or one that takes the same by name and has plain defaults."""
+    """Return `function`, or a wrapper with plain defaults for keyword arguments."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -84,8 +84,11 @@ def _plain(parameter: inspect.Parameter, fields: dict[str, Any]) -> inspect.Para
 
 
 def _said_by(field: Any) -> Any:
-    """Return what a field says beside its default: its description where that is all, so that
-    types which pydantic does not know can have one, else the field."""
+    """Return the metadata of a field without its default.
+
+    That is its description if the field has nothing else, so that types unknown to pydantic can be
+    described, else the field.
+    """
     if not field.metadata and all(getattr(field, name, None) is None for name in _FURTHER):
         return field.description
     said = copy(field)

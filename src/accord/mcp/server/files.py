@@ -24,7 +24,7 @@ _TEXTUAL: Final = ("json", "xml", "javascript", "yaml", "toml", "sql", "x-sh", "
 def fixed_resource(
     uri: str, contents: str | bytes, **options: Unpack[ResourceOptions]
 ) -> FunctionResource:
-    """A resource that is always the same."""
+    """Return a resource with constant contents."""
     _complete(options, name=uri, size=len(_bytes(contents)), inline=True)
     return FunctionResource(uri, partial(_itself, contents), **options)
 
@@ -32,7 +32,10 @@ def fixed_resource(
 def file_resource(
     path: str | PathLike[str], uri: str | None = None, **options: Unpack[ResourceOptions]
 ) -> FunctionResource:
-    """The file at `path`. Raises RegistrationError if there is none."""
+    """Return a resource for the file at `path`.
+
+    Raises RegistrationError if there is none.
+    """
     file = Path(path).absolute()
     if not file.is_file():
         raise RegistrationError(f"there is no file {file}")
@@ -44,8 +47,11 @@ def file_resource(
 def folder_resource(
     uri: str, path: str | PathLike[str], **options: Unpack[ResourceOptions]
 ) -> FunctionResource:
-    """The files below the folder `path`, by a template with one variable. Raises
-    RegistrationError if there is no such folder, or the template has not one variable."""
+    """Return a resource for all files below `path`, by a template.
+
+    Raises RegistrationError if there is no such folder, or if the template does not have exactly
+    one variable.
+    """
     folder = Path(path).resolve()
     if not folder.is_dir():
         raise RegistrationError(f"there is no folder {folder}")
@@ -72,7 +78,7 @@ def _read_below(folder: Path, below: str, template: UriTemplate) -> ResourceCont
 
 
 def _inside(folder: Path, below: str) -> Path | None:
-    """The file, links followed, if it is below the folder."""
+    """Return the file, links followed, if it is below the folder."""
     try:
         file = (folder / below).resolve()
         return file if file.is_relative_to(folder) and file.is_file() else None
@@ -93,7 +99,7 @@ def _read(file: Path, uri: str) -> ResourceContents:
 
 
 def _text(data: bytes, kind: str) -> str | None:
-    """The data as text; None for what is none."""
+    """Return the data as text; None for binary data."""
     if kind != UNKNOWN and not kind.startswith("text/") and not kind.endswith(_TEXTUAL):
         return None
     try:
@@ -103,7 +109,10 @@ def _text(data: bytes, kind: str) -> str | None:
 
 
 def _complete(options: ResourceOptions, **known: Any) -> None:
-    """Say what is known where nothing was said. A docstring of ours describes nothing."""
+    """Set options that the caller left out.
+
+    The description is empty by default: the docstrings of our own functions describe nothing.
+    """
     options.setdefault("description", "")
     for name, value in known.items():
         options.setdefault(name, value)  # type: ignore[misc]

@@ -36,8 +36,10 @@ _FORMATS: Final = frozenset(("email", "uri", "date", "date-time"))
 
 
 class Form:
-    """What is asked for, and how the answer is read. Raises `RegistrationError` for a type or
-    schema that is no flat object of simple fields."""
+    """A form: its schema, and the decoding of its answer.
+
+    Raises `RegistrationError` for a type or schema that is not a flat object of simple fields.
+    """
 
     def __init__(self, asked: Any) -> None:
         self._type: ParameterType | None = None
@@ -52,7 +54,7 @@ class Form:
         self.is_empty = not self.schema["properties"]
 
     def schema_in(self, version: str) -> dict[str, Any]:
-        """The schema as a client of `version` is shown it."""
+        """Return the schema for a client of `version`."""
         if version >= V2025_11_25:
             return self.schema
         fields = {name: _older(field) for name, field in self.schema["properties"].items()}
@@ -60,13 +62,16 @@ class Form:
 
     @property
     def since(self) -> str:
-        """The first version whose clients can show the form; empty for any."""
+        """The first version with clients that can show the form; empty for any."""
         kinds = (field["type"] for field in self.schema["properties"].values())
         return V2025_11_25 if "array" in kinds else ""
 
     def read(self, content: dict[str, Any]) -> Any:
-        """What the user filled in, as the type that was asked for. The content has been checked
-        against the schema. Raises `ValueRefusedError` for what the type refuses beyond it."""
+        """Return the answer as an instance of the form's type.
+
+        The content has been checked against the schema. Raises `ValueRefusedError` for values that
+        the type refuses beyond that.
+        """
         if self._type is None:
             return None if self.is_empty else content
         value = content.get(VALUE) if self._is_single else content
@@ -80,12 +85,12 @@ def _form(asked: Any) -> Form:
 
 
 def form_of(asked: Any) -> Form:
-    """The form for a type or a schema; those of types are kept."""
+    """Return the form of a type or a schema; those of types are cached."""
     return Form(asked) if isinstance(asked, Mapping) else _form(asked)
 
 
 def _made(asked: Any) -> tuple[dict[str, Any], bool]:
-    """The schema of a type, and whether the type is one simple value."""
+    """Return the schema of a type, and whether the type is one simple value."""
     schema = accepts(asked)
     whole = _resolved(schema.value, schema.definitions)
     titles = _titles(asked)
@@ -154,7 +159,7 @@ def _kept(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_format(value: dict[str, Any]) -> dict[str, Any]:
-    """With the format in place of the pattern that our schemas have for dates."""
+    """Replace the pattern that our schemas have for dates by the format."""
     found = _patterns().get(value.get("pattern", ""), value.get("format"))
     return {**value, "format": found if found in _FORMATS else None}
 
@@ -166,7 +171,7 @@ def _patterns() -> dict[str, str]:
 
 
 def _resolved(value: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without references at its top, and without the null that stands for absence."""
+    """Return a schema without references at its top and without optional null."""
     found: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
     for _ in range(16):
         target: Any = None
@@ -195,7 +200,7 @@ def _choices(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _titles(asked: Any) -> dict[tuple[str, ...], list[str]]:
-    """How the members of the enums in a type are called, where their values do not say it."""
+    """Return titles for enum members with values that differ from their names."""
     found: dict[tuple[str, ...], list[str]] = {}
     try:
         hints = list(get_type_hints(asked).values()) if isinstance(asked, type) else []
@@ -242,7 +247,10 @@ def _check_written(name: str, field: Any) -> None:
 
 
 def _older(field: dict[str, Any]) -> dict[str, Any]:
-    """2025-06-18, elicitation: titles of choices are `enumNames`; only booleans have defaults."""
+    """Return a field as 2025-06-18 has it.
+
+    There titles of choices are `enumNames`, and only booleans have defaults.
+    """
     older = {name: value for name, value in field.items() if name != "oneOf"}
     if field["type"] != "boolean":
         older.pop("default", None)

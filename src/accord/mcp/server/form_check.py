@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 MAX_MATCHED: Final = 10_000
-"""Longest text that is matched against a pattern; a longer one does not match."""
+"""The limit of a text that is matched against a pattern; longer texts do not match."""
 
 
 def problem_with(content: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """What is wrong with `content`; empty if nothing is. Fields that nobody asked for are not."""
+    """Return the problem with `content`; empty if it is valid.
+
+    Unknown fields are allowed.
+    """
     for name in schema.get("required", ()):
         if name not in content:
             return f"field '{name}' is missing"
@@ -27,7 +30,7 @@ def problem_with(content: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 
 
 def _expected(value: Any, field: Mapping[str, Any]) -> str:
-    """What `value` should have been; empty if it is that."""
+    """Return a description of a valid value; empty if `value` is valid."""
     noun, fits = _KINDS[field["type"]]
     if not fits(value):
         return noun

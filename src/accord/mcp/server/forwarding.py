@@ -1,9 +1,4 @@
-"""Which headers of a caller go along when its request is passed on to another server.
-
-An allow-list, and never what carries the caller's credentials: its token was made for this
-server, and the specification forbids to pass it on (2025-11-25, authorization, token
-passthrough). Whoever is called next gets credentials of its own.
-"""
+"""Headers of a caller that are forwarded to another server."""
 
 from __future__ import annotations
 
@@ -25,23 +20,25 @@ _OWN: Final = frozenset(
 
 
 class Passing:
-    """A request that is being passed on."""
+    """A request that is being forwarded."""
 
     __slots__ = ("context", "stopped")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.stopped: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when it asks what nobody has answered yet."""
+        """Done when the request asks a question without an answer yet."""
 
 
 PASSING: ContextVar[Passing | None] = ContextVar("accord_mcp_passing", default=None)
-"""The request that is being passed on in this task."""
+"""The request that the current task forwards."""
 
 
 class Forwarding:
-    """The headers of a request that goes on: the caller's, if they are allowed, and those of
-    `auth`. Raises ValueError for headers that must not be forwarded."""
+    """The headers of a forwarded request: the caller's allowed ones and `auth`'s.
+
+    Raises ValueError for headers that must not be forwarded.
+    """
 
     def __init__(self, allowed: Iterable[str], auth: Auth | None) -> None:
         self._allowed = _checked(allowed)

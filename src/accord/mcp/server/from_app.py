@@ -39,7 +39,7 @@ from accord.mcp.server.tool_schema import checked_input, output_schema
 from accord.schema.bundle import Bundle
 
 MAX_SHOWN: Final = 2_000
-"""How much of an error's body the model gets to read."""
+"""The limit of an error's body that the model gets to read, in characters."""
 
 _decode_arguments = msgspec.json.Decoder(dict[str, Raw]).decode
 _HINTS: Final = {
@@ -48,11 +48,14 @@ _HINTS: Final = {
     "PUT": ToolAnnotations(read_only_hint=False, idempotent_hint=True),
     "DELETE": ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True),
 }
-"""RFC 9110, section 9.2: what methods promise."""
+"""RFC 9110, section 9.2: the properties of HTTP methods."""
 
 
 class RouteTool(ServedTool):
-    """A route as a tool. Raises RegistrationError for one that cannot be called as described."""
+    """A route as a tool.
+
+    Raises RegistrationError for a route that cannot be called as described.
+    """
 
     __slots__ = ("_in_process", "_output", "_route")
 
@@ -110,8 +113,10 @@ class RouteTool(ServedTool):
 
 
 class RouteResource(ServedResource):
-    """A GET route as a resource, or as a template if it takes anything. Raises
-    RegistrationError for a route that needs more than its URL."""
+    """A GET route as a resource, or as a template if it has parameters.
+
+    Raises RegistrationError for a route that needs more than its URL.
+    """
 
     __slots__ = ("_in_process", "_route")
 
@@ -152,8 +157,10 @@ class RouteResource(ServedResource):
 async def call_route(
     in_process: InProcess, route: Route, arguments: Mapping[str, Any], context: Context
 ) -> Any:
-    """What a route answers to a request of ours. The application finds the principal as
-    `request.state.principal`."""
+    """Call a route and return its answer.
+
+    The application finds the principal as `request.state.principal`.
+    """
     state = {"principal": context.principal}
     return await in_process.call(
         route, arguments, headers=context.headers, scope={"client": None, "state": state}
@@ -193,7 +200,7 @@ def _description(route: Route) -> str:
 
 
 def _template(route: Route, scheme: str) -> tuple[str, list[str]]:
-    """The URI of a route, with its variables."""
+    """Return the URI of a route, with its variables."""
     path, query = route.path, []
     for parameter in route.parameters:
         if parameter.location == "path":
@@ -223,8 +230,7 @@ def _block(value: dict[str, str]) -> Content:
 
 
 def _told(error: RpcError) -> str:
-    """An error of the application as a model can read it: its message, and what it says in
-    detail."""
+    """Return an application's error as text for a model: message and details."""
     body = error.data.get("body") if isinstance(error.data, dict) else None
     details = list(body.values()) if isinstance(body, dict) else [body]
     if all(each is None or (isinstance(each, str) and each in error.message) for each in details):

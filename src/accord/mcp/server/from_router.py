@@ -1,7 +1,7 @@
-"""The methods of a JSON-RPC router as tools: what is served to programs, served to models.
+"""The methods of a JSON-RPC router as tools.
 
-A method runs as it does in its router, with the interceptors around it. Its descriptions come
-from its `About` and its docstring.
+A method runs as it does in its router, with the interceptors around it. Its descriptions come from
+its metadata and its docstring.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNUSUAL: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def plain_name(name: str) -> str:
-    """A name that every model takes: letters, digits, `_` and `-`."""
+    """Return a name that every model accepts: letters, digits, `_` and `-`."""
     return _UNUSUAL.sub("_", name).strip("_")
 
 
@@ -49,11 +49,11 @@ def tools_of(
     exclude: Iterable[str] = (),
     naming: ToolNaming = plain_name,
 ) -> list[MethodTool]:
-    """The methods that `router` has now, but for those that are hidden or the protocol's own.
+    """Return the current methods of `router` as tools.
 
-    `include` and `exclude` are names, in which `*` stands for anything. Raises
-    `RegistrationError` for a pattern that no method fits, and for a method that cannot be
-    called by names.
+    Hidden methods and the protocol's own are excluded. `include` and `exclude` are names, in which
+    `*` matches any text. Raises `RegistrationError` for a pattern without a match, and for a method
+    that cannot be called by names.
     """
     methods = {
         name: each
@@ -126,7 +126,7 @@ class MethodTool(ServedTool):
             return await value if isawaitable(value) else value
 
     def _whole(self, params: Raw, context: RpcContext) -> Raw:
-        """The same params, with 3 for 3.0 where the method takes them only so."""
+        """Return params with 3 for 3.0 if the method refuses them otherwise."""
         again = whole_numbers(params)
         if again is None:
             return params
@@ -148,7 +148,7 @@ def _schema(method: Method) -> dict[str, Any]:
 
 
 def _by_name(parameter: Parameter) -> Parameter | None:
-    """The parameter as callers can give it by name; None for one that they need not give."""
+    """Return the parameter as a keyword; None for one that callers can omit."""
     if parameter.by_name:
         return replace(parameter, kind="keyword_only")
     if parameter.required:

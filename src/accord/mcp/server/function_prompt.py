@@ -28,7 +28,10 @@ from accord.schema.types import accepts
 
 
 class FunctionPrompt(ServedPrompt):
-    """A prompt whose messages a function gives; the options are those of `PromptOptions`."""
+    """A prompt with messages from a function.
+
+    The options are those of `PromptOptions`.
+    """
 
     __slots__ = ("_arguments", "_handler")
 
@@ -78,8 +81,10 @@ class FunctionPrompt(ServedPrompt):
     def get(
         self, arguments: Mapping[str, str], context: Context
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
-        """Raises what the function raises, and `InvalidParamsError` for arguments that are not
-        of their parameters' types."""
+        """Call the function with typed arguments.
+
+        Raises the function's exceptions, and `WrongArgumentsError` for arguments of wrong types.
+        """
         try:
             bound = self._handler.bind(self._arguments.encode(arguments), context)
         except InvalidParamsError as error:

@@ -27,8 +27,10 @@ from accord.mcp.server.text_arguments import TextArguments
 
 
 class FunctionResource(ServedResource):
-    """A resource whose contents a function gives; the options are those of
-    `ResourceOptions`."""
+    """A resource with contents from a function.
+
+    The options are those of `ResourceOptions`.
+    """
 
     __slots__ = ("_arguments", "_handler", "_mime_type")
 
@@ -100,8 +102,10 @@ class FunctionResource(ServedResource):
     def read(
         self, uri: str, variables: dict[str, Any], context: Context
     ) -> list[ResourceContents] | Awaitable[list[ResourceContents]]:
-        """Raises what the function raises, and `InvalidParamsError` for variables that are not
-        of their parameters' types."""
+        """Call the function with typed variables.
+
+        Raises the function's exceptions, and `InvalidParamsError` for variables of wrong types.
+        """
         bound = self._handler.bind(self._arguments.encode(variables), context)
         value = self._handler.begin(bound, context)
         return self._finish(uri, value) if isawaitable(value) else self._contents(uri, value)
@@ -126,7 +130,7 @@ class FunctionResource(ServedResource):
 
 
 def _check(template: UriTemplate, handler: Handler) -> None:
-    """Every variable must have its parameter, and every required parameter its variable."""
+    """Check that variables and required parameters match one another."""
     parameters = handler.parameters
     takes_any = any(each.kind == "var_keyword" for each in parameters)
     names = {each.name for each in parameters if each.kind != "var_keyword"}

@@ -33,7 +33,7 @@ _NOTHING: Final = b"{}"
 
 
 class FunctionTool(ServedTool):
-    """A tool whose calls run a function; the options are those of `ToolOptions`."""
+    """A tool that calls a function; the options are those of `ToolOptions`."""
 
     __slots__ = ("_accepts", "_handler", "output")
 
@@ -153,7 +153,10 @@ class FunctionTool(ServedTool):
 
 
 def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> CallToolResult:
-    """What a call with wrong arguments gives. Raises RpcError where the profile wants that."""
+    """Return the result of a call with wrong arguments.
+
+    Raises RpcError where the profile wants that.
+    """
     if profile == "extended" and era is Era.HANDSHAKE:
         raise failure("invalid_tool_arguments", error.message, era=era, profile=profile)
     # 2025-11-25, tools: the model can correct arguments that it reads about.
@@ -161,12 +164,15 @@ def refused_arguments(error: InvalidParamsError, era: Era, profile: Profile) -> 
 
 
 def late_result(seconds: float) -> CallToolResult:
-    """What a call gives that took too long."""
+    """Return the result of a call that timed out."""
     return error_result(f"The tool took longer than {seconds:g} s.")
 
 
 def failed_result(name: str, error: Exception) -> CallToolResult:
-    """What a call gives that failed in a way which is nobody's business but ours."""
+    """Return the result of a call that failed, and log the details.
+
+    The client gets only a correlation id.
+    """
     correlation_id = secrets.token_hex(8)
     log.error("tool %s failed [%s]", name, correlation_id, exc_info=error)
     return error_result(f"The tool failed. The server's log has the details: {correlation_id}")

@@ -40,9 +40,10 @@ _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Handler:
-    """One function as it is served. With `whole` it takes all arguments as one dict.
+    """A served function.
 
-    Raises RegistrationError for a function that cannot be served so.
+    With `whole` it takes all arguments as one dict. Raises RegistrationError for a function that
+    cannot be served so.
     """
 
     __slots__ = (
@@ -75,32 +76,32 @@ class Handler:
         self._injection = Injection(signature)
         names = {each.name for each in signature.parameters}
         self.docstring = read_docstring(getdoc(innermost(function)) or "", names)
-        """What the function says about itself and its parameters."""
+        """The function's docstring, with the descriptions of its parameters."""
         self.parameters = tuple(map(_by_name, self._injection.visible))
-        """What callers give, each by name."""
+        """The arguments that callers give, each by name."""
         self.returns = signature.returns
         is_direct = self.mode == "async" and not self._injection.has_dependencies
         self.is_direct = is_direct and self.timeout is None
-        """Whether what `bind` gives is the coroutine that `begin` would give."""
+        """True if `bind` returns the coroutine that `begin` would return."""
         call = function if is_direct else partial(partial, function)
         self.bind: Callable[[Any, Context | None], Any] = (
             self._whole(call) if whole else self._planned(call)
         )
-        """The call with these arguments, an object, for `begin`, which must follow. Raises
-        `InvalidParamsError`. Both take None for a context that nobody wants."""
+        """Bind arguments, a JSON object, and return a call for `begin`, which must follow. Raises
+        `InvalidParamsError`. Both accept None for an unused context."""
         self.begin: Callable[[Any, Context | None], Any] = (
             self._begin_direct if is_direct else _call if self.is_quick else self._begin
         )
-        """Gives the result of a quick function, or else a coroutine that gives the result."""
+        """Return the result of a quick function, or else a coroutine of the result."""
 
     @property
     def is_quick(self) -> bool:
-        """Whether `begin` gives the result itself."""
+        """True if `begin` returns the result itself."""
         return self.mode == "inline" and not self._injection.has_dependencies
 
     @property
     def wants_context(self) -> bool:
-        """Whether the context matters to how it is called."""
+        """True if calling the function needs a context."""
         injected = self._injection.context is not None or self._injection.has_dependencies
         return injected or self.mode == "thread"
 

@@ -37,14 +37,14 @@ from accord.mcp.server.session import Phase
 P = TypeVar("P", bound=Params)
 
 NO_PARAMS: Final = b"{}"
-"""What absent params are read as."""
+"""The stand-in for absent params."""
 
 MAX_KNOWN: Final = 1_024
-"""How many different sets of capabilities are kept decoded."""
+"""The limit of decoded capabilities in the cache."""
 
 BOTH: Final = tuple(Era)
 _EARLY: Final = frozenset(("initialize", "ping"))
-"""2025-11-25, lifecycle: all that may be asked for before the handshake is complete."""
+"""2025-11-25, lifecycle: the methods that are allowed before the handshake is complete."""
 _known_capabilities: dict[bytes, ClientCapabilities] = {}
 _decode_capabilities = msgspec.json.Decoder(ClientCapabilities).decode
 _decode_info = msgspec.json.Decoder(Implementation).decode
@@ -66,9 +66,9 @@ class Incoming(msgspec.Struct, eq=False):
     era: Era
     version: str
     shared: Any = None
-    """The context of handlers, where it was made before a handler is known."""
+    """The context of handlers, if it was made before the handler is known."""
     unfinished: bool = False
-    """Whether results are still to be looked at as they are, before they are finished."""
+    """True while results are passed on as objects and not encoded yet, for middleware."""
 
     @property
     def method(self) -> str:
@@ -76,7 +76,7 @@ class Incoming(msgspec.Struct, eq=False):
 
     @property
     def capabilities(self) -> ClientCapabilities:
-        """What the client can do."""
+        """The client's capabilities."""
         raw = self.meta.client_capabilities
         if self.era is Era.STATELESS and isinstance(raw, Raw):
             return _capabilities(bytes(raw))
@@ -84,20 +84,23 @@ class Incoming(msgspec.Struct, eq=False):
 
     @property
     def client_info(self) -> Implementation | None:
-        """The client's name and version, where it says so."""
+        """The client's name and version, if it reports them."""
         if self.era is Era.STATELESS:
             return _info(self.meta.client_info)
         return self.link.session.client_info if self.link.session else None
 
 
 class Admission:
-    """Lets requests in, by the rules of their era."""
+    """Admission of requests by the rules of their era."""
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
 
     def admit(self, meta: RequestMeta, context: Context) -> Incoming:
-        """The request with everything that follows from its metadata. Raises RpcError."""
+        """Return the request with its era, version and link.
+
+        Raises RpcError.
+        """
         link: Link = context.state.get(LINK) or link_of(context)
         version = meta.protocol_version
         if version is not UNSET:
@@ -122,7 +125,7 @@ class Admission:
         return Incoming(context, link, meta, Era.HANDSHAKE, session.version)
 
     def request_error(self, fault: RequestFault, params: Any, context: Context) -> RpcError:
-        """Return the error for a request whose id is refused, in the codes of its era."""
+        """Return the error for a request with a refused id, in the codes of its era."""
         era = Era.STATELESS if link_of(context).session is None else Era.HANDSHAKE
         if isinstance(params, bytes | Raw):
             try:
@@ -136,8 +139,10 @@ class Admission:
     def read_refused(
         self, kind: type[P], data: bytes | Raw, context: Context, check: Callable[[Incoming], None]
     ) -> P:
-        """Return `null` as empty params. Raises RpcError for params that cannot be read as `kind`;
-        what is wrong with the metadata, or the method (`check`), counts first."""
+        """Return empty params for `null`; raise RpcError for other unreadable params.
+
+        An error in the metadata or from `check` (the method) takes precedence.
+        """
         if bytes(data) == b"null":  # decision 0006: as if they were absent
             data = NO_PARAMS
             try:
@@ -164,7 +169,7 @@ class Admission:
 
 
 def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
-    """Raises RpcError for a method that is not in the version of the request."""
+    """Raise RpcError for a method that the request's version does not have."""
     if incoming.era not in eras:
         raise own_error(
             "method_not_found",
@@ -174,7 +179,7 @@ def check_era(incoming: Incoming, eras: tuple[Era, ...]) -> None:
 
 
 def check_heard(params: Any) -> None:
-    """Raise RpcError for the params of a message with a member that comes twice in one object."""
+    """Raise RpcError for a notification with duplicate members in one object."""
     if params is UNSET:
         return
     try:
@@ -192,7 +197,7 @@ def _unreadable(error: Exception) -> Exception:
 
 
 def _refused(kind: Any, data: Any) -> Exception:
-    """What is wrong with `data`, by path, as it is for any other method."""
+    """Return the error for params that could not be decoded, with paths."""
     try:
         check_members(data)
     except REFUSALS as error:

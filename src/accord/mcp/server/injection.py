@@ -24,10 +24,10 @@ from accord.mcp.server.context import Context
 
 
 class Depends(Struct, frozen=True):
-    """Marks a parameter whose value `provide` gives.
+    """A marker for a parameter with a value from `provide`.
 
-    It may be plain or async, take a context and other dependencies, and, as a generator with
-    one `yield`, clean up after the call. Within one call each is asked once.
+    `provide` may be plain or async, take a context and other dependencies, and, as a generator with
+    one `yield`, clean up after the call. It runs once per call, however many parameters use it.
     """
 
     provide: Callable[..., Any]
@@ -43,7 +43,7 @@ class Injection:
             )
         self.visible: list[Parameter] = []
         self.context: str | None = None
-        """The parameter that is the context itself, if there is one."""
+        """The name of the context parameter, if there is one."""
         self._dependencies: dict[str, _Dependency] = {}
         for parameter in signature.parameters:
             self._sort(parameter)
@@ -76,7 +76,10 @@ class Injection:
     async def resolve(
         self, context: Context, stack: AsyncExitStack, made: dict[Any, Any]
     ) -> dict[str, Any]:
-        """All injected arguments. What is to be cleaned up is put on `stack`."""
+        """Return all injected arguments.
+
+        Generators are closed by `stack`; `made` caches values within the call.
+        """
         values: dict[str, Any] = {} if self.context is None else {self.context: context}
         for name, dependency in self._dependencies.items():
             values[name] = await dependency.get(context, stack, made)
@@ -84,7 +87,7 @@ class Injection:
 
 
 class _Dependency:
-    """One function that provides a value."""
+    """A function that provides a value."""
 
     def __init__(self, provide: Callable[..., Any]) -> None:
         self._key = provide

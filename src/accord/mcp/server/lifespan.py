@@ -16,7 +16,7 @@ MakeLifespan: TypeAlias = Callable[[], AbstractAsyncContextManager[Any]]
 
 
 class Lifespan:
-    """Runs what `make` gives while somebody uses it."""
+    """A context manager that runs once while it has users."""
 
     def __init__(self, make: MakeLifespan) -> None:
         self._make = make
@@ -24,7 +24,10 @@ class Lifespan:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Any]:
-        """Use it. Raises what entering it raises."""
+        """Use the lifespan.
+
+        Raises the exceptions of entering it.
+        """
         run = self._run
         if run is None or run.is_ending or run.loop is not asyncio.get_running_loop():
             run = self._run = _Run(self._make)
@@ -41,7 +44,7 @@ class Lifespan:
 
 
 class _Run:
-    """From one beginning to its end."""
+    """One run, from start to end."""
 
     def __init__(self, make: MakeLifespan) -> None:
         self.users = 0
@@ -56,7 +59,10 @@ class _Run:
         await asyncio.shield(self._ready)
 
     async def end(self) -> None:
-        """Leave, and wait until that is done. Raises what leaving raises."""
+        """Leave the context manager and wait for it.
+
+        Raises the exceptions of leaving it.
+        """
         self.is_ending = True
         self._stop.set()
         if not self._ready.done():

@@ -11,16 +11,16 @@ from accord.jsonrpc.limits import MIB
 
 
 class McpLimits(Struct, frozen=True, kw_only=True):
-    """The bounds of one server; `None` where a field allows it means unlimited."""
+    """The limits of one server; `None` means unlimited where a field allows it."""
 
     call_seconds: float | None = 300.0
-    """How long a tool, a resource or a prompt may take that has no `timeout` of its own. A call
-    that goes on as a task is not bound by it."""
+    """Time limit of a tool, a resource or a prompt without `timeout`. It does not apply to calls
+    that continue as tasks."""
     max_result_bytes: int | None = 8 * MIB
-    """How large the result of a tool, a resource or a prompt may be, as it is sent."""
+    """Size limit of an encoded result of a tool, a resource or a prompt."""
     max_calls_per_session: int = 1_000
-    """How many calls of tools one session may have running; more are refused."""
+    """Limit of concurrent tool calls per session; more are refused."""
     max_calls_per_tool: int | None = 10_000
-    """How many calls of a tool may run that has no `concurrency` of its own."""
+    """Limit of concurrent calls of a tool without `concurrency`."""
     max_subscriptions: int = 10_000
-    """How many resources one session, or one request that listens, may subscribe to."""
+    """Limit of resource subscriptions per session, or per listening request."""

@@ -25,31 +25,39 @@ LINK: Final = "accord.mcp.link"
 
 
 class Link(Protocol):
-    """What a request's handler can do besides answering."""
+    """The link to the client of a request."""
 
     session: Session | None
     """The client's session; None where there are none, as over HTTP in the stateless era."""
     principal: Principal | None
-    """On whose behalf the client calls, where it had to say so."""
+    """The authenticated caller; None for an anonymous one."""
 
     def notify(self, method: str, params: Any) -> None:
-        """Send a notification that belongs to the request. Dropped if the client is gone."""
+        """Send a notification that belongs to the request.
+
+        Dropped if the client is gone.
+        """
 
     def announce(self, method: str, params: Any) -> None:
         """Send a notification that belongs to no request."""
 
     def at_end(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the client's session or connection is over."""
+        """Call `callback` when the client's session or connection ends."""
 
     async def ask(self, method: str, params: Any, *, into: type[T], timeout: float | None) -> T:
-        """Send a request to the client and wait for its answer. The handshake era only."""
+        """Send a request to the client and wait for its answer.
+
+        The handshake era only.
+        """
 
     def cancel(self, id: RequestId) -> None:
-        """Stop serving another request of the same client."""
+        """Cancel another request of the same client."""
 
     def close_stream(self) -> None:
-        """Let go of the connection that waits for the answer, where the client can come back
-        for it: over HTTP, in the handshake era."""
+        """Release the connection that waits for the answer, if it can be resumed.
+
+        Over HTTP, in the handshake era.
+        """
 
 
 class DuplexLink:
@@ -62,7 +70,7 @@ class DuplexLink:
         self.session: Session | None = Session()
         self.principal: Principal | None = None
         self.handshake_only = handshake_only
-        """Whether requests of the stateless era are refused here."""
+        """True if requests of the stateless era are refused here."""
 
     def notify(self, method: str, params: Any) -> None:
         self._peer.post(method, params)
@@ -85,11 +93,11 @@ class DuplexLink:
         self._peer.cancel_incoming(id)
 
     def close_stream(self) -> None:
-        """There is one connection for everything: it stays."""
+        """Do nothing: the only connection stays open."""
 
 
 def link_of(context: Context) -> Link:
-    """The link that belongs to a request."""
+    """Return the link of a request, made on first use for a duplex connection."""
     link: Link | None = context.state.get(LINK)
     if link is None:
         assert isinstance(context.peer, Peer)

@@ -18,10 +18,10 @@ from accord.mcp.server.principal import Principal
 
 
 class Change(Struct, frozen=True):
-    """Something that changed: a list, or the resource at `uri`."""
+    """A change of a list, or of the resource at `uri`."""
 
     method: str
-    """The notification that tells of it."""
+    """The method of the notification."""
     uri: str = ""
 
 
@@ -31,25 +31,28 @@ RESOURCES_CHANGED = Change("notifications/resources/list_changed")
 
 
 def updated(uri: str) -> Change:
-    """The resource at `uri` has new contents."""
+    """Return the change of the contents at `uri`."""
     return Change("notifications/resources/updated", uri)
 
 
 class Listener(Protocol):
-    """Someone who may want to hear of a change."""
+    """A subscriber of changes."""
 
     @property
     def principal(self) -> Principal | None:
-        """On whose behalf it listens."""
+        """The principal that it listens for."""
 
     def hear(self, change: Change) -> None:
-        """Tell the client if it asked for changes of this kind. Never raises."""
+        """Notify the client if it subscribed to such changes.
+
+        Never raises.
+        """
 
 
 class Listeners:
-    """All that are to be told of the changes of one server, in this process.
+    """All listeners of one server in this process.
 
-    Each is told on the loop that it was added on; `tell` may be called from any thread.
+    Each is notified on the event loop that it was added on; `tell` may be called from any thread.
     """
 
     def __init__(self) -> None:
@@ -69,30 +72,30 @@ class Listeners:
 
     @property
     def principals(self) -> list[Principal | None]:
-        """On whose behalf each of them listens."""
+        """The principal of each listener."""
         return [listener.principal for listener in self._listeners]
 
     def silence(self, is_barred: Callable[[Principal | None], bool]) -> None:
-        """Let those hear nothing more who may not, on whosever behalf that is."""
+        """Remove the listeners of barred principals."""
         for listener in tuple(self._listeners):
             if is_barred(listener.principal):
                 self.discard(listener)
 
     def pass_on(self, tell: Callable[[Change], None]) -> None:
-        """Have `tell` called at once, in whatever thread, with everything that is told here."""
+        """Call `tell` at once with every change, in the thread of the change."""
         self._others.append(tell)
 
     def stop_passing_on(self, tell: Callable[[Change], None]) -> None:
         self._others.remove(tell)
 
     def tell(self, change: Change) -> None:
-        """Let all who listen hear of `change`, each on its loop, in a turn that comes."""
+        """Notify all listeners of `change` soon, each on its event loop."""
         for tell in tuple(self._others):
             tell(change)
         self.tell_here(change)
 
     def tell_here(self, change: Change) -> None:
-        """The same for those of this process alone, where the others hear of it by themselves."""
+        """Notify only the listeners of this process, without forwarding."""
         with self._lock:
             for loop in set(self._listeners.values()):
                 waiting = self._waiting.get(loop)

@@ -22,14 +22,14 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
 
 MAX_KEPT: Final = 256
-"""How many different pages of one list are kept."""
+"""The limit of cached pages of one list."""
 
 Numbered: TypeAlias = Sequence[tuple[int, Any]]
-"""Components with their numbers, which grow."""
+"""Components with their numbers, in ascending order."""
 
 
 class ReadyList:
-    """One list of a server, such as that of its tools."""
+    """A list of one kind of components."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ReadyList:
         self._profile: Profile = profile
         self._finish = finish
         self._define = define
-        """Gives the definition of a component in a version."""
+        """Returns the definition of a component in a version."""
         self._kept: dict[Any, Raw] = {}
         self._version = -1
 
@@ -62,9 +62,11 @@ class ReadyList:
         scope: CacheScope,
         items: Callable[[], Numbered],
     ) -> Raw:
-        """The result of the list request. `version` and `last` are those of the registry,
-        `seen_as` tells the views of it apart, `items` gives one. Raises RpcError for a cursor
-        that is none of ours."""
+        """Return the result of a list request.
+
+        `version` and `last` are those of the registry, `seen_as` distinguishes its views, `items`
+        returns one. Raises RpcError for an invalid cursor.
+        """
         if version != self._version:
             self._version = version
             self._kept.clear()

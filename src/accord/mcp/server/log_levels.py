@@ -10,8 +10,8 @@ _ORDER: Final = {level: rank for rank, level in enumerate(get_args(LogLevel))}
 
 
 def is_wanted(level: LogLevel, least: str) -> bool:
-    """Whether a client that asked for `least` and above wants a message of `level`.
+    """Return whether a client that asked for `least` wants a message of `level`.
 
-    A level that does not exist is no reason to stay silent: all messages are sent then.
+    An unknown `least` lets all messages through.
     """
     return _ORDER[level] >= _ORDER.get(least, 0)

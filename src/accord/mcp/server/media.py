@@ -21,7 +21,7 @@ M = TypeVar("M", bound="Media")
 
 UNKNOWN: Final = "application/octet-stream"
 BYTES_URI: Final = "urn:accord:bytes"
-"""What bytes are called that come without a name."""
+"""The URI of bytes without a name."""
 
 _SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
@@ -37,14 +37,14 @@ _SIGNATURES: Final = (
 
 
 class Media(Struct, frozen=True):
-    """Bytes of a type. Without one, the type is what the bytes look like."""
+    """Bytes with a media type, which is detected by default."""
 
     data: bytes
     mime_type: str = ""
 
     @classmethod
     def read(cls: type[M], path: str | PathLike[str], mime_type: str = "") -> M:
-        """The file at `path`, of the type that its name says."""
+        """Return the file at `path`, with the media type of its name."""
         return cls(Path(path).read_bytes(), mime_type or mime_type_of(path))
 
     @property
@@ -53,7 +53,7 @@ class Media(Struct, frozen=True):
 
 
 class Image(Media, frozen=True):
-    """A picture."""
+    """An image."""
 
     def content(self) -> Content:
         return ImageContent.of(self.data, self.type)
@@ -67,7 +67,7 @@ class Audio(Media, frozen=True):
 
 
 class File(Media, frozen=True):
-    """Any other file, which is sent as a resource with its contents."""
+    """Any other file, sent as a resource with its contents."""
 
     uri: str = BYTES_URI
 
@@ -76,7 +76,7 @@ class File(Media, frozen=True):
 
 
 def content_of(data: bytes) -> Content:
-    """Bytes as content of the kind that they look like."""
+    """Return bytes as content of the detected kind."""
     kind = recognized(data)
     if kind.startswith("image/"):
         return ImageContent.of(data, kind)
@@ -86,7 +86,7 @@ def content_of(data: bytes) -> Content:
 
 
 def recognized(data: bytes) -> str:
-    """The type of a file that begins like this."""
+    """Return the media type that the first bytes of a file indicate."""
     for signature, offset, kind in _SIGNATURES:
         if data.startswith(signature, offset):
             return kind
@@ -94,5 +94,5 @@ def recognized(data: bytes) -> str:
 
 
 def mime_type_of(path: str | PathLike[str]) -> str:
-    """The type of a file of this name; empty where the name says nothing."""
+    """Return the media type of a file name; empty if unknown."""
     return guess_type(path)[0] or ""

@@ -1,4 +1,4 @@
-"""Functions of the application that stand around every request.
+"""Middleware: functions of the application around every request.
 
     @server.middleware
     async def timed(request, proceed):
@@ -8,9 +8,9 @@
         finally:
             log.info("%s took %f s", request.method, monotonic() - began)
 
-The one that was added first is outermost. Each may go on, with other params if it likes, may
-change the result, and may stop the request by raising or by not proceeding. Notifications do
-not pass here.
+The first one added is outermost. Each may proceed, with other params if needed, may change the
+result, and may stop the request by raising or by not proceeding. Notifications bypass
+middleware.
 """
 
 from __future__ import annotations
@@ -28,28 +28,31 @@ from accord.mcp.server.context import Context
 
 
 class Request(Struct, frozen=True):
-    """A request that has been let in, as middleware sees it."""
+    """An admitted request, as middleware sees it."""
 
     method: str
     params: Any
     """Typed, such as `CallToolParams`; `arguments` of a tool are raw JSON."""
     context: Context
-    """What the handler will get too."""
+    """The context that the handler gets too."""
 
 
 class Proceed(Protocol):
-    """Goes on to the next middleware, and at last to the method."""
+    """The next middleware, or the method itself."""
 
     def __call__(self, params: Params | None = None) -> Awaitable[Any]:
-        """The result, such as a `CallToolResult`. With `params` the request goes on with these;
-        `msgspec.structs.replace` makes them. May be called again, to retry."""
+        """Return the result, such as a `CallToolResult`.
+
+        `params` replaces the request's params; `msgspec.structs.replace` makes them. May be called
+        again, to retry.
+        """
 
 
 Middleware: TypeAlias = Callable[[Request, Proceed], Coroutine[Any, Any, Any]]
 
 
 def check_middleware(function: Middleware) -> None:
-    """Raises `RegistrationError` unless it is an async function."""
+    """Raise `RegistrationError` unless `function` is async."""
     if not is_async(function):
         raise RegistrationError(
             f"the middleware {function!r} is no async function: "
@@ -60,7 +63,7 @@ def check_middleware(function: Middleware) -> None:
 def through(
     middleware: Sequence[Middleware], request: Request, serve: Callable[[Any], Awaitable[Any]]
 ) -> Awaitable[Any]:
-    """The result of `serve`, called with the request's params through all of `middleware`."""
+    """Return the result of `serve`, called through all of `middleware`."""
     if not middleware:
         return serve(request.params)
     first, rest = middleware[0], middleware[1:]

@@ -1,11 +1,11 @@
-"""One server inside another: its components under a prefix, as they come and go.
+"""Mounting: the components of one server inside another, under a prefix.
 
     main = Server("main")
     main.mount(weather, prefix="weather")
 
-A mounted component runs as it does at home: with its server's lifespan, through its server's
-middleware, completed by its server's functions. Whatever names a resource of the mounted
-server on its way out is renamed, so that clients can read it.
+A mounted component runs in its own server: with its server's lifespan, through its server's
+middleware, completed by its server's functions. URIs of the mounted server's resources are
+renamed in results, so that clients can read them. Later additions and removals are followed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class Mount:
-    """A server as another one has it."""
+    """A server mounted in another one."""
 
     def __init__(self, inner: Server, outer: Server, namespace: Namespace) -> None:
         self.server = inner
@@ -56,8 +56,10 @@ class Mount:
         self._index = ResourceIndex(inner.resources)
 
     def attach(self) -> None:
-        """Put everything into the outer server, now and whenever there is more. Raises
-        RegistrationError if a name is taken; nothing has changed then."""
+        """Include the components in the outer server, now and later.
+
+        Raises RegistrationError if a name is taken; nothing has changed then.
+        """
         inner, outer = self.server, self._outer
         inner.tools.check_room(outer.tools, self._place_tool)
         inner.resources.check_room(outer.resources, self._place_resource)
@@ -77,16 +79,16 @@ class Mount:
         return self.namespace.name(name), MountedPrompt(prompt, self)
 
     def _hear(self, change: Change) -> None:
-        """Tell of new contents; of lists, the registries tell themselves."""
+        """Forward changes of contents; registries announce changed lists themselves."""
         if change.uri:
             self._outer.listeners.tell(updated(self.namespace.uri(change.uri)))
 
     def outer_uri(self, uri: str) -> str:
-        """A URI as clients know it, if it is one of the mounted server's resources."""
+        """Return a URI as clients know it, if it is a resource of the mounted server."""
         return uri if self._index.find(uri) is None else self.namespace.uri(uri)
 
     def outer_block(self, block: Any) -> Any:
-        """Content whose URIs are as clients know them."""
+        """Return content with URIs as clients know them."""
         if isinstance(block, ResourceLink):
             return replace(block, uri=self.outer_uri(block.uri))
         if isinstance(block, EmbeddedResource):
@@ -103,8 +105,7 @@ class Mount:
         context: Context,
         run: Callable[[Any], T | Awaitable[T]],
     ) -> T:
-        """The result of `run`, called with the params through the middleware of the mounted
-        server."""
+        """Return the result of `run` through the mounted server's middleware."""
 
         async def inner(params: Any) -> T:
             result = run(params)

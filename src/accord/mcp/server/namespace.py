@@ -19,7 +19,7 @@ from accord.jsonrpc.errors import RegistrationError
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?")
-"""RFC 3986, section 3.1, and what says that an authority follows."""
+"""RFC 3986, section 3.1, and the slashes before an authority."""
 
 
 class Namespace(Struct, frozen=True):
@@ -34,12 +34,14 @@ class Namespace(Struct, frozen=True):
             )
 
     def name(self, name: str) -> str:
-        """A name inside, as it is outside."""
+        """Return the outer name of an inner one."""
         return f"{self.prefix}_{name}" if self.prefix else name
 
     def uri(self, uri: str) -> str:
-        """A URI or template inside, as it is outside. Raises RegistrationError for one without
-        a scheme."""
+        """Return the outer form of an inner URI or template.
+
+        Raises RegistrationError for one without a scheme.
+        """
         if not self.prefix:
             return uri
         found = _SCHEME.match(uri)
@@ -48,7 +50,7 @@ class Namespace(Struct, frozen=True):
         return f"{found[0]}{self.prefix}/{uri[found.end() :]}"
 
     def inner_uri(self, uri: str) -> str:
-        """A URI outside, as it is inside; itself if it is none of this namespace."""
+        """Return the inner form of an outer URI; itself if the prefix does not match."""
         found = _SCHEME.match(uri)
         start = f"{self.prefix}/"
         if not self.prefix or found is None or not uri.startswith(start, found.end()):

@@ -20,7 +20,7 @@ from accord.jsonrpc.params_errors import ValueRefusedError
 
 
 class Once:
-    """What one request has done so far, by key."""
+    """One-time results of a request, by key."""
 
     __slots__ = ("_running", "results")
 
@@ -29,17 +29,19 @@ class Once:
         self._running: dict[str, asyncio.Task[bytes]] = {}
 
     async def do(self, key: str, function: Callable[[], Any]) -> Any:
-        """The result of `function`, which is called unless it was before. What fails is not
-        kept, and is called again the next time."""
+        """Return the result of `function`, called once per key.
+
+        A failure is not kept: the function is called again the next time.
+        """
         found = self.results.get(key)
         if found is None:
             found = await self._share(key, function)
         return _decoded(found, function)
 
     async def _share(self, key: str, function: Callable[[], Any]) -> bytes:
-        """The result of the one run that all who want it at the same time wait for.
+        """Return the result of one run, shared by all concurrent callers.
 
-        It is a task of its own, so that the end of the handler does not stop it halfway.
+        The run is a task of its own, so the end of the handler does not stop it halfway.
         """
         task = self._running.get(key)
         if task is None:
@@ -56,12 +58,12 @@ class Once:
             self._running.pop(key, None)
 
     async def finish(self) -> None:
-        """Wait until all that has begun is done, and its results are kept."""
+        """Wait until all running functions are done and their results are kept."""
         while self._running:
             await _settled(*self._running.values())
 
     def cancel(self) -> None:
-        """Stop what has begun: nobody will ever want it."""
+        """Cancel the running functions: their results are not needed any more."""
         for task in self._running.values():
             task.cancel()
 

@@ -44,7 +44,7 @@ class _EndpointOptions(TypedDict, total=False):
 
 
 class McpAsgiOptions(_EndpointOptions, total=False):
-    """What `McpEndpoint` can be told, as keywords."""
+    """Keyword options of `McpEndpoint`."""
 
     origins: tuple[str, ...] | None
     limits: Limits
@@ -52,7 +52,7 @@ class McpAsgiOptions(_EndpointOptions, total=False):
 
 
 class McpListenOptions(_EndpointOptions, TransportOptions, total=False):
-    """The options of an endpoint over HTTP, and of a connection over other transports."""
+    """Keyword options of an endpoint over HTTP, and of other connections."""
 
     timeout: float | None
     ids: IdKind
@@ -60,7 +60,7 @@ class McpListenOptions(_EndpointOptions, TransportOptions, total=False):
 
 
 class McpServeOptions(McpListenOptions, total=False):
-    """What `serve` can be told, as keywords."""
+    """Keyword options of `serve`."""
 
     drain: float | None
     limits: Limits | None
@@ -69,13 +69,13 @@ class McpServeOptions(McpListenOptions, total=False):
 
 
 class McpRunOptions(McpServeOptions, total=False):
-    """What `run` can be told, as keywords."""
+    """Keyword options of `run`."""
 
     on_listen: Callable[[Serving], None] | None
 
 
 class ProxyOptions(TransportOptions, total=False):
-    """What a proxy can tell its client, as keywords."""
+    """Keyword options of a proxy's client."""
 
     title: str
     mode: Literal["auto", "modern", "legacy"]
@@ -90,7 +90,7 @@ class ProxyOptions(TransportOptions, total=False):
 
 
 LISTENER_OPTIONS: Final = ("server_limits", "tls", "reuse_port", "backlog")
-"""Of those of a transport, what a listener for HTTP takes."""
+"""The transport options that a listener for HTTP takes."""
 HTTP_OPTIONS: Final = frozenset((*_EndpointOptions.__annotations__, "origins", *LISTENER_OPTIONS))
 DUPLEX_OPTIONS: Final = frozenset(
     (

@@ -13,31 +13,34 @@ from accord.jsonrpc.errors import RegistrationError
 from accord.mcp.server.principal import Principal
 
 Allow: TypeAlias = Callable[[Principal | None], object]
-"""Whether somebody may use a component, by what it gives being true; asked often, and must be
-quick. None is who did not have to say who they are."""
+"""Returns a true value if a principal may use a component. It is called often and must be quick.
+The principal is None for an anonymous caller."""
 
 
 class Restricted(Protocol):
-    """Something that is not for everybody."""
+    """A component with access rules."""
 
     @property
     def scopes(self) -> frozenset[str]:
-        """What a principal needs."""
+        """The scopes that a principal needs."""
 
     @property
     def allow(self) -> Allow | None:
-        """Who decides beside that; None where nobody does."""
+        """A further condition; None for none."""
 
 
 def check_allow(allow: Allow | None) -> Allow | None:
-    """Raises RegistrationError for a function whose answers would always be taken for yes."""
+    """Raise RegistrationError for an async function.
+
+    Its coroutines would always count as true.
+    """
     if iscoroutinefunction(allow):
         raise RegistrationError("`allow` is a plain function of the principal, not an async one")
     return allow
 
 
 def is_permitted(component: Restricted, principal: Principal | None) -> bool:
-    """Whether a principal may use a component."""
+    """Return whether a principal may use a component."""
     if component.scopes and (principal is None or not component.scopes <= principal.scopes):
         return False
     if component.allow is None:

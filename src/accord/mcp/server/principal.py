@@ -9,27 +9,26 @@ from msgspec import Struct
 
 
 class Principal(Struct, frozen=True, kw_only=True):
-    """Somebody whose token was verified."""
+    """An authenticated caller."""
 
     subject: str
-    """Unique among those who may call this server."""
+    """Unique among the callers of this server."""
     client_id: str = ""
-    """The application that acts for them."""
+    """The application that acts for the subject."""
     scopes: frozenset[str] = frozenset()
     claims: dict[str, Any] = {}
-    """What else the token says."""
+    """The other claims of the token."""
     expires: float | None = None
-    """When the token ends, in seconds since 1970; None where nobody says."""
+    """Expiry of the token in seconds since 1970; None for unknown."""
 
     @property
     def key(self) -> str:
-        """What tells principals apart, however often their tokens are renewed: who it is, and
-        which application acts for them."""
+        """A stable key of the subject and its application, across renewed tokens."""
         return f"{len(self.subject)}:{self.subject}{self.client_id}"
 
     @property
     def seconds_left(self) -> float | None:
-        """For how long the token can still be used; None where it does not end."""
+        """Seconds until the token expires; None if it does not."""
         return None if self.expires is None else self.expires - time.time()
 
     @property
@@ -38,5 +37,5 @@ class Principal(Struct, frozen=True, kw_only=True):
 
 
 def owner_of(principal: Principal | None) -> str | None:
-    """To whom belongs what a request creates; None where nobody had to say who they are."""
+    """Return the owner of anything a request creates; None for an anonymous one."""
     return None if principal is None else principal.key

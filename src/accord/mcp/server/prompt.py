@@ -21,25 +21,25 @@ from accord.mcp.server.tool_results import block_of
 
 
 class PromptOptions(TypedDict, total=False):
-    """What can be said about a prompt beside its function."""
+    """Options of a prompt."""
 
     title: str
     """Its name for people."""
     description: str | None
-    """What it is for; the docstring by default."""
+    """Its purpose; the docstring by default."""
     icons: tuple[Icon, ...]
     meta: Meta | None
     """`_meta` of its definition."""
     inline: bool
-    """For plain functions that are quick: run on the loop and not in a thread."""
+    """For quick plain functions: run on the event loop instead of a thread."""
     timeout: float | None
-    """Seconds that it may take, None for as long as it likes; else the server's limit."""
+    """Time limit in seconds, None for unlimited; by default the server's limit."""
     scopes: tuple[str, ...]
-    """What the principal of a client needs to see and to get it."""
+    """The scopes that a principal needs to see and get it."""
     allow: Allow | None
-    """Decides beside the scopes who may see and get it: `lambda principal: …`."""
+    """A further condition on principals that see and get it: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request whether its client sees it."""
+    """Decides for each request if its client sees it."""
 
 
 class WrongArgumentsError(InvalidParamsError):
@@ -47,7 +47,7 @@ class WrongArgumentsError(InvalidParamsError):
 
 
 class ServedPrompt:
-    """One prompt of a server. Subclasses say how it is filled in."""
+    """One prompt of a server, filled in by a subclass."""
 
     __slots__ = ("allow", "choices", "definition", "enabled", "scopes", "timeout")
 
@@ -67,10 +67,10 @@ class ServedPrompt:
         self.enabled = enabled
         self.timeout = timeout
         self.choices: Mapping[str, Sequence[str]] = choices or {}
-        """What arguments can be, where that is known without asking anybody."""
+        """Known values of arguments."""
 
     def missing(self, arguments: Mapping[str, str]) -> list[str]:
-        """The required arguments that are not given."""
+        """Return the required arguments that are missing."""
         return [
             each.name
             for each in self.definition.arguments
@@ -80,24 +80,27 @@ class ServedPrompt:
     def get(
         self, arguments: Mapping[str, str], context: Context
     ) -> GetPromptResult | Awaitable[GetPromptResult]:
-        """The messages, or a coroutine that gives them. Raises what whoever gives them raises."""
+        """Return the messages, or a coroutine of them.
+
+        Raises the exceptions of the code that fills in the prompt.
+        """
         raise NotImplementedError
 
     @property
     def completes(self) -> bool:
-        """Whether it knows by itself what completes it."""
+        """True if it has suggestions of its own."""
         return bool(self.choices)
 
     def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
-        """What an argument could be, or a coroutine of it."""
+        """Return suggestions for an argument, or a coroutine of them."""
         return by.complete(params, context, self.choices)
 
 
 def user_message(content: Any) -> PromptMessage:
-    """What the user says: a text, content, or a value that is told as JSON."""
+    """Return a message of the user: a text, content, or a value as JSON."""
     return PromptMessage("user", block_of(content))
 
 
 def assistant_message(content: Any) -> PromptMessage:
-    """What the assistant says."""
+    """Return a message of the assistant."""
     return PromptMessage("assistant", block_of(content))

@@ -1,9 +1,8 @@
-"""A server whose components are those of another one, wherever that is and whatever it speaks.
+"""A server with the components of another one, at any address and of any version.
 
-The lists are fetched when the proxy begins to run and kept; they follow the changes that the
-other server tells of. Calls go on as they come, with their progress, log messages, questions
-and cancellation; of the caller's headers those that are allowed go along, its credentials never
-do.
+The lists are fetched when the proxy starts, and updated when the upstream server announces changes.
+Calls are forwarded with their progress, log messages, questions and cancellation. Of the caller's
+headers only allowed ones are forwarded, and never its credentials.
 """
 
 from __future__ import annotations
@@ -52,11 +51,11 @@ log = logging.getLogger("accord.mcp")
 T = TypeVar("T", ServedTool, ServedResource, ServedPrompt)
 
 MAX_WATCHED: Final = 1_000
-"""How many resources of the other server are listened to for new contents."""
+"""The limit of upstream resources that are watched for new contents."""
 
 
 class Proxy:
-    """Fills a server with what another one has, while it runs."""
+    """Fills a server with the components of another one while it runs."""
 
     def __init__(
         self,
@@ -97,7 +96,7 @@ class Proxy:
 
     @asynccontextmanager
     async def lifespan(self, server: Server) -> AsyncIterator[None]:
-        """Connects, fills `server`, and follows changes until the end."""
+        """Connect, fill `server`, and follow changes until the end."""
         self.server = server
         async with self.upstream.open() as client:
             await self._fill(client)
@@ -141,7 +140,7 @@ class Proxy:
         _update(self.server.resources, found, lambda each: ProxiedResource(each, self))
 
     async def _follow(self, client: Client) -> None:
-        """Fetch again what the other server says has changed."""
+        """Fetch the lists that the upstream server reports as changed."""
         fill = {
             "tools": self._fill_tools,
             "prompts": self._fill_prompts,
@@ -157,7 +156,7 @@ class Proxy:
     # New contents
 
     def watch(self, uri: str) -> None:
-        """Listen for new contents of a resource, if nobody does already."""
+        """Subscribe to new contents of a resource, once."""
         if uri in self._watched or len(self._watched) >= MAX_WATCHED:
             return
         self._watched.add(uri)
@@ -177,7 +176,7 @@ class Proxy:
 
 
 class ProxiedTool(ServedTool):
-    """A tool of the other server."""
+    """A tool of the upstream server."""
 
     __slots__ = ("_upstream",)
 
@@ -219,7 +218,7 @@ class ProxiedTool(ServedTool):
 
 
 class ProxiedResource(ServedResource):
-    """A resource or template of the other server."""
+    """A resource or template of the upstream server."""
 
     __slots__ = ("_proxy",)
 
@@ -248,7 +247,7 @@ class ProxiedResource(ServedResource):
 
 
 class ProxiedPrompt(ServedPrompt):
-    """A prompt of the other server."""
+    """A prompt of the upstream server."""
 
     __slots__ = ("_upstream",)
 
@@ -290,7 +289,7 @@ async def _complete(upstream: Upstream, params: CompleteParams, context: Context
 
 
 def _update(registry: Registry[T], found: Mapping[str, Any], make: Callable[[Any], T]) -> None:
-    """Let a registry have just what was found; what is as before is not touched."""
+    """Make a registry hold exactly `found`, without touching unchanged components."""
     for name in registry.names():
         if name not in found:
             registry.remove(name)
@@ -313,7 +312,7 @@ def _unreachable(name: str, error: AccordError) -> CallToolResult:
 
 
 def _is_program(target: Target) -> bool:
-    """Whether each connection is a process of its own."""
+    """Return whether the target is a command, with a process per connection."""
     if isinstance(target, str):
         return target.startswith("stdio:")
     return isinstance(target, Sequence)

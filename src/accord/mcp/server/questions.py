@@ -1,7 +1,7 @@
-"""Questions that a handler can ask: of the user, of the client's model, for roots.
+"""Questions that a handler can ask: the user, the client's model, or for roots.
 
-Each knows what it looks like on the wire, what the client must be able to do, and how its
-answer is read. How it gets to the client is not known here.
+Each question knows its wire form, the client capabilities that it needs, and the decoding of its
+answer. Knows no transport.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ _read_roots = msgspec.json.Decoder(ListRootsResult).decode
 
 
 class Accepted(Struct, Generic[T], frozen=True):
-    """The user has answered."""
+    """The user's answer."""
 
     content: T
     action: Literal["accept"] = "accept"
 
 
 class Declined(Struct, frozen=True):
-    """The user has said no."""
+    """The user's refusal."""
 
     action: Literal["decline"] = "decline"
 
 
 class Cancelled(Struct, frozen=True):
-    """The user has not decided: they closed the form."""
+    """No decision: the user closed the form."""
 
     action: Literal["cancel"] = "cancel"
 
@@ -67,31 +67,37 @@ Answer: TypeAlias = Accepted[T] | Declined | Cancelled
 
 
 class AnswerRefusedError(Exception):
-    """What came back is no answer to the question. Its text says why, and repeats no value."""
+    """An invalid answer to a question.
+
+    Its text gives the reason and repeats no value.
+    """
 
 
 class Question(Protocol[T_co]):
-    """Something that a client can be asked for."""
+    """A question to a client."""
 
     label: ClassVar[str]
-    """What its key begins with."""
+    """The prefix of its key."""
     method: ClassVar[Method]
 
     def needs(self) -> dict[str, Any]:
-        """The capabilities that a client must have declared to be asked this."""
+        """Return the capabilities that a client must have declared."""
 
     def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
-        """Whether a client with these capabilities can be asked this."""
+        """Return whether a client with these capabilities can be asked."""
 
     def params(self, version: str) -> Any:
-        """The params of the request in `version`; UNSET for none."""
+        """Return the params of the request in `version`; UNSET for none."""
 
     def read(self, raw: bytes) -> T_co:
-        """The answer. Raises `AnswerRefusedError`."""
+        """Return the answer.
+
+        Raises `AnswerRefusedError`.
+        """
 
 
 class Elicit(Generic[T]):
-    """Asks the user to fill in a form: a type, a schema, or nothing but yes or no."""
+    """A form for the user: a type, a schema, or nothing but yes or no."""
 
     label: ClassVar = "elicitation"
     method: ClassVar[Method] = "elicitation/create"
@@ -132,10 +138,10 @@ class Elicit(Generic[T]):
 
 
 class ElicitUrl:
-    """Asks the user to open a page, for what the client must not see.
+    """A page for the user to open, for data that the client must not see.
 
-    That it is accepted means that the user has agreed to open it, not that they are done.
-    With an `id`, `server.elicitation_completed(id)` tells the client when they are.
+    Acceptance means that the user has agreed to open it, not that they have finished. With an `id`,
+    `server.elicitation_completed(id)` notifies the client when they have.
     """
 
     label: ClassVar = "elicitation"
@@ -171,7 +177,7 @@ class ElicitUrl:
 
 
 class Sample:
-    """Asks the client's model to go on with a conversation."""
+    """A conversation for the client's model to continue."""
 
     label: ClassVar = "sampling"
     method: ClassVar[Method] = "sampling/createMessage"
@@ -231,7 +237,7 @@ class Sample:
 
 
 class Roots:
-    """Asks for the places that the server may work in."""
+    """The question for the locations that the server may work in."""
 
     label: ClassVar = "roots"
     method: ClassVar[Method] = "roots/list"
@@ -253,9 +259,9 @@ class Roots:
 
 
 def problem_with_answer(request: bytes, answer: bytes) -> str:
-    """What is wrong with an answer, as far as the request itself tells; empty if nothing is.
+    """Return the problem with an answer, judged by its request; empty if none.
 
-    For whoever takes an answer and is not the one that asked.
+    For processes that take an answer and did not ask the question.
     """
     asked = _read_request(request)
     try:
@@ -307,7 +313,7 @@ def _message(message: str | SamplingMessage) -> SamplingMessage:
 def _preferences(
     preferences: ModelPreferences | str | Sequence[str] | None,
 ) -> ModelPreferences | None:
-    """Names stand for hints, the best first."""
+    """Return preferences, with names as hints, the best first."""
     if preferences is None or isinstance(preferences, ModelPreferences):
         return preferences
     names = [preferences] if isinstance(preferences, str) else preferences

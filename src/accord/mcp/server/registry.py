@@ -15,26 +15,25 @@ from accord.mcp.server.context import Context
 from accord.mcp.server.permission import Restricted
 
 Enabled: TypeAlias = Callable[[Context], bool]
-"""Decides for each request whether its client sees a component. It is called often and must be
-quick."""
+"""Decides for each request if its client sees a component. It is called often and must be quick."""
 
 
 class Component(Restricted, Protocol):
-    """What a registry holds."""
+    """An item of a registry."""
 
     @property
     def enabled(self) -> Enabled | None:
-        """Who else decides; None where nobody does."""
+        """A condition per request; None for none."""
 
 
 T = TypeVar("T", bound=Component)
 
 Place: TypeAlias = Callable[[str, T], tuple[str, T]]
-"""What something is called, and what it becomes, in a registry that includes this one."""
+"""Returns the name and the form of a component in a registry that includes this one."""
 
 
 class Registry(Generic[T]):
-    """A table of `T`, in the order of addition, that tells when it changes."""
+    """An observable table of `T`, in the order of addition."""
 
     def __init__(self, noun: str) -> None:
         self._noun = noun
@@ -62,22 +61,25 @@ class Registry(Generic[T]):
         return list(self._things)
 
     def numbered(self) -> list[tuple[int, T]]:
-        """Each with a number of its own, which grows with the order and is never used again."""
+        """Return each component with its number.
+
+        Numbers ascend in the order of addition and are never reused.
+        """
         return [(self._numbers[name], thing) for name, thing in self._things.items()]
 
     @property
     def last_number(self) -> int:
-        """The highest number that was given."""
+        """The highest number so far."""
         return self._last
 
     @property
     def is_used(self) -> bool:
-        """Whether there is anything, or was before."""
+        """True if the registry has, or ever had, a component."""
         return self._last > 0
 
     @property
     def conditional(self) -> tuple[T, ...]:
-        """Those that not every client sees."""
+        """Components that not every client sees."""
         if self._conditional_at != self.version:
             self._conditional = tuple(
                 each
@@ -88,19 +90,25 @@ class Registry(Generic[T]):
         return self._conditional
 
     def add(self, name: str, thing: T) -> None:
-        """Raises `RegistrationError` if the name is taken, here or where this is included."""
+        """Add a component.
+
+        Raises `RegistrationError` if the name is taken, here or where this is included.
+        """
         self._check(name, thing)
         self._put(name, thing)
 
     def remove(self, name: str) -> None:
-        """Raises `RegistrationError` if there is no such thing."""
+        """Remove a component.
+
+        Raises `RegistrationError` if there is none of that name.
+        """
         thing = self._things.get(name)
         if thing is None:
             raise RegistrationError(f"there is no {self._noun} '{name}'")
         self._drop(name, thing)
 
     def replace(self, name: str, thing: T) -> None:
-        """Put `thing` in the place of what is called `name`, or add it."""
+        """Put `thing` in the place of the component called `name`, or add it."""
         old = self._things.get(name)
         if old is None:
             self.add(name, thing)
@@ -111,14 +119,14 @@ class Registry(Generic[T]):
             registry.replace(*place(name, thing))
 
     def check_room(self, other: Registry[T], place: Place[T]) -> None:
-        """Raises `RegistrationError` if `include_in` cannot be."""
+        """Raise `RegistrationError` if `include_in` would fail."""
         if self is other or any(it is self for it in other._ancestors()):
             raise RegistrationError("a server cannot be mounted in itself, nor in one inside it")
         for name, thing in self._things.items():
             other._check(*place(name, thing))
 
     def include_in(self, other: Registry[T], place: Place[T]) -> None:
-        """From now on `other` has everything that this one has, as `place` says."""
+        """Mirror this registry in `other` from now on, as `place` says."""
         self._above.append((other, place))
         for name, thing in self._things.items():
             other._put(*place(name, thing))

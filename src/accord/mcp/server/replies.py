@@ -21,7 +21,7 @@ _COMPLETE: Final = b'"resultType":"complete",'
 
 
 class Replies:
-    """Finishes the results of one server."""
+    """The encoder of one server's results."""
 
     def __init__(
         self,
@@ -38,7 +38,10 @@ class Replies:
         self._more = self._start + b","
 
     def finish(self, result: Result, incoming: Incoming) -> Any:
-        """What is sent as the result of this request. Raises RpcError if it is too large."""
+        """Return the encoded result of this request.
+
+        Raises RpcError if it is too large.
+        """
         if incoming.unfinished:
             return result
         is_usual = incoming.era is Era.STATELESS and result.result_type is COMPLETE
@@ -54,7 +57,7 @@ class Replies:
         return Raw(body if incoming.era is Era.HANDSHAKE else self._stateless(result, body))
 
     def _stateless(self, result: Result, body: bytes) -> bytes:
-        """A result that tells its type and its server (2026-07-28, overview)."""
+        """Return a result with its type and its server (2026-07-28, overview)."""
         is_complete = result.result_type == COMPLETE
         if result.meta is not None:
             body = encode(replace(result, meta={SERVER_INFO: self._info, **result.meta}))
@@ -65,5 +68,5 @@ class Replies:
         return start + (b"}" if body == b"{}" else b"," + body[1:])
 
     def finish_list(self, body: bytes) -> bytes:
-        """An encoded object with members, finished in the same way."""
+        """Finish an encoded object with members in the same way."""
         return self._more + body[1:]

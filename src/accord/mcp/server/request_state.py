@@ -32,15 +32,15 @@ from accord.mcp.server.incoming import Incoming
 log = logging.getLogger("accord.mcp")
 
 MAX_STATE: Final = 512 * 1024
-"""The longest state that is given to a client, in characters: answers may hold pictures, and
-the repeated request must get through."""
+"""The limit of a sealed state, in characters: answers may hold images, and the repeated request
+must not exceed the limits of a message."""
 
 
 class RequestState(Struct, omit_defaults=True):
-    """What earlier rounds of one request came to."""
+    """Questions, answers and one-time results of earlier rounds of a request."""
 
     asked: dict[str, str] = {}
-    """The digests of the questions that the client was asked, by key."""
+    """The digests of the questions, by key."""
     answers: dict[str, Raw] = {}
     once: dict[str, Raw] = {}
 
@@ -49,15 +49,21 @@ _decode: Final = msgspec.json.Decoder(RequestState).decode
 
 
 class StateSeal:
-    """Seals and opens the states of one server's requests. Without keys they come from chance,
-    and nobody else can open them: neither another worker nor this one after a restart."""
+    """The seal of one server's request states.
+
+    Without keys it uses a random one, and nothing else can open them: neither another worker nor
+    this one after a restart.
+    """
 
     def __init__(self, keys: Sequence[bytes], *, seconds: float) -> None:
         self._sealer = Sealer(list(keys) or [token_bytes(MIN_KEY_BYTES)], max_sealed=MAX_STATE)
         self._seconds = seconds
 
     def seal(self, state: RequestState, params: AnswerableParams, incoming: Incoming) -> str:
-        """Raises RpcError for a state that is too large."""
+        """Return the sealed state.
+
+        Raises RpcError for one that is too large.
+        """
         try:
             return self._sealer.seal(
                 encode(state),
@@ -72,7 +78,10 @@ class StateSeal:
             raise own_error("internal_error", "The answers so far are too large") from None
 
     def open(self, params: AnswerableParams, incoming: Incoming) -> RequestState:
-        """The state that a request brings. Raises RpcError for one that is not its own."""
+        """Return the state that a request carries.
+
+        Raises RpcError for the state of another request.
+        """
         if params.request_state is UNSET:
             return RequestState()
         try:
@@ -101,7 +110,7 @@ def _principal(incoming: Incoming) -> str | None:
 
 
 def _digest(params: AnswerableParams) -> bytes:
-    """What the request is about; a repetition is about the same."""
+    """Return the digest of a request's subject, the same for each repetition."""
     match params:
         case CallToolParams(name=name, arguments=arguments):
             return request_digest(name, b"{}" if arguments is UNSET else bytes(arguments))

@@ -19,43 +19,43 @@ from accord.mcp.server.registry import Enabled
 
 
 class ResourceNotFoundError(Exception):
-    """What a handler raises where a template stands for nothing at this URI."""
+    """Raised by handlers of templates for a URI without a resource."""
 
 
 class ResourceOptions(TypedDict, total=False):
-    """What can be said about a resource beside its function."""
+    """Options of a resource."""
 
     name: str | None
-    """Its name; that of the function by default."""
+    """Its name; by default the function's."""
     title: str
     """Its name for people."""
     description: str | None
-    """What it is; the docstring by default."""
+    """Its description; the docstring by default."""
     mime_type: str
-    """What its contents are; else text/plain, application/json or application/octet-stream, by
-    what the function returns."""
+    """Media type of its contents; by default text/plain, application/json or
+    application/octet-stream, depending on the return value."""
     size: int | None
-    """Bytes, where it is known; not for templates."""
+    """Size in bytes, if known; not for templates."""
     annotations: Annotations | None
     icons: tuple[Icon, ...]
     meta: Meta | None
     """`_meta` of its definition."""
     inline: bool
-    """For plain functions that are quick: run on the loop and not in a thread."""
+    """For quick plain functions: run on the event loop instead of a thread."""
     timeout: float | None
-    """Seconds that reading may take, None for as long as it likes; else the server's limit."""
+    """Time limit of reading in seconds, None for unlimited; by default the server's limit."""
     scopes: tuple[str, ...]
-    """What the principal of a client needs to see and to read it."""
+    """The scopes that a principal needs to see and read it."""
     allow: Allow | None
-    """Decides beside the scopes who may see and read it: `lambda principal: …`."""
+    """A further condition on principals that see and read it: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request whether its client sees it."""
+    """Decides for each request if its client sees it."""
     ttl_ms: int
-    """How long clients may keep what they read."""
+    """Time for which clients may cache its contents, in milliseconds."""
 
 
 class ServedResource:
-    """A resource at one URI, or all that a template stands for. Subclasses say how it is read."""
+    """A resource at one URI, or a template, read by a subclass."""
 
     __slots__ = (
         *("allow", "choices", "definition", "enabled", "scopes", "template", "timeout"),
@@ -83,29 +83,35 @@ class ServedResource:
         self.timeout = timeout
         self.ttl_ms = ttl_ms
         self.choices: Mapping[str, Sequence[str]] = choices or {}
-        """What variables can be, where that is known without asking anybody."""
+        """Known values of variables."""
 
     @property
     def address(self) -> str:
-        """Its URI, or its template as it was written."""
+        """The URI, or the template as it was written."""
         return address_of(self.definition)
 
     def read(
         self, uri: str, variables: dict[str, Any], context: Context
     ) -> list[ResourceContents] | Awaitable[list[ResourceContents]]:
-        """The contents, or a coroutine that gives them. Raises what whoever reads raises."""
+        """Return the contents, or a coroutine of them.
+
+        Raises the exceptions of the code that reads.
+        """
         raise NotImplementedError
 
     def watch(self, uri: str) -> None:
-        """Somebody wants to hear of new contents at `uri`; for those that must ask elsewhere."""
+        """Start watching for new contents at `uri`.
+
+        For resources with contents from elsewhere.
+        """
 
     @property
     def completes(self) -> bool:
-        """Whether it knows by itself what completes it."""
+        """True if it has suggestions of its own."""
         return bool(self.choices)
 
     def complete(self, params: CompleteParams, context: Context, by: Completions) -> Any:
-        """What a variable of the template could be, or a coroutine of it."""
+        """Return suggestions for a variable of the template, or a coroutine of them."""
         return by.complete(params, context, self.choices)
 
 

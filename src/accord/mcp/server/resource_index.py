@@ -14,7 +14,10 @@ from accord.mcp.server.resource import ServedResource
 
 
 class ResourceIndex:
-    """The resources of one registry by their URIs. Made anew when the registry has changed."""
+    """An index of a registry's resources by URI.
+
+    Rebuilt after the registry has changed.
+    """
 
     def __init__(self, registry: Registry[ServedResource]) -> None:
         self._registry = registry
@@ -23,7 +26,10 @@ class ResourceIndex:
         self._lengths: tuple[int, ...] = ()
 
     def find(self, uri: str) -> tuple[ServedResource, dict[str, Any]] | None:
-        """The resource and the variables of its template; of several, the one added first."""
+        """Return the resource and the variables of its template.
+
+        Of several matching templates, the one added first.
+        """
         found = self._registry.get(uri)
         if found is not None and found.template is None:
             return found, {}
@@ -53,6 +59,9 @@ class ResourceIndex:
 
 
 def _literal_start(template: str) -> str:
-    """What every URI of a template begins with; empty where that may be written in many ways."""
+    """Return the common start of a template's URIs.
+
+    Empty if the start can be written in several ways.
+    """
     start = template.partition("{")[0]
     return start if start.isascii() and "%" not in start else ""

@@ -14,8 +14,11 @@ from accord.mcp.server.tool_results import error_result
 
 
 def too_large(result: Result, size: int, most: int, incoming: Incoming, profile: Profile) -> Result:
-    """What is sent in place of `result`; the result itself where it is not of a component.
-    Raises RpcError where no result can tell that it is too large."""
+    """Return a replacement for a result that is too large.
+
+    Results that do not come from a component are returned as they are. Raises RpcError for results
+    that cannot report an error.
+    """
     told = f"The result of {size:,} bytes is over the limit of {most:,}"
     if isinstance(result, CallToolResult):
         return error_result(f"{told}. Ask for less.")

@@ -1,11 +1,12 @@
-"""`Server`: what an application offers to assistants, written once for every version.
+"""`Server`: the components that an application offers to assistants.
 
     server = Server("weather", version="1.0")
 
     @server.tool
     async def forecast(city: str, days: int = 3) -> Forecast: ...
 
-Knows its components and who listens for their changes. Does not know transports.
+Written once for every version of the protocol. Knows its components and their listeners. Does
+not know transports.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     from accord.transports.web.asgi import WebAsgi
 
 TASKS: Final[dict[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-"""What a server of 2025-11-25 whose tools may run as tasks can do with them."""
+"""The task capability of a server of 2025-11-25 with tools that may run as tasks."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Middleware)
@@ -86,12 +87,12 @@ Instructions: TypeAlias = (
     str | Callable[[], str | Awaitable[str]] | Callable[[Context], str | Awaitable[str]]
 )
 Guard: TypeAlias = Callable[[Incoming], Awaitable[None] | None]
-"""Looks at a request before it is served, and may raise RpcError. What it has to wait for is
-awaited before anything is served."""
+"""A check of each request before it is served; it may raise RpcError. An awaitable is awaited
+before anything is served."""
 
 
 class ServerOptions(TypedDict, total=False):
-    """What can be said about a server beside its name and version: see `Server`."""
+    """Options of a server besides its name and version: see `Server`."""
 
     title: str
     description: str
@@ -144,46 +145,46 @@ class Server:
             icons=icons,
         )
         self.instructions = instructions
-        """What a model should know about this server, or what gives it when it is asked for, for
-        everybody or by the context of who asks."""
+        """Instructions for models, or a function that returns them, for all callers or by the
+        context of one."""
         self.ttl_ms = ttl_ms
         self.codes: Profile = codes
         self.strict_versions = strict_versions
         self.introduce: Callable[[Implementation], Implementation] = _as_they_say
-        """What is kept of how clients of sessions introduce themselves, which may be anything."""
+        """Filters the names and versions that clients of sessions report, which may be anything."""
         self.tools: Registry[ServedTool] = Registry("tool")
         self.resources: Registry[ServedResource] = Registry("resource")
         self.prompts: Registry[ServedPrompt] = Registry("prompt")
         self.completions = Completions()
         self.listeners = Listeners()
         self.closing = Closing()
-        """Set when the server ends: streams that stay open end with it."""
+        """Set when the server ends: open streams end with it."""
         self.asker = Asker(
             profile=codes,
             timeout=ask_timeout,
             state_keys=state_keys,
             state_seconds=state_seconds,
         )
-        """How handlers ask their clients. `state_keys` seal what a client brings back with its
-        answers: all workers that serve the same clients need the same."""
+        """The input channels of handlers. `state_keys` seal the state that a client returns with
+        its answers: all workers that serve the same clients need the same keys."""
         self.auth = auth
-        """Who asks callers for their tokens, wherever they can present one
-        (`accord.mcp.server.auth`); None where everybody may call."""
+        """Authenticates callers where they can present a token (`accord.mcp.server.auth`); None if
+        everybody may call."""
         self.task_settings = TaskSettings() if tasks is None else tasks
         self._has_task_tools, self._task_tools_at = False, 0
         self._had_task_tools = False
         self.limits = McpLimits() if limits is None else limits
         self.page_size = page_size
         self.middlewares: list[Middleware] = []
-        """What stands around every request, the outermost first."""
+        """Middleware around every request, the outermost first."""
         self.guards: list[Guard] = []
-        """Each looks at every request that was let in: quick, and cheaper than middleware."""
+        """Checks of every admitted request: quick, and cheaper than middleware."""
         self.resource_source: ResourceSource | None = None
-        """Lists resources that are in no registry; not those of servers that are mounted."""
+        """Lists resources outside of the registry; not those of mounted servers."""
         self.prompt_source: PromptSource | None = None
-        """Lists and finds prompts that are in no registry."""
+        """Lists and finds prompts outside of the registry."""
         self.lifespan_value: Any = None
-        """What the lifespan gave; handlers have it as `context.lifespan`."""
+        """The value of the lifespan; handlers get it as `context.lifespan`."""
         self._lifespan = Lifespan(partial(self._live, lifespan))
         self._mounted: list[Server] = []
         self.tools.observers.append(lambda: self.listeners.tell(TOOLS_CHANGED))
@@ -200,9 +201,9 @@ class Server:
     def tool(self, name: Any = None, **options: Unpack[ToolOptions]) -> Any:
         """Declare a function as a tool; a decorator, bare or with a name and options.
 
-        Types and descriptions of its parameters come from their annotations, its description
-        from its docstring. A plain function runs in a thread unless it is `inline`. Raises
-        `RegistrationError` for what cannot be served, or when the name is taken.
+        Types and descriptions of its parameters come from their annotations, its description from
+        its docstring. A plain function runs in a thread unless it is `inline`. Raises
+        `RegistrationError` for an unservable function, or when the name is taken.
         """
         check_options(self.tool, options, ToolOptions.__annotations__)
         if callable(name):
@@ -221,8 +222,10 @@ class Server:
         name: str | None = None,
         **options: Unpack[ToolOptions],
     ) -> ServedTool:
-        """Declare a function, or a tool that was made elsewhere. `server.tools.remove(name)`
-        takes it away again; clients are told of both."""
+        """Add a function, or a ready tool.
+
+        `server.tools.remove(name)` removes it again; clients are notified of both.
+        """
         if isinstance(function, ServedTool):
             tool = function
         else:
@@ -231,8 +234,10 @@ class Server:
         return tool
 
     def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
-        """Declare a function as the resource at `uri`, or at all URIs of a template, whose
-        variables are its parameters."""
+        """Declare a function as the resource at `uri`; a decorator.
+
+        For a template it serves all URIs of it, with the variables as parameters.
+        """
         check_options(self.resource, options, ResourceOptions.__annotations__)
 
         def decorate(function: F) -> F:
@@ -248,7 +253,7 @@ class Server:
         /,
         **options: Unpack[ResourceOptions],
     ) -> ServedResource:
-        """Declare a resource by the function that gives its contents, or by the contents."""
+        """Add a resource by the function that returns its contents, or by the contents."""
         if callable(contents):
             resource = FunctionResource(uri, contents, **options)
         else:
@@ -263,7 +268,10 @@ class Server:
         uri: str | None = None,
         **options: Unpack[ResourceOptions],
     ) -> ServedResource:
-        """Offer a file, at its `file://` URI unless another is given; it is read each time."""
+        """Add a file, at its `file://` URI unless another is given.
+
+        It is read on each request.
+        """
         resource = file_resource(path, uri, **options)
         self.resources.add(resource.address, resource)
         return resource
@@ -271,8 +279,11 @@ class Server:
     def add_folder(
         self, uri: str, path: str | PathLike[str], /, **options: Unpack[ResourceOptions]
     ) -> ServedResource:
-        """Offer all files below a folder, by a template with one variable that takes slashes:
-        `server.add_folder("docs:///{+path}", "docs")`. Nothing outside can be reached."""
+        """Add all files below a folder, by a template with one variable.
+
+        The variable takes slashes: `server.add_folder("docs:///{+path}", "docs")`. Files outside
+        are unreachable.
+        """
         resource = folder_resource(uri, path, **options)
         self.resources.add(uri, resource)
         return resource
@@ -317,10 +328,11 @@ class Server:
     def completion(self, of: str = "", argument: str = "") -> Callable[[F], F]: ...
 
     def completion(self, of: Any = "", argument: str = "") -> Any:
-        """Declare a function that completes arguments: all, or one of a prompt or template.
+        """Declare a function that completes arguments; a decorator.
 
-        It takes `value`, what is typed so far, and if it likes `arguments`, `of` and `argument`.
-        Arguments whose annotations list what they can be need none.
+        It completes all arguments, or one of a prompt or template. It takes `value`, the text typed
+        so far, and optionally `arguments`, `of` and `argument`. Arguments with enumerable
+        annotations need none.
         """
         if callable(of):
             self.completions.add(of)
@@ -333,9 +345,12 @@ class Server:
         return decorate
 
     def mount(self, other: Server, prefix: str = "") -> None:
-        """Serve the components of `other` too: tools and prompts as `prefix_name`, resources as
-        `scheme://prefix/rest`. What is later added to or removed from `other` is so here as
-        well. Raises `RegistrationError` if a name is taken; nothing has changed then."""
+        """Serve the components of `other` too, under `prefix`.
+
+        Tools and prompts get the name `prefix_name`, resources the URI `scheme://prefix/rest`.
+        Later additions to and removals from `other` apply here as well. Raises `RegistrationError`
+        if a name is taken; nothing has changed then.
+        """
         Mount(other, self, Namespace(prefix)).attach()
         self._mounted.append(other)
 
@@ -353,13 +368,13 @@ class Server:
         limits: McpLimits | None = None,
         **options: Unpack[ProxyOptions],
     ) -> Server:
-        """A server with the components of another one: a URL, a command or a `Server`, with the
-        `options` of `Client`.
+        """Return a server with the components of another one.
 
-        It is connected to while the proxy runs. `forward` names the headers of callers that go
-        along; their credentials never do, `auth` gives others. With `per_session` each session
-        has a connection of its own, which is how it is unless the target is a command. A
-        `Client` in place of a target answers itself what it is asked.
+        The target is a URL, a command or a `Server`, with the `options` of `Client`. The proxy is
+        connected while it runs. `forward` names the headers of callers to forward; their
+        credentials are never forwarded, `auth` provides others. With `per_session` each session has
+        a connection of its own, which is the default unless the target is a command. A `Client` in
+        place of a target answers input requests itself.
         """
         from accord.mcp.server.proxy import Proxy
 
@@ -383,8 +398,11 @@ class Server:
         naming: Callable[[str], str] | None = None,
         **options: Unpack[ServerOptions],
     ) -> Server:
-        """A server with the methods of a JSON-RPC router as tools: those that it has now, are
-        not hidden, and fit `include` and `exclude`, names in which `*` stands for anything."""
+        """Return a server with the methods of a JSON-RPC router as tools.
+
+        These are the current methods that are not hidden and match `include` and `exclude`, names
+        in which `*` matches any text.
+        """
         from accord.mcp.server.from_router import plain_name, tools_of
 
         server = cls(name, version=version, **options)
@@ -410,13 +428,14 @@ class Server:
         route_limits: InProcessLimits | None = None,
         **options: Unpack[ServerOptions],
     ) -> Server:
-        """A server with the routes of a web application as tools: of FastAPI or Starlette, or
-        of any ASGI application that `openapi` describes.
+        """Return a server with the routes of a web application as tools.
 
-        `include` and `exclude` choose, `naming` names, as in `accord.exposure`. GET routes that
-        `resources` chooses become resources at `scheme://` and their path instead. `forward`
-        names the caller's headers that go along with a call. The application's own lifespan
-        runs with the server, unless `start_app` is false: for a server that is mounted in it.
+        The application uses FastAPI or Starlette, or is any ASGI application that `openapi`
+        describes. `include` and `exclude` select routes, `naming` names them, as in
+        `accord.exposure`. GET routes that `resources` selects become resources at `scheme://` and
+        their path instead. `forward` names the caller's headers that go along with a call. The
+        application's own lifespan runs with the server, unless `start_app` is false: for a server
+        that is mounted in the application.
         """
         from accord.mcp.server.application import Application
 
@@ -438,8 +457,10 @@ class Server:
         return server
 
     def middleware(self, function: M) -> M:
-        """Put `async def function(request, proceed)` around every request; a decorator. The one
-        that was put there first is outermost."""
+        """Put `async def function(request, proceed)` around every request; a decorator.
+
+        The first one added is outermost.
+        """
         check_middleware(function)
         self.middlewares.append(function)
         return function
@@ -447,24 +468,26 @@ class Server:
     # What clients are told
 
     def prompts_changed(self) -> None:
-        """Tell everyone who listens that the source of prompts lists others."""
+        """Notify all listeners that the source of prompts has changed."""
         self.listeners.tell(PROMPTS_CHANGED)
 
     def resources_changed(self) -> None:
-        """Tell everyone who listens that the source of resources lists others."""
+        """Notify all listeners that the source of resources has changed."""
         self.listeners.tell(RESOURCES_CHANGED)
 
     def resource_updated(self, uri: str) -> None:
-        """Tell everyone who subscribed that the resource at `uri` has new contents."""
+        """Notify all subscribers that the resource at `uri` has new contents."""
         self.listeners.tell(updated(uri))
 
     def elicitation_completed(self, id: str) -> None:
-        """Tell the client that asked its user to open a page (`context.elicit_url(…, id=id)`)
-        that the user is done there."""
+        """Notify a client that its user has finished with a page.
+
+        The page comes from `context.elicit_url(…, id=id)`.
+        """
         self.asker.elicitations.complete(id)
 
     def capabilities(self, version: str) -> ServerCapabilities:
-        """What this server can do, in the words of `version`."""
+        """Return the capabilities of this server in `version`."""
         return ServerCapabilities(
             tools=ListFeature(list_changed=True) if self.tools.is_used else None,
             resources=ResourcesFeature(subscribe=True, list_changed=True)
@@ -496,16 +519,16 @@ class Server:
 
     @property
     def has_resources(self) -> bool:
-        """Whether there are resources, or were."""
+        """True if there are resources, or were."""
         return self.resources.is_used or self.resource_source is not None
 
     @property
     def has_prompts(self) -> bool:
-        """Whether there are prompts, or were."""
+        """True if there are prompts, or were."""
         return self.prompts.is_used or self.prompt_source is not None
 
     async def find_prompt(self, name: str) -> ServedPrompt | None:
-        """The prompt of that name, wherever it is kept."""
+        """Return the prompt of that name, from the registry or the source."""
         found = self.prompts.get(name)
         if found is None and self.prompt_source is not None:
             return await self.prompt_source.find(name)
@@ -519,7 +542,7 @@ class Server:
 
     @property
     def has_task_tools(self) -> bool:
-        """Whether calls of any tool may be tasks."""
+        """True if calls of any tool may be tasks."""
         if self._task_tools_at != self.tools.version:
             self._task_tools_at = self.tools.version
             self._has_task_tools = any(it.task_support != "forbidden" for it in self.tools)
@@ -528,12 +551,18 @@ class Server:
     # Serving
 
     def use_codes(self, codes: Profile) -> None:
-        """Send the error codes of another profile from now on; before the server is served."""
+        """Send the error codes of another profile from now on.
+
+        Call it before the server is served.
+        """
         self.codes = self.asker.profile = codes
         vars(self).pop("core", None)  # made with the former ones, if it was made
 
     def serve(self, url: str, **options: Unpack[McpServeOptions]) -> serve:
-        """Serve at `url`: `async with server.serve("http://127.0.0.1:8000/mcp") as serving`."""
+        """Serve at `url`.
+
+        `async with server.serve("http://127.0.0.1:8000/mcp") as serving`
+        """
         from accord.mcp.server.serving import serve
 
         return serve(self, url, **options)
@@ -545,8 +574,10 @@ class Server:
         run(self, url, **options)
 
     def asgi(self, path: str = "/", **options: Unpack[McpAsgiOptions]) -> WebAsgi:
-        """An ASGI application, to be mounted anywhere or served by itself; `options` are
-        those of `McpEndpoint`."""
+        """Return an ASGI application, to be mounted or served on its own.
+
+        `options` are those of `McpEndpoint`.
+        """
         from accord.mcp.server.http.endpoint import HTTP_LIMITS, McpEndpoint
         from accord.transports.web.asgi import WebAsgi
 
@@ -555,8 +586,10 @@ class Server:
         return WebAsgi(McpEndpoint(self, **options), path=path, limits=options["limits"])
 
     def running(self) -> AbstractAsyncContextManager[Any]:
-        """Keeps the lifespan of this server, and of those mounted in it, while it is used:
-        whoever serves the server does so inside. Entered once however often it is used."""
+        """Return a context manager for the lifespan of this server and mounted ones.
+
+        Serve the server inside of it. The lifespan is entered once, however often this is used.
+        """
         return self._lifespan.running()
 
     @asynccontextmanager

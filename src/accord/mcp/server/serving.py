@@ -1,5 +1,8 @@
-"""Serving a server at a URL: `http:` and `https:` by `McpEndpoint`, everything else by the
-transports of JSON-RPC, whose connections carry messages both ways."""
+"""Serving a server at a URL.
+
+`http:` and `https:` use `McpEndpoint`; other schemes use the transports of JSON-RPC, with
+connections that carry messages both ways.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,15 @@ MAX_MESSAGE_BYTES: Final = {
     "http": 50 * MIB,
     "https": 50 * MIB,
 }
-"""The largest message that is taken, by scheme."""
+"""The limit of a received message, by scheme."""
 STDIO_DRAIN: Final = 0.5
-"""How long what runs may go on when stdin has ended: such a server leaves within a second."""
+"""Seconds for running handlers to finish after the end of stdin: a server over stdio must exit
+within a second."""
 
 WITH_HEADERS: Final = frozenset(("http", "https", "ws", "wss"))
-"""The schemes whose clients can present a token."""
+"""The schemes with headers, in which a client can present a token."""
 LOCAL: Final = frozenset(("stdio", "memory"))
-"""Those whose only client is whoever started the server."""
+"""The schemes with a single client, the one that started the server."""
 
 
 class Serving(Protocol):
@@ -60,25 +64,26 @@ class Serving(Protocol):
 
     @property
     def url(self) -> str:
-        """Where to connect: the real port stands in it, also when 0 was asked for."""
+        """The URL to connect to, with the real port if 0 was requested."""
 
     async def close(self, *, drain: float | None = None) -> None:
-        """Stop listening, let running handlers finish for up to `drain` seconds, end all."""
+        """Stop listening, let handlers finish for up to `drain` seconds, end all."""
 
     async def wait_closed(self) -> None:
         """Wait until it has ended; over stdio it ends when stdin does."""
 
 
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, url)`
-    """Serve `server` at `url`: use it as `async with serve(…) as serving`, or await it.
+    """Serve `server` at `url`.
 
-    URLs as in `accord.serve`. Over HTTP `options` are those of `McpEndpoint` and of the
-    listener (`server_limits`, `tls`, `reuse_port`, `backlog`), else those of `accord.serve`.
+    Use it as `async with serve(…) as serving`, or await it. URLs are those of `accord.serve`. Over
+    HTTP `options` are those of `McpEndpoint` and of the listener (`server_limits`, `tls`,
+    `reuse_port`, `backlog`), else those of `accord.serve`.
 
-    `auth` says who calls, in place of the server's own, over HTTP and WebSocket: by the headers of
-    a request or handshake. `principal` says it once for all clients of a transport that has no
-    headers, such as the user who starts a server over stdio. Raises `ConnectError` when it
-    cannot listen, ValueError for one of them where it means nothing.
+    `auth` authenticates callers in place of the server's own, over HTTP and WebSocket, by the
+    headers of a request or handshake. `principal` is the caller of all requests over a transport
+    without headers, such as the user who starts a server over stdio. Raises `ConnectError` when it
+    cannot listen, ValueError for `auth` or `principal` on a transport that does not support it.
     """
 
     def __init__(
@@ -153,7 +158,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
         return HttpServing(endpoint, listener, self._drain)
 
     def _guards(self) -> dict[str, Any]:
-        """The options of a transport that asks who would like to connect."""
+        """Return the transport options that authenticate handshakes."""
         if self._auth is None or self._scheme not in WITH_HEADERS:
             return {}
         from accord.mcp.server.auth.sockets import admission
@@ -170,7 +175,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
             self._watch(peer)
 
     def _watch(self, peer: Peer) -> None:
-        """Over stdio the end of the connection is the end of the server."""
+        """Close the server at the end of the connection, over stdio."""
 
         def changed(state: State, error: object) -> None:
             if state in (State.CLOSING, State.CLOSED):
@@ -193,7 +198,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
 
 class DuplexServing:
-    """A server whose connections carry messages both ways."""
+    """A served server with connections that carry messages both ways."""
 
     def __init__(self, server: Server, served: ServedRouter, living: AsyncExitStack) -> None:
         self._server = server
@@ -214,7 +219,7 @@ class DuplexServing:
 
 
 class HttpServing:
-    """A server at an address of HTTP."""
+    """A served server at an HTTP address."""
 
     def __init__(self, endpoint: McpEndpoint, listener: Listener, drain: float) -> None:
         self.endpoint = endpoint
@@ -254,12 +259,15 @@ def run(
     on_listen: Callable[[Serving], None] | None = None,
     **options: Unpack[McpServeOptions],
 ) -> None:
-    """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin. Uses uvloop if installed."""
+    """Serve until SIGINT, SIGTERM or, over stdio, the end of stdin.
+
+    Uses uvloop if installed.
+    """
     run_until_stopped(lambda: serve(server, url, **options), on_listen)
 
 
 def limits_for(scheme: str, limits: Limits | None) -> Limits:
-    """The limits of a connection: those that are given, or the ones for this scheme."""
+    """Return `limits`, or the default limits of the scheme."""
     if limits is not None:
         return limits
     most = MAX_MESSAGE_BYTES.get(scheme, Limits().max_message_bytes)

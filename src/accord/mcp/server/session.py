@@ -14,17 +14,20 @@ from accord.mcp.protocol.versions import LATEST_HANDSHAKE
 
 
 class Phase(Enum):
-    """How far the handshake is (2025-11-25, lifecycle)."""
+    """The progress of the handshake (2025-11-25, lifecycle)."""
 
     NEW = "new"
-    """`initialize` has not come: only it and `ping` are served."""
+    """`initialize` has not arrived: only it and `ping` are served."""
     INITIALIZING = "initializing"
-    """It was answered; `notifications/initialized` has not come."""
+    """`initialize` is answered; `notifications/initialized` has not arrived."""
     READY = "ready"
 
 
 class Session:
-    """One client that shakes hands. Changed only by the methods of the lifecycle."""
+    """State of one client between `initialize` and the end of its session.
+
+    Changed only by the methods of the lifecycle.
+    """
 
     __slots__ = (
         "capabilities",
@@ -40,13 +43,13 @@ class Session:
     def __init__(self) -> None:
         self.phase = Phase.NEW
         self.key = ""
-        """What is the session's own, such as its tasks, is found by; empty until needed."""
+        """The key of everything that the session owns, such as tasks; empty until needed."""
         self.version: str = LATEST_HANDSHAKE
         self.client_info: Implementation | None = None
         self.capabilities = ClientCapabilities()
         self.log_level: LogLevel | None = None
-        """The least severe level that the client wants; None until it says so."""
+        """The least severe level that the client wants; None until it chooses."""
         self.running = 0
-        """How many calls of tools are being served."""
+        """The number of tool calls in flight."""
         self.subscriptions: set[str] = set()
-        """URIs of resources whose changes the client wants to hear of."""
+        """URIs of the resources that the client subscribed to."""

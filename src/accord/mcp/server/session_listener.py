@@ -8,7 +8,7 @@ from accord.mcp.server.principal import Principal
 
 
 class SessionListener:
-    """Hears of every changed list, and of the resources that the client subscribed to."""
+    """The listener of a session: all lists, and the subscribed resources."""
 
     __slots__ = ("_link",)
 

@@ -21,7 +21,7 @@ from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.prompt import ServedPrompt
 
 MAX_KEPT: Final = 64
-"""How many pages are kept."""
+"""The limit of cached pages."""
 MAX_CURSOR: Final = 1_000
 
 D = TypeVar("D", bound=Struct)
@@ -32,35 +32,42 @@ class Listed(Struct, Generic[D], frozen=True):
 
     definitions: Sequence[D]
     after: str = ""
-    """Where the next one begins; empty behind the last."""
+    """The cursor of the next page; empty on the last."""
 
 
 class Source(Protocol[D]):
-    """What lists definitions."""
+    """A source of definitions."""
 
     @property
     def version(self) -> int:
-        """Grows when a page may have become another."""
+        """Grows when any page may have changed."""
 
     async def page(self, after: str) -> Listed[D]:
-        """What stands behind a place, or at the beginning. Raises ValueError for a place that
-        no page gave."""
+        """Return the page after a cursor; the first page for an empty one.
+
+        Raises ValueError for an invalid cursor.
+        """
 
 
 class ResourceSource(Source[Resource], Protocol):
-    """Resources behind those of the registry. Their templates there say how they are read."""
+    """Resources in addition to those of the registry.
+
+    Templates in the registry read them.
+    """
 
 
 class PromptSource(Source[Prompt], Protocol):
-    """Prompts behind those of the registry."""
+    """Prompts in addition to those of the registry."""
 
     async def find(self, name: str) -> ServedPrompt | None:
-        """The prompt of that name."""
+        """Return the prompt of that name."""
 
 
 class SourcedList:
-    """One list of a server that a source goes on with: all that the registry has stands on the
-    first page."""
+    """A list of registry components, continued by a source.
+
+    All components of the registry are on the first page.
+    """
 
     def __init__(
         self,
@@ -88,8 +95,11 @@ class SourcedList:
         scope: CacheScope,
         items: Callable[[], Sequence[Struct]],
     ) -> Raw | Awaitable[Raw]:
-        """The result of the list request; `version`, `seen_as` and `items` are those of the
-        registry. Raises RpcError for a cursor that is none of ours."""
+        """Return the result of a list request.
+
+        `version`, `seen_as` and `items` are those of the registry. Raises RpcError for an invalid
+        cursor.
+        """
         versions = (source.version, version)
         if versions != self._version:
             self._version = versions

@@ -19,7 +19,7 @@ from accord.schema.types import accepts
 
 
 class TextArguments:
-    """How the texts for some parameters become one JSON object."""
+    """A converter of texts into a JSON object of arguments."""
 
     def __init__(self, parameters: tuple[Parameter, ...]) -> None:
         self._as_json = frozenset(
@@ -29,7 +29,7 @@ class TextArguments:
         )
 
     def encode(self, texts: Mapping[str, Any]) -> bytes:
-        """The object that `Handler.bind` takes."""
+        """Return the JSON object for `Handler.bind`."""
         if self._as_json.isdisjoint(texts):
             return encode(texts)
         return encode({name: self._value(name, text) for name, text in texts.items()})

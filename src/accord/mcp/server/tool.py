@@ -27,51 +27,51 @@ from accord.mcp.server.registry import Enabled
 log = logging.getLogger("accord.mcp")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_./-]{1,128}")
-"""2025-11-25, tools: what names should be made of."""
+"""2025-11-25, tools: the characters that names should consist of."""
 
 
 class ToolError(Exception):
-    """A failure that the model should read: its text is the tool's result."""
+    """A failure for the model to read: its text is the tool's result."""
 
 
 class ToolOptions(TypedDict, total=False):
-    """What can be said about a tool beside its function."""
+    """Options of a tool."""
 
     title: str
     """Its name for people."""
     description: str | None
-    """What the model is told of it; the docstring by default."""
+    """Its description for the model; the docstring by default."""
     annotations: ToolAnnotations | None
-    """Hints on what it does to the world."""
+    """Hints about its side effects."""
     icons: tuple[Icon, ...]
     meta: Meta | None
     """`_meta` of its definition."""
     inline: bool
-    """For plain functions that are quick: run on the loop and not in a thread."""
+    """For quick plain functions: run on the event loop instead of a thread."""
     timeout: float | None
-    """Seconds that a call may take, None for as long as it likes; else the server's limit."""
+    """Time limit of a call in seconds, None for unlimited; by default the server's limit."""
     concurrency: int | None
-    """How many calls may run at once, None for any number; else the server's limit."""
+    """Limit of concurrent calls, None for unlimited; by default the server's limit."""
     scopes: tuple[str, ...]
-    """What the principal of a client needs to see and to call it."""
+    """The scopes that a principal needs to see and call it."""
     allow: Allow | None
-    """Decides beside the scopes who may see and call it: `lambda principal: …`."""
+    """A further condition on principals that see and call it: `lambda principal: …`."""
     enabled: Enabled | None
-    """Decides for each request whether its client sees it."""
+    """Decides for each request if its client sees it."""
     task: TaskSupport
-    """Whether calls may, or must, run as tasks."""
+    """Support for calls as tasks: forbidden, optional or required."""
     starts_task: bool
-    """Whether the function says itself when the task begins, by `context.start_task()`."""
+    """True if the function itself begins the task, by `context.start_task()`."""
     input_schema: dict[str, Any] | None
     """A hand-written schema. The function then takes all arguments as one dict."""
     output_schema: dict[str, Any] | None
-    """A hand-written schema, which results are checked by."""
+    """A hand-written schema for checking results."""
     structured: bool
-    """Whether results are sent as structured content, where their type allows it."""
+    """True to send results as structured content if their type allows it."""
 
 
 class ServedTool:
-    """One tool of a server. Subclasses say how it is called."""
+    """One tool of a server, called by a subclass."""
 
     __slots__ = (
         "allow",
@@ -102,22 +102,22 @@ class ServedTool:
         self.allow = check_allow(allow)
         self.enabled = enabled
         self.task_support: TaskSupport = task
-        """Whether calls of it may, or must, run as tasks."""
+        """Support for calls as tasks."""
         self.starts_task = starts_task
-        """Whether its function says itself when the task begins, by `context.start_task()`."""
+        """True if the function itself begins the task, by `context.start_task()`."""
         self.timeout: float | None | UnsetType = UNSET
-        """Seconds that a call may take; UNSET for the server's limit."""
+        """Time limit of a call in seconds; UNSET for the server's limit."""
         self.concurrency: int | None | UnsetType = UNSET
-        """How many calls may run at once; UNSET for the server's limit."""
+        """Limit of concurrent calls; UNSET for the server's limit."""
         self.is_quick = False
-        """Whether `call` gives the result itself."""
+        """True if `call` returns the result itself."""
         self.wants_context = True
-        """Whether calls look at a context; one that does not can ask nobody."""
+        """True if calls use a context; a call without one cannot ask the client."""
         self.running = 0
-        """How many calls are being served."""
+        """The number of calls in flight."""
 
     def output_schema(self, era: Era) -> dict[str, Any] | None:
-        """The schema of its structured content, as a client of that era is told."""
+        """Return the schema of its structured content for clients of an era."""
         return self.definition.output_schema
 
     def call(
@@ -127,7 +127,7 @@ class ServedTool:
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
-        """The result of a quick tool, or else a coroutine that gives it."""
+        """Return the result of a quick tool, or else a coroutine of it."""
         raise NotImplementedError
 
     def call_alone(
@@ -137,12 +137,15 @@ class ServedTool:
         era: Era,
         profile: Profile = "standard",
     ) -> CallToolResult | Awaitable[CallToolResult]:
-        """`call` for a tool that looks at no context."""
+        """Call a tool that uses no context."""
         raise NotImplementedError
 
 
 def check_name(noun: str, name: Any) -> str:
-    """The name of a tool or prompt. Raises RegistrationError for what is none."""
+    """Return the name of a tool or prompt.
+
+    Raises RegistrationError for an invalid one.
+    """
     if not isinstance(name, str) or not name or name == "<lambda>":
         raise RegistrationError(f"a {noun} needs a name, a string that is not empty")
     if not _NAME.fullmatch(name):
@@ -153,10 +156,10 @@ def check_name(noun: str, name: Any) -> str:
 
 
 def whole_numbers(arguments: bytes | Raw) -> bytes | None:
-    """Return arguments with 3 where 3.0 stands, for those who take integers; None if there is none.
+    """Return arguments with 3 for 3.0; None if there is nothing to replace.
 
     JSON Schema, section 6.1.1: a number without a fraction is an integer, however it is written,
-    and some models write 3.0. What decodes types does not take it for one.
+    and some models write 3.0. The decoder of typed arguments does not accept it as one.
     """
     data = bytes(arguments)
     if sum(map(data.count, (b",", b"[", b"{"))) > _MAX_WALKED:
@@ -173,7 +176,7 @@ def whole_numbers(arguments: bytes | Raw) -> bytes | None:
 
 
 def _without_zeros(data: bytes) -> bytes:
-    """Return JSON with 3 in place of 3.0, found in the text, where that does not take too long.
+    """Return JSON with 3 for 3.0, replaced in the text where that is fast.
 
     Walking through a million values in Python would take five times as long as serving them.
     """
@@ -198,7 +201,7 @@ def _cut_zeros(data: bytes) -> bytes:
 
 
 def _whole(value: Any) -> Any:
-    """Return `value`, the same object where nothing in it is a float without a fraction."""
+    """Return `value` with integers for whole floats; the same object if unchanged."""
     match value:
         case float() if value.is_integer() and abs(value) < _EXACT:
             return int(value)
@@ -216,6 +219,6 @@ def _whole(value: Any) -> Any:
 _EXACT: Final = 2.0**53
 """From here on floats are not exact."""
 _MAX_TEXTS: Final = 200
-"""Most parts between quotes that are put together again."""
+"""The limit of parts between quotes that are put together again."""
 _MAX_WALKED: Final = 64
-"""Most values that are looked at one by one, which finds 1e2 and 3.00 too."""
+"""The limit of values that are inspected one by one, which also finds 1e2 and 3.00."""

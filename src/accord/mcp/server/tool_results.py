@@ -33,33 +33,36 @@ from accord.schema.validator import JsonSchema, TooComplexError
 BLOCKS: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
 
 MEDIA: Final = (Image, Audio, File)
-"""What stands for a block until it is sent."""
+"""Values that become a content block when they are sent."""
 
 Convert: TypeAlias = Callable[[Any, Era], CallToolResult]
 
 
 class Output(Struct, frozen=True):
-    """How the values of one return annotation are sent."""
+    """The conversion of one return annotation's values to results."""
 
     convert: Convert
     schema: Schema | None = None
-    """What structured content is like; None where there is none to describe."""
+    """The schema of structured content; None if there is none."""
     written: dict[str, Any] | None = None
-    """The same as it was written by hand."""
+    """The hand-written schema."""
 
     @property
     def is_object(self) -> bool:
-        """Whether structured content is an object as it is. If not, it is the member `result`
-        of one in the handshake era, where it had to be an object."""
+        """True if structured content is an object as it is.
+
+        Otherwise it is the member `result` of an object in the handshake era, which allows only
+        objects.
+        """
         return self.schema is not None and is_object(self.schema)
 
 
 class OutputRefusedError(Exception):
-    """A result is not what the tool's output schema says."""
+    """A result that violates the tool's output schema."""
 
 
 def output_of(annotation: Any, *, structured: bool = True) -> Output:
-    """How values of `annotation` are sent; without `structured`, as content alone."""
+    """Return the conversion for `annotation`; without `structured`, to content alone."""
     if annotation is str:
         return Output(_convert_text)
     if not structured or annotation in (bytes, NoneType, None) or _is_blocks(annotation):
@@ -75,7 +78,7 @@ def output_of(annotation: Any, *, structured: bool = True) -> Output:
 
 
 def structured_by(schema: dict[str, Any]) -> Output:
-    """How values are sent that a hand-written schema describes, once they are checked."""
+    """Return a conversion that checks values against a hand-written schema."""
     parts = {name: value for name, value in schema.items() if name != "$defs"}
     described = Schema(parts, schema.get("$defs", {}))
     convert = _convert_object if is_object(described) else _convert_value
@@ -100,7 +103,7 @@ def structured_by(schema: dict[str, Any]) -> Output:
 
 
 def is_object(schema: Schema) -> bool:
-    """Whether all that `schema` allows are objects."""
+    """Return whether `schema` allows only objects."""
     value = schema.value
     while isinstance(value, dict) and set(value) == {"$ref"}:
         value = schema.definitions[value["$ref"].removeprefix("#/$defs/")]
@@ -108,14 +111,14 @@ def is_object(schema: Schema) -> bool:
 
 
 def content_result(value: Any) -> CallToolResult:
-    """A result without structured content."""
+    """Return a result without structured content."""
     if isinstance(value, CallToolResult):
         return value
     return CallToolResult(content=_blocks(value))
 
 
 def error_result(text: str) -> CallToolResult:
-    """A result that tells the model what went wrong."""
+    """Return a result that reports an error to the model."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)
 
 
@@ -143,7 +146,7 @@ def _convert_value(value: Any, era: Era) -> CallToolResult:
 
 
 def _convert_any(value: Any, era: Era) -> CallToolResult:
-    """For functions that do not say what they return."""
+    """Convert values of functions without a useful return annotation."""
     if isinstance(value, dict):
         return _convert_object(value, era)
     return content_result(value)
@@ -158,7 +161,10 @@ def _blocks(value: Any) -> list[Content]:
 
 
 def block_of(value: Any) -> Content:
-    """One value as content: what is none already becomes text, but for bytes."""
+    """Return one value as content.
+
+    Values that are neither content nor bytes become text.
+    """
     if isinstance(value, str):
         return TextContent(text=value)
     if isinstance(value, BLOCKS):
@@ -171,7 +177,7 @@ def block_of(value: Any) -> Content:
 
 
 def _is_blocks(annotation: Any) -> bool:
-    """Whether an annotation is about content: a block, several, or a ready result."""
+    """Return whether an annotation means content: a block, several, or a result."""
     if isinstance(annotation, type) and not get_args(annotation):
         return issubclass(annotation, (*BLOCKS, *MEDIA, CallToolResult))
     inner = [it for it in get_args(annotation) if it is not Ellipsis]

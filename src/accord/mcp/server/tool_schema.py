@@ -1,4 +1,4 @@
-"""The schemas of a tool: what it takes, and what its structured content is like."""
+"""Input and output schemas of tools."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from accord.schema.types import accepts
 def input_schema(
     parameters: tuple[Parameter, ...], described: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The schema of an object with these members, in JSON Schema 2020-12. `described` has what a
-    docstring says of some, which counts where their annotations say nothing."""
+    """Return the schema of an object with these members, in JSON Schema 2020-12.
+
+    `described` has descriptions from a docstring, for parameters without one in their annotations.
+    """
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
     properties: dict[str, Any] = {}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
@@ -46,7 +48,10 @@ def input_schema(
 
 
 def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
-    """`schema`, if a tool can have it. Raises RegistrationError."""
+    """Return `schema` if a tool can have it.
+
+    Raises RegistrationError.
+    """
     if schema.get("type") != "object":
         # 2026-07-28, tools: the root of an input schema is of type object.
         raise RegistrationError("an input schema must have type 'object'")
@@ -58,7 +63,7 @@ def checked_input(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def output_schema(schema: Schema | None, era: Era, *, is_object: bool) -> dict[str, Any] | None:
-    """The schema of structured content as a client of that era is told; None without one."""
+    """Return the schema of structured content for an era; None without one."""
     if schema is None:
         return None
     bundle = Bundle(refs="#/$defs/", dialect="2020-12")
@@ -76,14 +81,14 @@ def output_schema(schema: Schema | None, era: Era, *, is_object: bool) -> dict[s
 
 
 def description_of(annotation: Any) -> str:
-    """What a text in `Annotated[…, "text"]` says; empty without one."""
+    """Return the text in `Annotated[…, "text"]`; empty without one."""
     if get_origin(annotation) is not Annotated:
         return ""
     return next((it for it in annotation.__metadata__ if isinstance(it, str)), "")
 
 
 def _as_object(value: dict[str, Any], bundle: Bundle) -> dict[str, Any]:
-    """An object's schema with `type` at its root, where old clients look for it."""
+    """Return an object's schema with `type` at its root, for old clients."""
     found = value
     while set(found) == {"$ref"}:
         found = bundle.definitions[found["$ref"].removeprefix("#/$defs/")]
@@ -91,7 +96,7 @@ def _as_object(value: dict[str, Any], bundle: Bundle) -> dict[str, Any]:
 
 
 def _described(value: Any, parameter: Parameter, otherwise: str) -> Any:
-    """The schema of a parameter, with its description and its default."""
+    """Return the schema of a parameter, with its description and its default."""
     if not isinstance(value, dict):
         return value
     said = description_of(parameter.annotation) or otherwise

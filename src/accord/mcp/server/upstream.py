@@ -37,18 +37,18 @@ from accord.mcp.server.session import Session
 T = TypeVar("T")
 
 MAX_CONNECTIONS: Final = 1_000
-"""How many sessions may have a connection of their own; more share one."""
+"""The limit of sessions with a connection of their own; more share one."""
 
 
 class Asks:
-    """What one connection's server asks, passed on to whoever made it ask."""
+    """The input requests of one connection's server, forwarded to the caller."""
 
     def __init__(self) -> None:
         self._passing: list[Passing] = []
 
     @contextmanager
     def during(self, passing: Passing) -> Iterator[None]:
-        """What is asked meanwhile may be for this request."""
+        """Register a request while it is forwarded, as a candidate for questions."""
         self._passing.append(passing)
         token = PASSING.set(passing)
         try:
@@ -58,7 +58,7 @@ class Asks:
             self._passing.remove(passing)
 
     def caller(self) -> Passing | None:
-        """Whom a question is for; None where that is not certain."""
+        """Return the request that a question belongs to; None if uncertain."""
         known = PASSING.get()
         if known in self._passing:
             return known
@@ -122,7 +122,7 @@ class Asks:
 
 
 class Connection:
-    """A client of the server behind, and what it is asked."""
+    """A client of the upstream server, and the forwarder of its input requests."""
 
     def __init__(self, make: Callable[[Asks], Client]) -> None:
         self.asks = Asks()
@@ -130,7 +130,7 @@ class Connection:
 
 
 class Upstream:
-    """The connections to the server behind."""
+    """The connections to the upstream server."""
 
     def __init__(self, make: Callable[[Asks], Client], *, per_session: bool) -> None:
         self._make = make
@@ -141,13 +141,13 @@ class Upstream:
 
     @property
     def main(self) -> Client:
-        """The connection that lists are asked for by."""
+        """The connection for lists."""
         assert self._main is not None, "the proxy does not run"
         return self._main.client
 
     @property
     def completes(self) -> bool:
-        """Whether the server behind completes arguments."""
+        """True if the upstream server completes arguments."""
         return self._main is not None and self.main.capabilities.completions is not None
 
     @asynccontextmanager
@@ -163,8 +163,10 @@ class Upstream:
             self._main = None
 
     async def call(self, context: Context, ask: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
-        """What `ask` gets from the server behind, on behalf of a request. Raises what it raises,
-        and Unanswered if our own client is to be asked first."""
+        """Return the result of `ask` at the upstream server.
+
+        Raises its exceptions, and InputRequired if our own client must be asked first.
+        """
         async with self._connection(context) as connection:
             passing = Passing(context)
             with connection.asks.during(passing):
@@ -203,7 +205,7 @@ class Upstream:
         return connection
 
     def _leave(self, session: Session) -> None:
-        """The session is over: so is its connection."""
+        """Close the connection of a session that has ended."""
         task = self._own.pop(session, None)
         if task is not None:
             closing = asyncio.ensure_future(self._close(task))
@@ -219,8 +221,10 @@ class Upstream:
 
 
 def _session(context: Context) -> Session | None:
-    """The session that a question of this request belongs to; in the stateless era it belongs
-    to the request alone."""
+    """Return the session that a request's questions belong to.
+
+    In the stateless era they belong to the request alone.
+    """
     incoming = context.incoming
     return incoming.link.session if incoming.era is Era.HANDSHAKE else None
 
@@ -231,7 +235,10 @@ def _can_be_asked(context: Context) -> bool:
 
 
 async def _unless_stopped(work: Coroutine[Any, Any, T], passing: Passing) -> T:
-    """The result of `work`, which is ended when the request is stopped. Raises Unanswered."""
+    """Return the result of `work`, or cancel it when the request is stopped.
+
+    Raises InputRequired then.
+    """
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait((task, passing.stopped), return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""Definitions as a version knows them."""
+"""Definitions of components in a version."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accord.mcp.server.tool import ServedTool
 
 
 def tool_in(version: str, tool: ServedTool) -> Tool:
-    """The definition of a tool in a version."""
+    """Return the definition of a tool in a version."""
     execution = None
     if tool.task_support != "forbidden":
         execution = ToolExecution(task_support=tool.task_support)
@@ -25,5 +25,5 @@ def tool_in(version: str, tool: ServedTool) -> Tool:
 def definition_in(
     version: str, component: ServedResource | ServedPrompt
 ) -> Resource | ResourceTemplate | Prompt:
-    """The definition of a resource, a template or a prompt in a version."""
+    """Return the definition of a resource, a template or a prompt in a version."""
     return in_version(version, component.definition)

@@ -23,10 +23,10 @@ class View(Generic[T]):
         hidden = [each for each in registry.conditional if not is_visible(each, incoming, context)]
         self._hidden = hidden
         self.key: Any = tuple(map(id, hidden))
-        """Equal for clients that see the same, as long as the registry stays as it is."""
+        """Equal for clients that see the same, until the registry changes."""
 
     def numbered(self) -> list[tuple[int, T]]:
-        """What is seen, with the numbers of the registry."""
+        """Return the visible components with their numbers."""
         every = self._registry.numbered()
         if not self._hidden:
             return every
@@ -35,7 +35,7 @@ class View(Generic[T]):
 
 
 def is_visible(component: Component, incoming: Incoming, context: Context | None) -> bool:
-    """Whether the client of a request sees a component."""
+    """Return whether the client of a request sees a component."""
     if not is_permitted(component, incoming.link.principal):
         return False
     return component.enabled is None or context is None or component.enabled(context)

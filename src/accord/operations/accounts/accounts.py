@@ -1,8 +1,8 @@
-"""`Accounts`: tells who calls, and lets people sign in and out.
+"""`Accounts`: authenticates callers, and signs users in and out.
 
-A token is looked up for every request, by a read of an index that begins after it came: who revokes
-one, deactivates its owner or takes a role away has done so for the very next request, in every
-process. Whatever is wrong with credentials, the answer is the same; the audit trail has the reason.
+A token is looked up for every request, by an indexed read that begins after the request arrived. So
+a revoked token, a deactivated owner or a removed role takes effect for the very next request, in
+every process. All invalid credentials get the same answer; the audit trail has the reason.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from accord.telemetry.exposition import Exposition
 MAX_PASSWORD: Final = 256
 MAX_CLIENT: Final = 200
 MAX_SLOWED: Final = 200
-"""How many attempts to sign in may be made to wait at once."""
+"""How many sign-in attempts may be delayed at once."""
 FAILED_COST: Final = 10
-"""What a request with a wrong token takes from the bucket of its address."""
+"""The cost of a request with an invalid token, taken from the bucket of its address."""
 
 
 class SignInError(ServiceError):
-    """Nobody has this name and this password; which of the two is wrong is not said."""
+    """An unknown username or a wrong password; the message does not say which."""
 
     kind = KINDS["unauthenticated"]
 
@@ -60,7 +60,10 @@ class SignInError(ServiceError):
 
 
 class Accounts:
-    """The accounts of one installation. Close it at the end, so that nothing noted is lost."""
+    """The accounts of one installation.
+
+    Close it at the end, so that pending writes are not lost.
+    """
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Accounts:
     ) -> None:
         self.passwords = Passwords()
         self.token_key = key.derive("tokens")
-        """By which tokens are hashed."""
+        """The key of the token hashes."""
         self._session_key = key.derive("login sessions")
         self._csrf_key = key.derive("csrf")
         self._store = store
@@ -84,7 +87,7 @@ class Accounts:
         self.failed_attempts = (
             None if trail is None else FailedAttempts(trail, now=now, new_id=new_id)
         )
-        """The way of failed authentications into the trail, also of those of webhooks."""
+        """Records failed authentications, also those of webhooks."""
         self._limiter = limiter
         self._now = now
         self._new_id = new_id
@@ -98,18 +101,18 @@ class Accounts:
         self._sessions_seen = LastUsed(store, login_sessions.SEEN, lane=LANE, now=now)
 
     async def close(self) -> None:
-        """Write what was noted, and let go of threads."""
+        """Write pending notes, and shut down the threads."""
         await self.flush()
         if self.failed_attempts is not None:
             self.failed_attempts.flush()
         self.passwords.close()
 
     async def flush(self) -> None:
-        """Write when tokens and sessions were used last."""
+        """Write the last-used times of tokens and sessions."""
         await self._tokens_used.flush()
         await self._sessions_seen.flush()
 
-    # Who calls
+    # Authentication
 
     async def caller(
         self,
@@ -120,11 +123,11 @@ class Accounts:
         address: str = "",
         correlation_id: str = "",
     ) -> Caller:
-        """Who sends a request with these credentials.
+        """Return the caller with these credentials.
 
-        Raises UnauthenticatedError, always the same; ForbiddenError for a page's request without
-        its CSRF token; RateLimitedError for an address from which too many wrong ones came;
-        UnavailableError where the database cannot be asked.
+        Raises UnauthenticatedError, always with the same message; ForbiddenError for a page's
+        request without its CSRF token; RateLimitedError after too many failures from one address;
+        UnavailableError if the database cannot be read.
         """
         came = _came(face, client, address, correlation_id)
         try:
@@ -134,7 +137,7 @@ class Accounts:
 
     @property
     def may_know_now(self) -> bool:
-        """Whether there is any use in asking `caller_now`."""
+        """True if `caller_now` can succeed: reads of this store are synchronous."""
         return self._tokens.are_quick
 
     def caller_now(
@@ -146,8 +149,10 @@ class Accounts:
         address: str = "",
         correlation_id: str = "",
     ) -> Caller | None:
-        """The same for a token that is good, where nothing has to be waited for; None where
-        `caller` has to be asked, and says what is wrong."""
+        """Return the caller of a valid token without waiting, or None.
+
+        None means that `caller` must be awaited; it also reports the errors.
+        """
         token = credentials.token
         if credentials.by_cookie or kind_of(token) != "pat":
             return None
@@ -171,7 +176,7 @@ class Accounts:
         except _Unknown as unknown:
             if credentials.token:
                 await self._charge(unknown, kind, came)
-            elif came["face"] != "web":  # pages send everybody who has no session to sign in
+            elif came["face"] != "web":  # pages redirect visitors without a session
                 self._failed("authenticate", "missing", came)
             raise UnauthenticatedError from None
 
@@ -182,7 +187,7 @@ class Accounts:
         self._failed("authenticate", reason, _came(face, client, address, correlation_id))
 
     def wrong_own_password(self, caller: Caller) -> None:
-        """Record that a session gave a wrong current password to change it."""
+        """Record a wrong current password, given in a session to change it."""
         came = _came(caller.face, caller.client, caller.address, caller.correlation_id)
         whose = (caller.user_id, caller.username)
         self._failed(
@@ -190,7 +195,7 @@ class Accounts:
         )
 
     async def _charge(self, unknown: _Unknown, kind: str | None, came: dict[str, Any]) -> None:
-        """Record wrong credentials, and take their price from the bucket of their address.
+        """Record invalid credentials, and charge the bucket of their address.
 
         Raises RateLimitedError.
         """
@@ -250,7 +255,7 @@ class Accounts:
         correlation_id: str = "",
         previous: Credentials | None = None,
     ) -> SignedIn:
-        """Begin a session, with a new token; the `previous` one of the same browser ends.
+        """Begin a session with a new token, and end the `previous` one of the browser.
 
         Raises SignInError, RateLimitedError after several wrong passwords, UnavailableError.
         """
@@ -260,7 +265,7 @@ class Accounts:
             await self._pace(name, address, came)
             row = await self._store.read(lambda db: users.find_row(db, username))
             if not await self._is_right(row, password):
-                # A name that is nobody's is not put on record: it may be a password, mistyped.
+                # An unknown name is not recorded: it may be a password typed into the wrong field.
                 known = "" if row is None else row["username"]
                 self._failed("sign_in", _why_not(row), came, target=known)
                 raise SignInError
@@ -273,7 +278,7 @@ class Accounts:
         return signed_in
 
     async def sign_out(self, credentials: Credentials, caller: Caller) -> None:
-        """End the session that these credentials belong to, if there is one."""
+        """End the session of these credentials, if there is one."""
         if kind_of(credentials.token) != "ses":
             return
         hashed = tokens.token_hash(credentials.token, self._session_key)
@@ -285,11 +290,11 @@ class Accounts:
         await self._store.transact(work, lane=LANE)
 
     def session_id(self, credentials: Credentials) -> str:
-        """What the session of these credentials is called where its owner sees all of them."""
+        """Return the id of the session of these credentials, as its owner sees it."""
         return login_sessions.session_id(tokens.token_hash(credentials.token, self._session_key))
 
     def csrf_token(self, credentials: Credentials) -> str:
-        """What pages of a session repeat, for those that did not keep it."""
+        """Return the CSRF token of the session of these credentials."""
         return login_sessions.csrf_token(credentials.token, self._csrf_key)
 
     async def _pace(self, name: str, address: str, came: dict[str, Any]) -> None:
@@ -308,7 +313,10 @@ class Accounts:
                 self._slowed -= 1
 
     async def _is_right(self, row: Row | None, password: str) -> bool:
-        """Whether it is the password of somebody who may sign in; takes as long for nobody's."""
+        """Return True for the password of an active user.
+
+        Takes equally long for an unknown user, so that timing does not reveal usernames.
+        """
         hashed = "" if row is None or len(password) > MAX_PASSWORD else row["password_hash"]
         right = await self.passwords.verify(password[:MAX_PASSWORD], hashed)
         return right and row is not None and bool(row["active"])
@@ -316,6 +324,8 @@ class Accounts:
     async def _begin(
         self, row: Row, password: str, came: dict[str, Any], previous: Credentials | None
     ) -> SignedIn:
+        # The password was verified outside the transaction, as hashing takes tens of milliseconds:
+        # the row is read again below, and a password changed meanwhile ends the attempt.
         token = make_token("ses")
         now = self._now()
         hashed = row["password_hash"]
@@ -327,7 +337,7 @@ class Accounts:
         async def work(transaction: Transaction) -> tuple[User, str] | None:
             [user] = await transaction.fetch(users.BY_ID, row["id"])
             if not user["active"] or user["password_hash"] != hashed:
-                return None  # it was changed while the password was verified
+                return None  # changed while the password was being verified
             if better is not None:
                 await transaction.execute(users.REHASH, row["id"], hashed, better)
             if previous is not None and previous.token:
@@ -359,8 +369,10 @@ class Accounts:
     # The first run
 
     async def first_run(self) -> FirstRun | None:
-        """Make the administrator of a new installation, with a password and a token that nobody
-        else knows; None where there was one before."""
+        """Create the first administrator; None if there has been one.
+
+        The password and the token are known to nobody else.
+        """
         if not await self._store.read(first_run.is_needed):
             return None
         password = random_password()
@@ -388,10 +400,10 @@ class Accounts:
 
         return await self._store.transact(work, lane=LANE)
 
-    # What is counted
+    # Metrics
 
     def expose(self, page: Exposition) -> None:
-        """Who got in and who did not, for Prometheus."""
+        """Write the counters of sign-ins and authentication failures for Prometheus."""
         page.family(
             "accord_sign_ins_total", "counter", "Sessions that began.", [((), self._signed_in)]
         )
@@ -405,7 +417,7 @@ class Accounts:
             ),
         )
 
-    # What is put on record
+    # Audit records
 
     def _failed(
         self,
@@ -439,7 +451,7 @@ class Accounts:
     async def _proven(
         self, transaction: Transaction, record: Record, *of: tuple[Proven, str]
     ) -> Record:
-        """A record with the proof of what rows are now that no change tells of."""
+        """Return the record with proofs of the current state of rows without effects."""
         if self._states is None:
             return record
         return await self._states.keep_of(transaction, record, *of)
@@ -473,7 +485,7 @@ def _why_not(row: Row | None) -> str:
 
 
 class _Unknown(Exception):  # noqa: N818 - a turn of the way, and told to nobody outside
-    """Credentials that are no good; `row` has whose they were, where that is known."""
+    """Invalid credentials; `row` belongs to their account, if it is known."""
 
     def __init__(self, reason: str, row: Row | None) -> None:
         super().__init__(reason)
@@ -482,7 +494,7 @@ class _Unknown(Exception):  # noqa: N818 - a turn of the way, and told to nobody
 
 
 def _came(face: Face, client: str, address: str, correlation_id: str) -> dict[str, Any]:
-    """How a request came, as callers and records have it."""
+    """Return the request fields shared by callers and records."""
     return {
         "face": face,
         "client": client[:MAX_CLIENT],

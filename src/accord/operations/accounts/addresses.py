@@ -15,14 +15,20 @@ MAX_HOPS: Final = 16
 
 
 class Addresses:
-    """The rules of one installation. Raises ValueError for what is no network."""
+    """The trusted proxies of one installation, and the client addresses behind them.
+
+    Raises ValueError for text that is no network.
+    """
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
         self._trusted = [ip_network(each, strict=False) for each in trusted]
 
     def client(self, peer: str, fields: Mapping[str, str]) -> str:
-        """The address of whoever sent a request: `peer` is the other end of the connection, with
-        its port or without; empty where that has none, as with a Unix socket."""
+        """Return the address of the client that sent a request.
+
+        `peer` is the other end of the connection, with or without its port. Returns an empty string
+        if the peer has no address, as with a Unix socket.
+        """
         known = _parsed(peer)
         if known is None:
             return ""
@@ -39,7 +45,7 @@ class Addresses:
         return text
 
     def is_secure(self, peer: str, scheme: str, fields: Mapping[str, str]) -> bool:
-        """Whether a request came by https, to us or to a proxy that is trusted."""
+        """Return True if the client used https, to us or to a trusted proxy."""
         if scheme == "https":
             return True
         known = _parsed(peer)
@@ -52,7 +58,7 @@ class Addresses:
 
 
 def _parsed(text: str) -> tuple[IPv4Address | IPv6Address, str] | None:
-    """The address in `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`, and how it is written."""
+    """Parse `1.2.3.4`, `1.2.3.4:80`, `::1` or `[::1]:80`; return address and text."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:

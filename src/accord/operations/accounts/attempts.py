@@ -13,47 +13,50 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 FREE: Final = 5
-"""How many wrong passwords cost nothing, for one name from one address, or for one name."""
+"""Wrong passwords without a penalty, for one name from one address, or for one name."""
 FREE_OF_ADDRESS: Final = 20
-"""The same for one address and all names: many people may share it."""
+"""Wrong passwords without a penalty for one address and all names: many people may share an
+address."""
 MAX_WAIT: Final = 60.0
 MAX_DELAY: Final = 2.0
 FORGET_SECONDS: Final = 900.0
 
 Key: TypeAlias = tuple[str, str, str]
-"""What failures are counted for: a name, an address, or one from the other."""
+"""The subject that failures are counted for: a name, an address, or a name from an address."""
 
 
 class Pace(Struct, frozen=True):
-    """What an attempt has to put up with."""
+    """The decision about one sign-in attempt."""
 
     wait: float = 0.0
-    """Refused; for so many seconds more."""
+    """Refuse the attempt; retry after this many seconds."""
     delay: float = 0.0
-    """Answered only after so many seconds."""
+    """Delay the answer by this many seconds."""
 
 
 class Failures(Struct, frozen=True):
-    """How many there were, and when the last one was."""
+    """The number of failures and the time of the last one."""
 
     count: int
     last: float
 
 
 def keys_of(name: str, address: str) -> tuple[Key, Key, Key]:
-    """What an attempt is counted for."""
+    """Return the keys that an attempt is counted under."""
     return ("both", name, address), ("name", name, ""), ("address", "", address)
 
 
 class Attempts:
-    """Wrong passwords, of the last quarter of an hour; `failures` are those known so far."""
+    """Wrong passwords of the last 15 minutes; `failures` are the known ones."""
 
     def __init__(self, failures: dict[Key, Failures] | None = None) -> None:
         self.failures = {} if failures is None else failures
 
     def begin(self, name: str, address: str, now: float) -> Pace:
-        """What an attempt has to put up with. One that may go on counts as failed until it
-        succeeds, so that many at once are counted as well."""
+        """Decide on an attempt, and count it as failed unless it is refused.
+
+        A successful attempt is uncounted later, so simultaneous attempts are counted too.
+        """
         pair, of_name, of_address = keys_of(name, address)
         wait = max(self._wait(pair, FREE, now), self._wait(of_address, FREE_OF_ADDRESS, now))
         if wait > 0:
@@ -64,7 +67,7 @@ class Attempts:
         return Pace(delay=min(0.125 * 2.0 ** min(beyond, 10), MAX_DELAY) if beyond >= 0 else 0.0)
 
     def succeeded(self, name: str, address: str) -> None:
-        """The password was right: that name from that address starts anew."""
+        """Reset the failures of this name from this address."""
         pair, of_name, of_address = keys_of(name, address)
         self.failures.pop(pair, None)
         for key in (of_name, of_address):

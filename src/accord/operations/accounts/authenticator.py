@@ -29,13 +29,13 @@ from accord.operations.identifiers import random_hex
 from accord.transports.web.app import WebRequest
 
 CALLER: Final = "caller"
-"""The claim that says who calls: a `Caller`."""
+"""The claim with the `Caller`."""
 ALLOWANCE: Final = "allowance"
-"""The claim that says what a caller has left, once a call was counted: an `Allowance`."""
+"""The claim with the `Allowance` of the caller, once a call was counted."""
 
 
 class TokenAuthenticator(BearerAuth):
-    """Lets in whoever has a token, or the token of a login session."""
+    """An authenticator for access tokens and tokens of login sessions."""
 
     repeatable = True
 
@@ -50,7 +50,7 @@ class TokenAuthenticator(BearerAuth):
         return self._tokens.identify(token, request.fields, channel) if known is None else known
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        """Return None: `authenticate` refuses, as it knows the address for the record."""
+        """Return None: `authenticate` refuses, as it knows the address to record."""
         return None
 
     def authenticate(
@@ -63,7 +63,7 @@ class TokenAuthenticator(BearerAuth):
                 reason = "missing" if credentials_in(request) is None else "malformed"
                 self._tokens.refused(reason, request.fields, channel)
             return known
-        # As over REST: whatever is wrong with the header is a failed attempt, and on record.
+        # As over REST, a malformed header counts as a failed attempt and is recorded.
         found = Credentials("bearer", wrong)
         return self._later(self._tokens.identify(wrong, request.fields, channel), found, request)
 
@@ -82,7 +82,7 @@ class TokenAuthenticator(BearerAuth):
 
 
 class _Tokens:
-    """Tokens of accounts; implements `Verifier`."""
+    """A token verifier backed by the accounts; implements `Verifier`."""
 
     def __init__(self, accounts: Accounts, addresses: Addresses) -> None:
         self._accounts = accounts
@@ -94,8 +94,10 @@ class _Tokens:
     def identify_now(
         self, token: str, fields: Mapping[str, str], channel: ChannelInfo | None
     ) -> Principal | None:
-        """Whose token it is, where that is known without waiting: most often, so that no task has
-        to be made for it. None where `identify` has to be asked."""
+        """Return the principal of a token without waiting, or None.
+
+        This is the usual case and saves a task. None means that `identify` must be awaited.
+        """
         if not self._accounts.may_know_now:
             return None
         caller = self._accounts.caller_now(bearer(token), **self._came(fields, channel))
@@ -113,7 +115,7 @@ class _Tokens:
         return _principal(caller)
 
     def refused(self, reason: str, fields: Mapping[str, str], channel: ChannelInfo | None) -> None:
-        """Record a request that presented nothing to verify."""
+        """Record a request without a credential that could be verified."""
         self._accounts.refused(reason, **self._came(fields, channel))
 
     def _came(self, fields: Mapping[str, str], channel: ChannelInfo | None) -> dict[str, Any]:
@@ -126,7 +128,7 @@ class _Tokens:
 
 
 def _wrong_header(request: WebRequest) -> str:
-    """Return the header `Authorization` where there is one without a possible bearer token."""
+    """Return an `Authorization` header that holds no possible bearer token."""
     found = credentials_in(request)
     if isinstance(found, Credentials) and found.scheme == "bearer":
         return ""
@@ -146,5 +148,5 @@ def _principal(caller: Caller) -> Principal:
 
 
 def _seconds(time: str) -> float:
-    """A time as it is stored, in seconds since 1970."""
+    """Convert a stored time to seconds since 1970."""
     return datetime.fromisoformat(time).timestamp()

@@ -13,16 +13,16 @@ from typing import Final
 
 FILE: Final = "common_passwords.bin"
 SIZE: Final = 5
-"""Bytes of each digest: one in eighty million other passwords is refused for nothing."""
+"""Bytes of each digest: one in eighty million other passwords is refused by chance."""
 
 
 def digest(password: str) -> bytes:
-    """What is kept of a password; letter case makes none a better one."""
+    """Return the digest of a password, ignoring letter case."""
     return sha256(password.casefold().encode(errors="replace")).digest()[:SIZE]
 
 
 def is_common(password: str) -> bool:
-    """Whether many have chosen it before."""
+    """Return True for a password from the list of leaked ones."""
     kept = _kept()
     wanted = digest(password)
     place = bisect_left(kept, wanted)

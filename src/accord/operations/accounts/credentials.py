@@ -15,25 +15,25 @@ from msgspec import Struct
 
 COOKIE: Final = "accord_session"
 SECURE_COOKIE: Final = "__Host-accord_session"
-"""Over https: no other host, and nobody without https, can set a cookie of this name."""
+"""The name over https: no other host, and nobody without https, can set such a cookie."""
 CSRF_HEADER: Final = "x-csrf-token"
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_TOKEN: Final = 256
-"""Longer texts are no tokens of ours, and are not looked at."""
+"""Longer texts cannot be tokens, and are not examined."""
 
 _BEARER: Final = re.compile(r"bearer +([!-~]+)", re.IGNORECASE)
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
-    """What a request presents."""
+    """The credentials presented by a request."""
 
     bearer: str = ""
     cookie: str = ""
-    """The session token in a cookie; looked at where there is no bearer token."""
+    """The session token in a cookie; used if there is no bearer token."""
     csrf: str = ""
     safe: bool = False
-    """Whether the request changes nothing, by its method."""
+    """True for a request with a safe method."""
 
     def __repr__(self) -> str:
         presented = [name for name in ("bearer", "cookie", "csrf") if getattr(self, name)]
@@ -49,12 +49,14 @@ class Credentials(Struct, frozen=True, kw_only=True):
 
 
 def credentials_in(method: str, fields: Mapping[str, str], *, secure: bool = False) -> Credentials:
-    """What a request presents in its header fields, whose names are in lower case. `secure` says
-    that it came by https, also to a proxy before us."""
+    """Read the credentials from header fields with lower-case names.
+
+    `secure` is True for https, also if only a proxy in front of us speaks it.
+    """
     authorization = fields.get("authorization", "")
     bearer = _BEARER.fullmatch(authorization)
     return Credentials(
-        # What is no bearer token must not let a cookie decide instead: it was meant to say who.
+        # An invalid bearer token must not fall back to the cookie: the client meant to use it.
         bearer=bearer[1][: MAX_TOKEN + 1] if bearer else authorization[:MAX_TOKEN],
         cookie=_cookie(fields.get("cookie", ""), SECURE_COOKIE if secure else COOKIE),
         csrf=fields.get(CSRF_HEADER, "")[:MAX_TOKEN],
@@ -63,24 +65,24 @@ def credentials_in(method: str, fields: Mapping[str, str], *, secure: bool = Fal
 
 
 def bearer(token: str) -> Credentials:
-    """A bearer token by itself."""
+    """Return credentials with a bearer token only."""
     return Credentials(bearer=token[: MAX_TOKEN + 1])
 
 
 def session_cookie(token: str, *, secure: bool, max_age: int) -> str:
-    """The value of `Set-Cookie` for whoever signed in."""
+    """Return the value of `Set-Cookie` for a new session."""
     name = SECURE_COOKIE if secure else COOKIE
     end = "; Secure" if secure else ""
     return f"{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{end}"
 
 
 def expired_cookie(*, secure: bool) -> str:
-    """The value of `Set-Cookie` for whoever signed out."""
+    """Return the value of `Set-Cookie` that removes the session cookie."""
     return session_cookie("", secure=secure, max_age=0)
 
 
 def _cookie(header: str, name: str) -> str:
-    """RFC 6265, section 4.2.1: pairs with `; ` between. The first of a name counts."""
+    """Return the first cookie of this name (RFC 6265, section 4.2.1)."""
     for pair in header.split(";")[:100]:
         key, equals, value = pair.strip(" \t").partition("=")
         if equals and key == name:

@@ -72,7 +72,7 @@ class SignedIn(Struct, kw_only=True, frozen=True):
 
 
 class FirstRun(Struct, kw_only=True, frozen=True):
-    """The administrator of a new installation, whose credentials are known to nobody else."""
+    """The credentials of the first administrator, known to nobody else."""
 
     username: str
     password: str

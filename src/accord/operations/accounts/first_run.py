@@ -22,12 +22,12 @@ FINISH: Final = "INSERT INTO settings (name, value) VALUES ($1, $2)"
 
 
 async def is_needed(db: Database) -> bool:
-    """Whether nobody was made yet who could make others."""
+    """Return True until a first administrator has existed."""
     return not await db.fetch(DONE, SETTING) and not await db.fetch(ADMINISTRATORS)
 
 
 async def token_id(db: Database, user_id: str) -> str:
-    """The id of the first token."""
+    """Return the id of the first token."""
     [row] = await db.fetch(tokens.BY_NAME, user_id, TOKEN_NAME)
     return str(row["id"])
 
@@ -35,9 +35,9 @@ async def token_id(db: Database, user_id: str) -> str:
 async def make_administrator(
     db: Transaction, *, password: str, hashed: str, key: bytes, new_id: Callable[[], str], now: str
 ) -> tuple[FirstRun, User]:
-    """Make the administrator, with a first token for an assistant: it reads and proposes."""
+    """Create the administrator, with a token for an assistant (read and propose)."""
     username = USERNAME
-    while await users.find_row(db, username) is not None:  # made by hand, with another role
+    while await users.find_row(db, username) is not None:  # created by hand, with another role
         username = f"{USERNAME}-{secrets.token_hex(3)}"
     user = await users.insert(
         db, id=new_id(), username=username, email="", role="Administrator", hashed=hashed, now=now

@@ -21,7 +21,10 @@ MAX_NOTED: Final = 10_000
 
 
 class LastUsed:
-    """Notes of one process. `statement` writes one: `$1` is the id, `$2` the time."""
+    """Writes last-used times of one process in batches.
+
+    `statement` writes one: `$1` is the id, `$2` the time.
+    """
 
     def __init__(self, store: Store, statement: str, *, lane: str, now: Callable[[], str]) -> None:
         self._store = store
@@ -29,17 +32,19 @@ class LastUsed:
         self._lane = lane
         self._now = now
         self._noted: dict[str, float] = {}
-        """When each was noted last, by the clock of the loop, oldest first."""
+        """Time of the last note of each id, by the clock of the loop, oldest first."""
         self._pending: dict[str, str] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, id: str) -> None:
-        """Something was used, now."""
+        """Note that something was used just now."""
         loop = asyncio.get_running_loop()
         time = loop.time()
         if time - self._noted.get(id, -EVERY_SECONDS) < EVERY_SECONDS:
             return
+        # Re-insert the id at the end, so that the dictionary stays ordered by age and the first key
+        # is the one to evict.
         self._noted.pop(id, None)
         self._noted[id] = time
         if len(self._noted) > MAX_NOTED:
@@ -50,7 +55,7 @@ class LastUsed:
             self._timer = loop.call_later(BATCH_SECONDS, self._begin)
 
     async def flush(self) -> None:
-        """Write what was noted; at the end of the process, and when somebody asks."""
+        """Write all notes now, on request or at the end of the process."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -81,5 +86,5 @@ class LastUsed:
         try:
             await self._store.transact(work, lane=self._lane)
         except StoreError as error:
-            # Nobody's call fails for want of it; they are noted again in a minute.
+            # No call fails because of this; the next use, a minute later, notes it again.
             log.warning("cannot write when %d tokens were used: %s", len(pending), error)

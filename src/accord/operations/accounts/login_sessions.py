@@ -42,16 +42,16 @@ MAX_DAYS: Final = 30
 MAX_SECONDS: Final = MAX_DAYS * 24 * 60 * 60
 ID_LENGTH: Final = 16
 MAX_OF_USER: Final = 50
-"""How many sessions somebody may have; the one seen least lately makes room."""
+"""Sessions per user; the one seen least recently makes room."""
 
 
 def csrf_token(token: str, key: bytes) -> str:
-    """What pages of a session repeat. It follows from the session, so that it needs no place."""
+    """Derive the CSRF token of a session, so that it need not be stored."""
     return hmac.digest(key, token.encode(), sha256).hex()[:32]
 
 
 def session_id(hashed: str) -> str:
-    """What a session is called where its owner sees it: a part of its hash, which tells nothing."""
+    """Return the public id of a session: a part of its hash, which reveals nothing."""
     return hashed[:ID_LENGTH]
 
 
@@ -67,14 +67,14 @@ def session_of(row: Row) -> LoginSession:
 
 
 def idle_since(now: str) -> str:
-    """Sessions seen last at this time or before are over."""
+    """Return the time that a session must have been seen after to be alive."""
     return days_after(now, -IDLE_HOURS / 24)
 
 
 async def insert(
     db: Transaction, *, hashed: str, user_id: str, client: str, address: str, now: str
 ) -> str:
-    """Begin a session; when it ends at the latest."""
+    """Begin a session; return the time at which it ends at the latest."""
     ends = days_after(now, MAX_DAYS)
     await db.execute(END_OVER, now, idle_since(now))
     await db.execute(END_OLDEST, user_id, MAX_OF_USER - 1)

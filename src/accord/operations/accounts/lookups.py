@@ -12,23 +12,28 @@ from accord.store.errors import StoreError
 from accord.store.store import Engine, Row, Store
 
 EQUALS: Final[dict[Engine, str]] = {"sqlite": "= $1", "postgresql": "= ANY($1::text[])"}
-"""How a statement names the hashes that it is to find."""
+"""The condition of a statement that names the hashes to find."""
 
 
 class Lookups:
-    """Of one statement for each engine, which gives rows with a `hash`. Belongs to one event
-    loop."""
+    """Batched look-ups by hash, with one statement for each engine.
+
+    The rows have a column `hash`. Belongs to one event loop.
+    """
 
     def __init__(self, store: Store, statements: Mapping[Engine, str]) -> None:
         self._store = store
         self._statement = statements[store.engine]
         self.are_quick = store.engine == "sqlite"
-        """Whether a read is over before anybody else can come, so that `find_now` may find."""
+        """True if a read is synchronous, so that `find_now` can succeed."""
         self._waiting: dict[str, list[asyncio.Future[Row | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, hashed: str) -> Row | None:
-        """The row with this hash. Raises StoreError."""
+        """Return the row with this hash.
+
+        Raises StoreError.
+        """
         if self.are_quick:
             rows = await self._store.fetch(self._statement, hashed)
             return rows[0] if rows else None
@@ -40,14 +45,18 @@ class Lookups:
         return await found
 
     def find_now(self, hashed: str) -> Row | None:
-        """The same where it is found without waiting; None otherwise, whatever the reason. Raises
-        StoreError."""
+        """Return the row with this hash if it can be read without waiting, or None.
+
+        Raises StoreError.
+        """
         rows = self._store.fetch_now(self._statement, hashed) if self.are_quick else None
         return rows[0] if rows else None
 
     async def _read_all(self) -> None:
         try:
             while self._waiting:
+                # A request that arrives during this read must not be answered by it, or it could
+                # miss a change made just before it arrived: it goes into the next batch.
                 asked, self._waiting = self._waiting, {}
                 await self._read(asked)
         finally:

@@ -12,12 +12,12 @@ from accord.operations.errors import InvalidError
 from accord.operations.work import is_uuid
 
 RESERVED: Final = frozenset({"unassigned"})
-"""Usernames that have another meaning in filters."""
+"""Usernames with a special meaning in filters."""
 MIN_PASSWORD: Final = 10
 GUESSED: Final = ("accord", "requirements", "requirement", "administrator", "admin", "password")
-"""Words that whoever guesses a password of this system begins with."""
+"""Words that a guess at a password of this system begins with."""
 MIN_ELSE: Final = 5
-"""How many letters or digits a password has beside such words."""
+"""Minimum number of letters or digits in a password apart from such words."""
 
 Name: TypeAlias = Annotated[
     str,
@@ -33,9 +33,9 @@ Person: TypeAlias = Annotated[
     str, Meta(min_length=1, max_length=64, description="A username or the id of a user.")
 ]
 Label: TypeAlias = Annotated[str, Meta(min_length=1, max_length=100)]
-"""What a token is called by its owner."""
+"""The name of a token, chosen by its owner."""
 
-# Letters of other scripts look like these, and so would somebody else's name.
+# ASCII only: letters of other scripts look alike and would allow impersonation.
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,49}", re.ASCII)
 _EMAIL: Final = re.compile(
     r"[^@\s\x00-\x1f\x7f<>\"(),:;\\]{1,64}@[^@\s\x00-\x1f\x7f<>\"(),:;\\]{1,253}"
@@ -43,17 +43,17 @@ _EMAIL: Final = re.compile(
 
 
 def name_key(username: str) -> str:
-    """By what names are told apart: letter case does not matter."""
+    """Return the key by which usernames are compared: letter case is ignored."""
     return username.lower()
 
 
 def is_name(text: str) -> bool:
-    """Whether somebody could be called that."""
+    """Return True for a possible username."""
     return _NAME.fullmatch(text) is not None and not is_uuid(text)
 
 
 def check_name(username: str) -> None:
-    """Raises InvalidError."""
+    """Raise InvalidError for a text that cannot be a username."""
     if not is_name(username):
         raise InvalidError(
             "username",
@@ -65,13 +65,16 @@ def check_name(username: str) -> None:
 
 
 def check_email(email: str) -> None:
-    """Nothing, or what looks like an address. Raises InvalidError."""
+    """Raise InvalidError for a text that is neither empty nor like an email address."""
     if email and _EMAIL.fullmatch(email) is None:
         raise InvalidError("email", "must be an address such as ada@example.org, or empty")
 
 
 def check_password(password: str, username: str, field: str) -> None:
-    """Raises InvalidError for one that is guessed first; it is not repeated."""
+    """Raise InvalidError for a password that is easily guessed.
+
+    The password is not repeated in the message.
+    """
     if len(set(password)) < 4:
         raise InvalidError(field, "must have at least 4 different characters")
     if is_common(password):
@@ -83,7 +86,7 @@ def check_password(password: str, username: str, field: str) -> None:
 
 
 def _is_guessed(password: str, username: str) -> bool:
-    """Whether it has little beside words that are guessed first, such as a year."""
+    """Return True for a guessable word with little else, such as a year."""
     folded = rest = password.casefold()
     for word in filter(None, (*GUESSED, name_key(username))):
         rest = rest.replace(word, " ")
@@ -91,6 +94,6 @@ def _is_guessed(password: str, username: str) -> bool:
 
 
 def check_label(name: str) -> None:
-    """Raises InvalidError."""
+    """Raise InvalidError for a name that is not printable or has outer blanks."""
     if not name.isprintable() or name != name.strip():
         raise InvalidError("name", "must be printable, without blanks at its ends")

@@ -18,7 +18,7 @@ from accord.operations.errors import UnavailableError
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-# RFC 9106, section 4, lets memory be traded for time; these are the figures of OWASP's password
+# RFC 9106, section 4, allows trading memory for time; these are the parameters of OWASP's password
 # storage cheat sheet.
 MEMORY_KIB: Final = 19 * 1024
 TIME_COST: Final = 2
@@ -30,11 +30,11 @@ THREADS: Final = 2
 MAX_WAITING: Final = 64
 
 _ALPHABET: Final = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Without characters that are taken for others."""
+"""Without characters that are easily confused."""
 
 
 class Passwords:
-    """Hashes passwords and verifies them."""
+    """Hashes and verifies passwords, in threads."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
@@ -42,7 +42,7 @@ class Passwords:
 
     @cached_property
     def _hasher(self) -> PasswordHasher:
-        # Imported here, as argon2 is an extra: commands that ask for no password run without it.
+        # Imported lazily: argon2 is an extra, and commands without passwords work without it.
         from argon2 import PasswordHasher, Type
 
         return PasswordHasher(
@@ -55,22 +55,28 @@ class Passwords:
         )
 
     async def hash(self, password: str) -> str:
-        """What is stored. Raises UnavailableError while too many wait."""
+        """Return the hash to store.
+
+        Raises UnavailableError while too many hashes wait.
+        """
         hashed: str = await self._run(partial(self._hasher.hash, password))
         return hashed
 
     async def verify(self, password: str, hashed: str) -> bool:
-        """Whether `hashed` is of this password; of nobody's (empty) it never is, and that takes
-        just as long. Raises UnavailableError while too many wait."""
+        """Return True if `hashed` belongs to this password.
+
+        An empty hash (an unknown user) never matches, and takes just as long. Raises
+        UnavailableError while too many hashes wait.
+        """
         verified: bool = await self._run(partial(self._verify, password, hashed or _of_nobody()))
         return verified
 
     def is_outdated(self, hashed: str) -> bool:
-        """Whether a hash was made with other figures than today's."""
+        """Return True for a hash that was made with other parameters than the current."""
         return self._hasher.check_needs_rehash(hashed)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Shut down the threads."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
@@ -96,12 +102,12 @@ class Passwords:
 
 
 def random_password() -> str:
-    """A password for somebody who has none yet: 20 characters, about 115 bits."""
+    """Return a random password: 20 characters, about 115 bits."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(20))
 
 
 def _of_nobody() -> str:
-    """A hash that no password has, with today's figures."""
+    """Return a hash that no password has, with the current parameters."""
     salt, digest = (
         b64encode(secrets.token_bytes(size)).decode().rstrip("=")
         for size in (SALT_BYTES, HASH_BYTES)

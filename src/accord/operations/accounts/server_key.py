@@ -1,8 +1,8 @@
-"""The server's key: what everything secret is derived from.
+"""The server key, from which every secret is derived.
 
 With SQLite it is the file `key` in the data directory, with PostgreSQL it comes from the
-environment, since several machines need the same. The database keeps its fingerprint: with another
-key no token would be known and the audit trail could not be verified, so that nothing starts.
+environment, since several machines need the same key. The database keeps its fingerprint: with
+another key no token would be valid and the audit trail could not be verified, so nothing starts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEY_FILE: Final = "key"
 KEY_VARIABLE: Final = "ACCORD_SECRET_KEY"
 KEY_BYTES: Final = 32
 MIN_TEXT: Final = 32
-"""How many characters a key in the environment has at least."""
+"""Minimum number of characters of a key in the environment."""
 MAX_TEXT: Final = 4096
 
 FIND: Final = "SELECT value FROM settings WHERE name = $1"
@@ -31,12 +31,17 @@ SETTING: Final = "server_key_fingerprint"
 
 
 class ServerKeyError(Exception):
-    """The key is missing, unreadable or not the one that the database belongs to; the message says
-    what to do."""
+    """The key is missing, unreadable or does not belong to the database.
+
+    The message tells the next step.
+    """
 
 
 class ServerKey:
-    """A key. Knows neither where it came from nor what is derived from it."""
+    """A key from which others are derived (HKDF).
+
+    It does not know its origin or the use of the derived keys.
+    """
 
     __slots__ = ("_derived", "_root")
 
@@ -49,22 +54,24 @@ class ServerKey:
         return f"ServerKey({self.fingerprint})"
 
     def derive(self, purpose: str) -> bytes:
-        """32 bytes for one purpose, which tell nothing about those for another."""
+        """Derive 32 bytes for one purpose, which reveal nothing about other purposes."""
         found = self._derived.get(purpose)
         if found is None:
-            # RFC 5869, section 2.3: expand, of which one block is enough
+            # RFC 5869, section 2.3: expand; one block is enough
             found = hmac.digest(self._root, purpose.encode() + b"\x01", sha256)
             self._derived[purpose] = found
         return found
 
     @property
     def fingerprint(self) -> str:
-        """What tells keys apart and gives nothing away."""
+        """A digest that identifies the key and reveals nothing."""
         return self.derive("fingerprint")[:8].hex()
 
     async def check(self, store: Store) -> None:
-        """Make sure that the database belongs to this key; a new one does from now on. Raises
-        ServerKeyError."""
+        """Check that the database belongs to this key; bind a new database to it.
+
+        Raises ServerKeyError.
+        """
 
         async def work(transaction: Transaction) -> str:
             rows = await transaction.fetch(FIND, SETTING)
@@ -83,8 +90,10 @@ class ServerKey:
 
 
 def load_key(data: Path | None, environ: Mapping[str, str]) -> ServerKey:
-    """The key in the directory `data`, which is made if there is none; without a directory the
-    one in the environment. Raises ServerKeyError."""
+    """Load the key from the directory `data`, or create it.
+
+    Without a directory, load it from the environment. Raises ServerKeyError.
+    """
     return _from_environment(environ) if data is None else _from_file(data / KEY_FILE)
 
 
@@ -124,7 +133,7 @@ def _from_file(path: Path) -> ServerKey:
 
 
 def _make(path: Path) -> None:
-    """Make a key, unless another process made one first: the file is there completely or not."""
+    """Create the key file atomically, unless another process has created it first."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

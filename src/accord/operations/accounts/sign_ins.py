@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 LANE: Final = "sign-ins"
 SWEPT: Final = 20
-"""How many old failures go with each attempt, at most."""
+"""Expired failures removed with each attempt, at most."""
 
 FIND: Final = """
 SELECT {now} AS now, f.key, f.count, f.last
@@ -44,8 +44,10 @@ WHERE key IN (SELECT key FROM sign_in_failures WHERE last < $1 ORDER BY last LIM
 
 
 class SignIns:
-    """The attempts to sign in, of all processes. `secret` hides names: one that was mistyped may be
-    a password."""
+    """Sign-in attempts of all processes, counted in the database.
+
+    `secret` hides names, as a mistyped name may be a password.
+    """
 
     def __init__(self, store: Store, secret: bytes) -> None:
         self._store = store
@@ -53,11 +55,17 @@ class SignIns:
         self._find = FIND.format(now=NOW[store.engine])
 
     async def begin(self, name: str, address: str) -> Pace:
-        """What an attempt has to put up with. Raises StoreError."""
+        """Decide on an attempt, and count it.
+
+        Raises StoreError.
+        """
         return await self._change(name, address, lambda all, now: all.begin(name, address, now))
 
     async def succeeded(self, name: str, address: str) -> None:
-        """The password was right. Raises StoreError."""
+        """Reset the failures after a correct password.
+
+        Raises StoreError.
+        """
         await self._change(name, address, lambda all, now: all.succeeded(name, address))
 
     async def _change(self, name: str, address: str, change: Callable[[Attempts, float], T]) -> T:

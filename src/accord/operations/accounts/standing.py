@@ -12,11 +12,11 @@ REVOKED: Final = "SELECT id FROM tokens WHERE revoked_at IS NOT NULL AND id IN (
 INACTIVE: Final = "SELECT id FROM users WHERE active = 0 AND id IN ({places})"
 
 MOST: Final = 500
-"""Ids in one statement."""
+"""Ids in one statement, at most."""
 
 
 class Barred:
-    """Tokens that were revoked, and people who were deactivated."""
+    """Revoked tokens and deactivated users."""
 
     def __init__(self, ids: frozenset[str]) -> None:
         self._ids = ids
@@ -26,7 +26,7 @@ class Barred:
 
 
 async def barred(db: Database, callers: Iterable[Caller | None]) -> Barred:
-    """Who of the `callers` may not call any more."""
+    """Return the callers among `callers` that are revoked or deactivated."""
     known = [caller for caller in callers if caller is not None]
     tokens = await _among(db, REVOKED, {each.token_id for each in known if each.token_id})
     people = await _among(db, INACTIVE, {each.user_id for each in known if each.user_id})

@@ -23,7 +23,7 @@ operations = Registry()
 Days: TypeAlias = Annotated[int, Meta(ge=1, le=tokens.MAX_DAYS, description="In days.")]
 
 _NEWEST: Final = ("9999", "")
-"""Above the keys of every token."""
+"""A cursor before every token."""
 
 
 @operations.write(
@@ -109,8 +109,10 @@ async def revoke_token(work: Work, *, id: Label, user: Person | None = None) -> 
 
 
 async def _owner(work: Work, user: str | None) -> Row:
-    """Whose tokens are meant: the caller's own unless somebody is named. Raises NotFoundError;
-    who may not ask about others is not told who there are."""
+    """Return the user whose tokens are meant: the caller unless `user` is given.
+
+    Raises NotFoundError, and ForbiddenError for callers who may not know which users exist.
+    """
     if user is None and not work.caller.user_id:
         raise InvalidError("user", "is required: whose token is it?")
     row = await users.find_row(work.db, work.caller.user_id if user is None else user)
@@ -120,7 +122,10 @@ async def _owner(work: Work, user: str | None) -> Row:
 
 
 async def _find(work: Work, id: str, user: str | None) -> Row:
-    """A token that the caller may see. Raises NotFoundError, also for those of others."""
+    """Return a token that the caller may see.
+
+    Raises NotFoundError, also for tokens of other users.
+    """
     if is_uuid(id):
         rows: list[Row] = await work.db.fetch(tokens.BY_ID, id.lower())
     else:
@@ -132,7 +137,7 @@ async def _find(work: Work, id: str, user: str | None) -> Row:
 
 
 def _checked_scopes(scopes: list[Scope] | None, role: Role) -> frozenset[Scope]:
-    """Raises InvalidError for a scope that the owner's role does not allow."""
+    """Raise InvalidError for a scope that the role of the owner does not allow."""
     if scopes is None:
         return default_scopes(role)
     if not scopes:
@@ -148,8 +153,10 @@ def _checked_scopes(scopes: list[Scope] | None, role: Role) -> frozenset[Scope]:
 
 
 async def _make_room(work: Work, owner: Row, name: str) -> None:
-    """Raises ConflictError where a token of that name can still be used, or there are too many;
-    one that expired gives its name away."""
+    """Raise ConflictError for a name in use, or at the limit of usable tokens.
+
+    An expired token is revoked, which frees its name.
+    """
     for row in await work.db.fetch(tokens.BY_NAME, owner["id"], name):
         if row["expires_at"] > work.now:
             raise ConflictError(f"{owner['username']} has a token {name!r} already")

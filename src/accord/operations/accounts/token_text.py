@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["pat", "ses"]
 RANDOM: Final = 30
 CHECKSUM: Final = 6
 SHOWN: Final = 4
-"""How many random characters are shown where tokens are listed."""
+"""Random characters shown in lists of tokens."""
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
@@ -25,13 +25,13 @@ _TOKEN: Final = re.compile(r"accord_(pat|ses)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})"
 
 
 def make_token(kind: Kind) -> str:
-    """A new one."""
+    """Return a new random token."""
     random = "".join(secrets.choice(_DIGITS) for _ in range(RANDOM))
     return f"accord_{kind}_{random}{_checksum(f'accord_{kind}_{random}')}"
 
 
 def kind_of(text: str) -> Kind | None:
-    """What kind of token a text is; None for what cannot be one."""
+    """Return the kind of a token; None for a text that cannot be a token."""
     match = _TOKEN.fullmatch(text)
     if match is None or _checksum(text[:-CHECKSUM]) != match[3]:
         return None
@@ -39,12 +39,12 @@ def kind_of(text: str) -> Kind | None:
 
 
 def shown_prefix(token: str) -> str:
-    """How a token begins, by which its owner knows it again."""
+    """Return the beginning of a token, by which its owner recognizes it."""
     return token[: len("accord_pat_") + SHOWN]
 
 
 def _checksum(text: str) -> str:
-    """CRC32 in base 62, in 6 characters."""
+    """Return the CRC32 in base 62, in 6 characters."""
     rest, last = divmod(crc32(text.encode()), len(_PAIRS))
     first, middle = divmod(rest, len(_PAIRS))
     return _PAIRS[first] + _PAIRS[middle] + _PAIRS[last]

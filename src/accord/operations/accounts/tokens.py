@@ -1,4 +1,4 @@
-"""How tokens are kept: as a keyed hash of each, by which it is found again."""
+"""Rows of access tokens, found by a keyed hash of each."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ USED: Final = "UPDATE tokens SET last_used_at = $2 WHERE id = $1"
 MAX_DAYS: Final = 365
 DEFAULT_DAYS: Final = 90
 MAX_USABLE: Final = 100
-"""How many tokens one person may have that can be used."""
+"""Usable tokens per user."""
 
 
 def token_hash(token: str, key: bytes) -> str:
-    """By what a token is kept and found."""
-    # Not hmac.digest, which lets go of the interpreter for it, and then waits to have it again.
+    """Return the keyed hash under which a token is stored."""
+    # Not hmac.digest: it releases the GIL, and waiting for it again costs more than the hash.
     return hmac.new(key, token.encode(), sha256).hexdigest()
 
 
@@ -76,7 +76,7 @@ def token_of(row: Row) -> Token:
     )
 
 
-@lru_cache(1024)  # few of them are different, and they are asked for with every request
+@lru_cache(1024)  # few distinct values, read on every request
 def scope_set(text: str) -> frozenset[Scope]:
     return frozenset(scopes_in(text))
 
@@ -87,7 +87,7 @@ def scopes_in(text: str) -> list[Scope]:
 
 
 def kept(token: Token) -> dict[str, object]:
-    """The fields of a token that a change of it is told by."""
+    """Return the fields of a token that effects report."""
     return {
         "name": token.name,
         "user": token.user,
@@ -98,7 +98,7 @@ def kept(token: Token) -> dict[str, object]:
 
 
 def days_after(now: str, days: float) -> str:
-    """A time, as it is stored, so many days after another."""
+    """Return the stored form of a time some days after another."""
     then = datetime.fromisoformat(now) + timedelta(days=days)
     return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -115,7 +115,7 @@ async def insert(
     key: bytes,
     now: str,
 ) -> NewToken:
-    """A new token of somebody who has none of this name."""
+    """Create a token, whose name must be free."""
     token = make_token("pat")
     wanted = frozenset(scopes)
     new = NewToken(

@@ -172,7 +172,7 @@ async def set_password(work: Work, *, id: Person, password: Password) -> User:
 
 
 async def _verify_own_password(work: Work, arguments: Mapping[str, Any]) -> tuple[str, str]:
-    """The hash that was verified, and that of the new password."""
+    """Return the verified hash, and the hash of the new password."""
     accounts = work.service(Accounts)
     passwords = accounts.passwords
     row = await users.require_row(work.db, work.caller.user_id)
@@ -220,7 +220,7 @@ def _check_version(user: User, expected: int | None) -> None:
 
 
 async def _keep_an_administrator(work: Work, before: User, after: User) -> None:
-    """Raises ConflictError where nobody would be left who can administrate."""
+    """Raise ConflictError if no active administrator would remain."""
     was = before.active and before.role == "Administrator"
     stays = after.active and after.role == "Administrator"
     if was and not stays and not await work.db.fetch(users.OTHER_ADMINISTRATORS, before.id):

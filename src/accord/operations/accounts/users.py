@@ -56,7 +56,7 @@ def user_of(row: Row) -> User:
 
 
 def kept(user: User) -> dict[str, Any]:
-    """The fields of a user that a change of it is told by."""
+    """Return the fields of a user that effects report."""
     return {
         "username": user.username,
         "email": user.email,
@@ -66,7 +66,7 @@ def kept(user: User) -> dict[str, Any]:
 
 
 async def find_row(db: Database, name: str) -> Row | None:
-    """Whom a username or an id names, also without being active."""
+    """Return the row of a username or id, also of an inactive user."""
     if is_uuid(name):
         rows = await db.fetch(BY_ID, name.lower())
     elif is_name(name):
@@ -77,7 +77,7 @@ async def find_row(db: Database, name: str) -> Row | None:
 
 
 async def require_row(db: Database, name: str) -> Row:
-    """Raises NotFoundError, which names those that there are."""
+    """Return the row of a username or id; raise NotFoundError with the known names."""
     row = await find_row(db, name)
     if row is None:
         names = [each["username"] for each in await db.fetch(NAMES)]
@@ -88,7 +88,10 @@ async def require_row(db: Database, name: str) -> Row:
 async def insert(
     db: Transaction, *, id: str, username: str, email: str, role: str, hashed: str, now: str
 ) -> User:
-    """A new one, whose name is free; a password, if any, was chosen by somebody else."""
+    """Create a user, whose name must be free.
+
+    A password given here is temporary, as somebody else chose it.
+    """
     temporary = int(bool(hashed))
     await db.execute(INSERT, id, username, name_key(username), email, role, hashed, temporary, now)
     [row] = await db.fetch(BY_ID, id)

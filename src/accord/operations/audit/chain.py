@@ -18,12 +18,12 @@ from msgspec.structs import asdict, astuple, replace
 from accord.operations.audit.record import Record
 
 MAX_FIELD: Final = 1000
-"""Characters of one field of a record; what is longer is cut."""
+"""Maximum length of one field of a record; longer fields are cut."""
 _NUL: Final = b"\\u0000"
 
 
 class Seal(Struct, frozen=True):
-    """The place of one record in the chain."""
+    """The position of one record in the chain."""
 
     sequence: int
     record_id: str
@@ -48,23 +48,23 @@ class _SignedHead(Struct, frozen=True):
 
 
 BEGINNING: Final = Head(0, "")
-"""Of a trail without seals."""
+"""The head of a trail without seals."""
 
 
 class Chain:
-    """Makes and checks what nobody can make without the key."""
+    """Creates and checks MACs and seals, which nobody can forge without the key."""
 
     def __init__(self, key: bytes) -> None:
         self._keyed = hmac.new(key, digestmod="sha256")
 
     def mac(self, record: Record) -> str:
-        # Without what is empty, so that a field can be added to records.
+        # Empty fields are left out, so that later releases can add fields to records.
         told = {name: value for name, value in asdict(record).items() if value}
         return self._mac(b"record", msgspec.json.encode(told))
 
     def is_genuine(self, record: Record, mac: object) -> bool:
-        """Whether a record is as it was written, by somebody who has the key."""
-        # JSON writes bytes as text, and a database may hold them where text was.
+        """Return True for an unchanged record that was written with the key."""
+        # JSON encodes bytes as text, and a tampered database may hold bytes in place of text.
         if not all(type(value) is str for value in astuple(record)):
             return False
         try:
@@ -73,7 +73,7 @@ class Chain:
             return False
 
     def seal(self, head: Head, record_id: str, mac: str) -> Seal:
-        """The seal of the next record."""
+        """Return the seal of the next record."""
         return self.seal_at(head.sequence + 1, record_id, mac, head.hash)
 
     def seal_at(self, sequence: int, record_id: str, mac: str, previous_hash: str) -> Seal:
@@ -81,21 +81,21 @@ class Chain:
         return Seal(sequence, record_id, previous_hash, self._mac(b"seal", told))
 
     def state_mac(self, state: Struct) -> str:
-        """The MAC of a kept state of a row."""
+        """Return the MAC of a stored row state."""
         return self._mac(b"state", msgspec.json.encode(astuple(state)))
 
     def digest(self, told: object) -> str:
-        """A digest of a value that nobody without the key can make or guess."""
+        """Return a keyed digest of a value, which cannot be guessed without the key."""
         return self._mac(b"value", msgspec.json.encode(told))[:32]
 
     def signed(self, head: Head) -> str:
-        """A head as text that `head` reads."""
+        """Return a signed head, as text for `head`."""
         return msgspec.json.encode(
             _SignedHead(head.sequence, head.hash, self._head_mac(head))
         ).decode()
 
     def head(self, text: str | bytes) -> Head | None:
-        """The head in a text; None for one that was not signed with this key."""
+        """Return the head in a text; None if it was not signed with this key."""
         try:
             found = msgspec.json.decode(text, type=_SignedHead)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -114,8 +114,10 @@ class Chain:
 
 
 def storable(record: Record) -> Record:
-    """A record that every database takes: without NUL characters, lone surrogates and endless
-    fields, all of which a caller may send."""
+    """Return a record that every database accepts.
+
+    Callers may send NUL characters, lone surrogates and fields of any length; all are removed.
+    """
     try:
         encoded = msgspec.json.encode(record)
     except UnicodeEncodeError:

@@ -43,14 +43,17 @@ LIMIT $3
 
 FIELDS: Final = tuple(name for name in AuditEvent.__struct_fields__ if name != "token")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What a cell begins with that a spreadsheet would run."""
+"""First characters of a cell that a spreadsheet would run as a formula."""
 
 Write: TypeAlias = Callable[[bytes], object]
 
 
 async def export(store: Store, key: bytes, write: Write, *, format: Format) -> Head | None:
-    """Give all of the trail to `write`, piece by piece, in one snapshot: what is sealed in the
-    order of the chain, then what is not. The head, if it is genuine. Raises StoreError."""
+    """Write the whole trail from one snapshot; return the head if it is genuine.
+
+    Sealed records come first, in the order of the chain, then the unsealed ones; `write` gets them
+    in pieces. Raises StoreError.
+    """
     chain = Chain(key)
     lines = _json_line if format == "jsonl" else _csv_line
 

@@ -1,9 +1,9 @@
-"""Failed authentications: each goes into the audit trail and the log, at a bounded rate.
+"""Failed authentications: recorded in the audit trail and the log, at a bounded rate.
 
-In one window of a minute the first ten of a kind (operation, reason, way, person, address) are
-kept one by one, and at most a thousand of all kinds. Further ones are counted; at the end of the
-window one record and one log line per kind tell the number. Under any flood a process so writes at
-most some 2,000 records and lines a minute, and the number of attempts is still on record.
+In each window of one minute, the first ten of a kind (operation, reason, way, person, address) are
+recorded one by one, and at most a thousand of all kinds. Further ones are only counted; at the end
+of the window one record and one log line per kind state the number. So a process writes at most
+some 2,000 records and lines a minute under any flood, and the number of attempts is still recorded.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ MAX_OF_KIND: Final = 10
 MAX_OF_ALL: Final = 1_000
 """Records of all kinds in one window."""
 MAX_KINDS: Final = 1_000
-"""Kinds that are counted apart in one window; further ones are counted by reason alone."""
+"""Kinds counted separately in one window; further ones are counted by reason alone."""
 
 _Kind = tuple[str, ...]
-"""An operation, a reason, and who it was, how and from where, as far as that is known."""
+"""Operation, reason, and the identity, way and origin of an attempt, as far as they are known."""
 
 
 class _Count(Struct):
     kept: int = 0
     suppressed: int = 0
     last: Record | None = None
-    """The last one that was not kept."""
+    """The last record that was suppressed."""
 
 
 class FailedAttempts:
-    """The failed authentications of one process, on their way into the trail and the log."""
+    """Failed authentications of one process, on their way to the trail and the log."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class FailedAttempts:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, record: Record) -> None:
-        """Keep a record, or count it where there were too many or the trail takes no more.
+        """Write a record, or count it if there are too many or the trail is full.
 
         Needs a running event loop.
         """
@@ -90,7 +90,7 @@ class FailedAttempts:
         _log(record, f"{record.operation} failed: {record.error}")
 
     def flush(self) -> None:
-        """End the window, and tell how many were not kept one by one."""
+        """End the window, and report the number of suppressed records."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -118,7 +118,7 @@ class FailedAttempts:
     def _put(self, record: Record) -> bool:
         try:
             self._trail.later(record)
-        except UnavailableError:  # too many records wait to be written
+        except UnavailableError:  # the queue of the trail is full
             return False
         return True
 

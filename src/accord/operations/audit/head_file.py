@@ -12,11 +12,11 @@ from accord.operations.audit.chain import Chain, Head
 log = logging.getLogger("accord.audit")
 
 NAME: Final = "audit-head"
-"""Of the file, in the data directory."""
+"""The name of the file, in the data directory."""
 
 
 def read_head_file(path: Path, chain: Chain) -> Head | None:
-    """The head in the file; None where there is no file, or no genuine head in it."""
+    """Return the head in the file; None without a file or a genuine head in it."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:
@@ -28,7 +28,7 @@ def read_head_file(path: Path, chain: Chain) -> Head | None:
 
 
 def write_head_file(path: Path, chain: Chain, head: Head) -> None:
-    """Replace the file. A crash leaves the old one or the new one."""
+    """Replace the file atomically: a crash leaves the old one or the new one."""
     new = path.with_name(f"{path.name}.{os.getpid()}")
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(chain.signed(head) + "\n")

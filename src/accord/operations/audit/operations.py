@@ -1,4 +1,4 @@
-"""What administrators can ask of the audit trail."""
+"""Operations on the audit trail, for administrators."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _literally(text: str) -> str:
 
 
 def _time(text: str) -> str:
-    """A time as it is stored: with microseconds, so that it sorts."""
+    """Return a time in its stored form, with microseconds, so that it sorts."""
     if "T" not in text:
         return text
     head, _, fraction = text.removesuffix("Z").partition(".")

@@ -9,13 +9,12 @@ from msgspec import Struct
 Result: TypeAlias = Literal[
     "done", "dry_run", "refused", "denied", "failed", "cancelled", "unauthenticated"
 ]
-"""How a call ended; a `dry_run` changed nothing, and its error says why a real one is refused."""
-"""A write that was cancelled, as its caller left, may be done all the same: then another record
-says so."""
+"""The result of a call. A `dry_run` changed nothing; its error is the refusal of a real call."""
+"""A cancelled write, left by its caller, may still complete; another record then reports it."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """Who did what. Never holds a secret, nor what a text says: of that only hashes."""
+    """One call. Contains no secrets, and only hashes of texts."""
 
     id: str
     time: str
@@ -28,7 +27,7 @@ class Record(Struct, frozen=True, kw_only=True):
     address: str = ""
     operation: str
     target: str = ""
-    """The reference id, name or id of what it was done to; several with a comma between."""
+    """The reference id, name or id of the subject; several are separated by commas."""
     change_id: str = ""
     before_hash: str = ""
     after_hash: str = ""
@@ -37,14 +36,17 @@ class Record(Struct, frozen=True, kw_only=True):
     """The code of the error."""
     correlation_id: str = ""
     states: str = ""
-    """How many states of rows were kept with it; see `audit.states`."""
+    """The number of row states stored with the record; see `audit.states`."""
 
 
 class Trail(Protocol):
-    """Where records go."""
+    """The destination of audit records."""
 
     async def write(self, transaction: Any, record: Record) -> None:
-        """Keep a record in the very transaction that it is about."""
+        """Write a record in the transaction that it describes."""
 
     def later(self, record: Record) -> None:
-        """Keep a record within a second: of what did not change anything. Never blocks."""
+        """Queue a record of a call that changed nothing; never blocks.
+
+        It is written within a second.
+        """

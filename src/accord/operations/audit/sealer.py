@@ -17,9 +17,9 @@ from accord.operations.audit.chain import BEGINNING, Chain, Head, Seal
 from accord.store.store import Engine, Transaction
 
 HEAD: Final = "audit_head"
-"""The name of the head among the settings."""
+"""The name of the head in the table of settings."""
 MAX_SEALED: Final = 1000
-"""Records that are sealed in one transaction."""
+"""Records sealed in one transaction."""
 
 READ_HEAD: Final = "SELECT value FROM settings WHERE name = 'audit_head'"
 WRITE_HEAD: Final = """
@@ -27,8 +27,8 @@ INSERT INTO settings (name, value) VALUES ('audit_head', $1)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 LAST: Final = "SELECT sequence FROM audit_seals ORDER BY sequence DESC LIMIT 1"
-# Begins with what waits, which is little, not with the order of all records: SQLite keeps to the
-# order of a CROSS JOIN, and PostgreSQL does not look behind MATERIALIZED.
+# Start with the few pending records instead of all records in order: SQLite keeps the order of a
+# CROSS JOIN, and PostgreSQL does not optimize across MATERIALIZED.
 PENDING: Final = """
 WITH waiting AS MATERIALIZED (
     SELECT r.id, r.mac, r.time
@@ -55,19 +55,22 @@ SELECT * FROM json_populate_recordset(NULL::audit_seals, $1::json)
 
 
 class Sealed(Struct, frozen=True):
-    """What came of it."""
+    """The result of sealing."""
 
     head: Head | None
-    """None where it is not to be known."""
+    """None if the head cannot be known."""
     count: int = 0
     problem: str = ""
-    """What somebody did to the trail."""
+    """A description of tampering, if any was detected."""
 
 
 async def seal(
     transaction: Transaction, chain: Chain, engine: Engine, known: Head | None
 ) -> Sealed:
-    """Seal what waits for it. `known` is the newest head that this process knows of."""
+    """Seal pending records.
+
+    `known` is the newest head known to this process.
+    """
     trusted = await _trusted(transaction, chain, known)
     if trusted.head is None:
         return trusted
@@ -87,7 +90,7 @@ async def seal(
 
 
 async def _trusted(transaction: Transaction, chain: Chain, known: Head | None) -> Sealed:
-    """The head to go on from."""
+    """Return the head to continue from."""
     rows = await transaction.fetch(READ_HEAD)
     stored = chain.head(rows[0]["value"]) if rows else None
     last = await _last(transaction)
@@ -99,6 +102,8 @@ async def _trusted(transaction: Transaction, chain: Chain, known: Head | None) -
             problem = "its head is gone or not genuine"
     elif known is not None and stored.sequence < known.sequence:
         problem = f"its head was turned back from {known} to {stored}"
+    # Continue from the newest head of all: sealing from a rolled-back one would reuse its numbers
+    # and cover up the removed records.
     head = max((each for each in (stored, known, BEGINNING) if each), key=_sequence)
     if last > head.sequence:
         problem = problem or f"it has seals behind its head, {head.sequence}"

@@ -31,17 +31,17 @@ _BEFORE_ALL: Final = -(2**63)
 
 
 class KeptStates:
-    """The rows of `audit_states` that are genuine."""
+    """The genuine rows of `audit_states`."""
 
     def __init__(self) -> None:
         self.of_change: dict[str, list[KeptState]] = {}
-        """Also of records that belong to no change, by their id."""
+        """States by change id; for records without a change, by record id."""
         self.macs: dict[str, list[str]] = {}
         self.last: dict[tuple[str, str], KeptState] = {}
-        """The newest by kind and id."""
+        """The newest state by kind and id."""
 
     async def read(self, db: Reading, evidence: Evidence) -> None:
-        """Read all of them, and tell what is not as it was written."""
+        """Read all states, and report changed or missing ones."""
         after: Any = _BEFORE_ALL
         expected = 1
         while rows := await db.fetch(READ, after, PAGE):
@@ -63,13 +63,13 @@ class KeptStates:
 
 
 class FurtherCheck(Protocol):
-    """A check that needs the kept states as well."""
+    """A check that needs the stored states as well."""
 
     async def check(self, db: Reading, evidence: Evidence, kept: KeptStates) -> None: ...
 
 
 class StateCheck:
-    """Compares rows with their kept states; implements `DataCheck`."""
+    """Compares rows with their stored states; implements `DataCheck`."""
 
     def __init__(
         self,
@@ -78,8 +78,11 @@ class StateCheck:
         others: frozenset[str] = frozenset(),
         further: Sequence[FurtherCheck] = (),
     ) -> None:
-        """`operations` are those that change these rows and nothing else, `others` those that
-        change them and something else, always."""
+        """Create a check of the rows in `proven`.
+
+        `operations` are those that change these rows and nothing else; `others` always change them
+        and something else.
+        """
         self._proven = proven
         self._operations = operations
         self._others = others
@@ -105,8 +108,11 @@ class StateCheck:
             await evidence.attempt(each.check(db, evidence, kept))
 
     def _check_records(self, evidence: Evidence, kept: KeptStates) -> tuple[bool, set[str]]:
-        """Whether the rows of an older release, or of an empty database, were taken in; and what
-        records name that a server of an older release wrote beside this one."""
+        """Compare records with their states.
+
+        Return whether the rows of an older release, or of an empty database, were adopted; and the
+        targets of records that a server of an older release wrote next to this one.
+        """
         adopted, older = False, set[str]()
         for record in evidence.records:
             if record.operation == ADOPT:
@@ -128,7 +134,7 @@ class StateCheck:
                 older.update(record.target.split(", "))
                 continue
             elif record.operation in self._others:
-                continue  # the revisions of it are compared
+                continue  # its revisions are compared instead
             else:
                 evidence.unproven["changes of accounts, agents, workflows by older releases"] = None
                 continue
@@ -170,13 +176,13 @@ def _compare(evidence: Evidence, state: State, kept: KeptState | None) -> None:
     expected = msgspec.json.decode(kept.digests, type=dict[str, str])
     found = msgspec.json.decode(digests_of(evidence.chain, state), type=dict[str, str])
     for name, digest in expected.items():
-        # A column that a later release has dropped is not compared, nor is one that it added.
+        # Columns dropped or added by a later release are not compared.
         if name in found and found[name] != digest:
             detail = "is not what an operation wrote"
             evidence.differs("edited", state.kind, state.id, detail, field=name, **about)
 
 
 def told_of(states: Sequence[KeptState]) -> dict[int, tuple[Any, Any]]:
-    """What effects told before and after, by their place, where no revision has it."""
+    """Return the values before and after each effect without a revision, by place."""
     found = {state.place: state.told for state in states if state.told is not None}
     return {place: tuple(msgspec.json.decode(told)) for place, told in found.items()}

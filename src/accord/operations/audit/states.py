@@ -29,7 +29,7 @@ from accord.operations.work import Database, Work
 from accord.store.store import Store, Transaction
 
 ADOPT: Final = "adopt_states"
-"""The operation of the record that takes in the rows of an older release."""
+"""The operation of the record that adopts the rows of an older release."""
 PAGE: Final = 500
 
 ANY: Final = "SELECT 1 FROM audit_states LIMIT 1"
@@ -39,36 +39,36 @@ INSERT: Final = f"INSERT INTO audit_states ({COLUMNS}) VALUES ($1, $2, $3, $4, $
 
 
 class State(Struct, frozen=True):
-    """The columns of one thing, by name; None where it is gone."""
+    """The columns of one row, by name; None if the row is deleted."""
 
     kind: str
     id: str
     values: Mapping[str, Any] | None
     label: str = ""
-    """What people call it."""
+    """The name that people use."""
 
 
 class Proven(Protocol):
-    """Rows whose states are kept."""
+    """Rows that have stored states."""
 
     @property
     def kind(self) -> str:
         """The kind of the effects that change these rows."""
 
     async def of(self, db: Database, id: str) -> list[State]:
-        """The rows that an effect on `id` may have changed."""
+        """Return the rows that an effect on `id` may have changed."""
 
     def every(self, db: Database) -> AsyncIterator[State]:
-        """All rows."""
+        """Yield all rows."""
 
 
 class ProvenTable(Struct, frozen=True):
-    """A table with a row for each entity; implements `Proven`."""
+    """A table with one row for each entity; implements `ProvenRows`."""
 
     kind: str
     table: str
     columns: tuple[str, ...]
-    """Without those that change by themselves, such as when a token was used last."""
+    """Without columns that change on their own, such as the last-used time of a token."""
     label: str
     key: str = "id"
 
@@ -127,13 +127,13 @@ class KeptState(Struct, frozen=True):
     kind: str
     entity_id: str
     told: str | None
-    """What its effect told before and after, as JSON, where no revision has it."""
+    """The values before and after its effect, as JSON, if no revision has them."""
     digests: str | None
-    """By column, as JSON; None where the row is gone."""
+    """By column, as JSON; None if the row is deleted."""
 
 
 class StateKeeper:
-    """Keeps the states of rows with the audit records of what changed them."""
+    """Stores the states of changed rows together with the audit record."""
 
     def __init__(
         self,
@@ -141,16 +141,19 @@ class StateKeeper:
         proven: Sequence[Proven] = ACCOUNTS,
         elsewhere: frozenset[str] = frozenset(),
     ) -> None:
-        """`elsewhere` are the kinds of effects of which no revisions are kept."""
+        """Create a recorder.
+
+        `elsewhere` are the kinds of effects without revisions.
+        """
         self._chain = Chain(key)
         self._proven = {each.kind: each for each in proven}
         self._elsewhere = elsewhere
 
     async def record(self, work: Work, change: Change) -> None:
-        """Keep what a change did to rows without revisions; a `Recorder` of the runner."""
+        """Store the states of rows changed without revisions; a `Recorder`."""
         kinds = {effect.kind for effect in work.effects}
-        # Where revisions have a part of the effects, the others are kept here, so that the hash
-        # of all of them can be computed.
+        # If only a part of the effects has revisions, the others are stored here, so that the hash
+        # of all of them can be recomputed.
         mixed = not kinds <= self._elsewhere and not kinds.isdisjoint(self._elsewhere)
         if kinds.isdisjoint(self._proven) and not mixed:
             return
@@ -168,19 +171,22 @@ class StateKeeper:
         work.states = len(await self._keep(work.db, change.id, rows))
 
     async def keep(self, db: Transaction, record: Record, states: Iterable[State]) -> Record:
-        """Keep states that belong to a record without a change; the record with their proof."""
+        """Store states for a record without a change; return the record with their proof."""
         rows = [(place, state, None) for place, state in enumerate(states)]
         macs = await self._keep(db, record.id, rows)
         return replace(record, after_hash=hash_of_macs(macs), states=str(len(macs)))
 
     async def keep_of(self, db: Transaction, record: Record, *of: tuple[Proven, str]) -> Record:
-        """The same for the present states of what is named."""
+        """Store the current states of the named rows; return the record with their proof."""
         states = [state for proven, id in of for state in await proven.of(db, id)]
         return await self.keep(db, record, states)
 
     async def adopt(self, store: Store, trail: Trail) -> None:
-        """Keep the states of all rows that are there, once: what an older release wrote, and what
-        comes with an empty database, cannot be changed unseen from now on. Raises StoreError."""
+        """Store the states of all existing rows, once.
+
+        From then on, rows of an older release and those of an empty database cannot be changed
+        unnoticed. Raises StoreError.
+        """
 
         async def work(transaction: Transaction) -> None:
             if await transaction.fetch(ANY):
@@ -227,7 +233,7 @@ class StateKeeper:
 
 
 def digests_of(chain: Chain, state: State) -> str:
-    """The digests of all columns, as they are kept."""
+    """Return the digests of all columns, in their stored form."""
     values = state.values or {}
     told = {
         name: chain.digest((state.kind, state.id, name, value)) for name, value in values.items()
@@ -236,7 +242,7 @@ def digests_of(chain: Chain, state: State) -> str:
 
 
 def hash_of_macs(macs: Sequence[str]) -> str:
-    """What a record without a change says of the states that belong to it."""
+    """Return the hash of states that belong to a record without a change."""
     return sha256(msgspec.json.encode(macs)).hexdigest()
 
 

@@ -24,9 +24,9 @@ _NAMES: Final = ("reference_id", "username", "id", "name")
 
 
 def target_of(arguments: Mapping[str, Any], result: Any = None) -> str:
-    """Return the ids that a call named and what its result is about, with commas between.
+    """Return the ids named by a call and the subject of its result, with commas.
 
-    An id that the call named is left out where the result has a better name for the same thing.
+    An id named by the call is left out if the result has a better name for the same thing.
     """
     found = dict.fromkeys(_named(arguments))
     names = list(_names(result))
@@ -52,7 +52,7 @@ def _items(result: Any) -> Sequence[Any]:
 
 
 def _names(thing: Any) -> Iterator[str]:
-    # Nearly all results are structs; whether something is a mapping is dear to ask.
+    # Nearly all results are structs, and checking for a Mapping is expensive.
     is_mapping = not isinstance(thing, Struct) and isinstance(thing, Mapping)
     for name in _NAMES:
         value = thing.get(name) if is_mapping else getattr(thing, name, None)

@@ -1,11 +1,11 @@
 """The audit trail of a running server.
 
-write   a record in the very transaction that it is about
-later   a record of what changed nothing: in memory for at most a second, then written with others
-        by one task, which also seals what waits for it
+write   a record, in the transaction that it describes
+later   a record of a call that changed nothing: in memory for at most a second, then written in a
+        batch by one task, which also seals pending records
 
-Nothing is dropped: while `MAX_LATER` records cannot be written, calls that need another one are
-refused. What is in memory when the process is killed is lost, and only that.
+Nothing is dropped: while `MAX_QUEUED` records cannot be written, calls that need another one are
+refused. Only the records in memory are lost when the process is killed.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ log = logging.getLogger("accord.audit")
 
 LANE: Final = "audit"
 FLUSH_SECONDS: Final = 1.0
-"""How late a record may be written."""
+"""Maximum delay of a queued record."""
 MAX_LATER: Final = 20_000
-"""How many records may wait to be written."""
+"""Records that may be queued."""
 BATCH: Final = 500
-"""How many are written in one transaction."""
+"""Records written in one transaction."""
 SEAL_SECONDS: Final = 30.0
-"""How long records of others, who wrote no head, may be without a seal."""
+"""Maximum time that records of other processes, which did not seal them, stay unsealed."""
 LOG_SECONDS: Final = 10.0
-"""Shortest time between two log lines with the head, the first one counted from the start.
+"""Minimum time between two log lines with the head, the first one counted from the start.
 
-Commands end earlier and log none."""
+Commands end earlier and log none.
+"""
 
 _COLUMNS: Final = (*Record.__struct_fields__, "mac")
 INSERT: Final = f"""
@@ -65,8 +66,10 @@ VALUES: Final[dict[Engine, str]] = {
 
 
 class AuditTrail:
-    """Keeps records, and seals them; implements `Trail`. Use it as `async with`, or call `start`
-    and `close`."""
+    """Writes and seals records; implements `AuditSink`.
+
+    Use it as `async with`, or call `start` and `close`.
+    """
 
     def __init__(
         self,
@@ -105,7 +108,10 @@ class AuditTrail:
         await self.close()
 
     async def start(self) -> None:
-        """Seal what was left without a seal, and begin. Raises StoreError."""
+        """Seal records left unsealed, and start the task.
+
+        Raises StoreError.
+        """
         if self._head_file is not None:
             self._known = read_head_file(self._head_file, self._chain)
         await self.flush()
@@ -113,7 +119,7 @@ class AuditTrail:
         self._task = asyncio.create_task(self._run(), name="accord audit trail")
 
     async def close(self) -> None:
-        """Write and seal all that there is."""
+        """Write and seal all records."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -126,15 +132,18 @@ class AuditTrail:
             self._log_head()
 
     async def write(self, transaction: Transaction, record: Record) -> None:
-        """Keep a record in the very transaction that it is about."""
+        """Write a record in the transaction that it describes."""
         record = storable(record)
         values = msgspec.structs.astuple(record)
         await transaction.execute_later(INSERT, *values, self._chain.mac(record))
         self._unsealed = True
 
     def later(self, record: Record) -> None:
-        """Keep a record within a second. Raises UnavailableError where too many wait already: what
-        cannot be put on record is not done."""
+        """Queue a record, to be written within a second.
+
+        Raises UnavailableError at the limit of queued records: a call that cannot be recorded is
+        not made.
+        """
         if len(self._later) >= MAX_LATER:
             raise UnavailableError("the audit trail cannot be written at the moment")
         self._later.append(record)
@@ -142,9 +151,12 @@ class AuditTrail:
             self._hurry.set()
 
     async def flush(self) -> None:
-        """Write all that waits by now, and seal all that has no seal. Raises StoreError."""
+        """Write all queued records, and seal all unsealed ones.
+
+        Raises StoreError.
+        """
         async with self._turn:
-            waiting = len(self._later)  # what comes meanwhile waits for others to come with it
+            waiting = len(self._later)  # records that arrive meanwhile form the next batch
             while True:
                 batch = self._later[: min(waiting, BATCH)]
                 sealed = await self._store_batch(batch)
@@ -154,7 +166,7 @@ class AuditTrail:
                     break
 
     def expose(self, page: Exposition) -> None:
-        """What was written, for Prometheus."""
+        """Write the counters of the trail for Prometheus."""
         families: tuple[tuple[str, Kind, str, float], ...] = (
             ("sealed_total", "counter", "Records that this process sealed.", self._sealed),
             ("waiting", "gauge", "Records that wait to be written.", len(self._later)),
@@ -176,7 +188,7 @@ class AuditTrail:
             page.family(f"accord_audit_{name}", kind, about, [((), value)])
 
     async def verify(self, db: Reading) -> Report:
-        """Whether the trail is as it was written, for a read that is one snapshot."""
+        """Verify the trail, inside a read of one snapshot."""
         known = () if self._known is None else (self._known,)
         return await look(db, self._chain, known, checks=self._checks)
 
@@ -186,7 +198,8 @@ class AuditTrail:
             with suppress(TimeoutError):
                 async with asyncio.timeout(FLUSH_SECONDS):
                     await self._hurry.wait()
-            # A record that was seen being written may be committed after the next look only.
+            # A record written in a transaction may be committed only after the next flush has
+            # looked for it, so look once more in the round after.
             is_unsealed, self._unsealed = self._unsealed, False
             late = time.monotonic() - self._sealed_at > SEAL_SECONDS
             if self._later or is_unsealed or was_unsealed or late:
@@ -203,7 +216,7 @@ class AuditTrail:
             log.error("the audit trail cannot be written, %d wait: %s", len(self._later), error)
             await asyncio.sleep(FLUSH_SECONDS)
         except Exception:
-            # A fault of ours: whatever it is, the task goes on.
+            # A bug of ours must not stop the task.
             self._failed += 1
             log.exception("the audit trail cannot be written, %d wait", len(self._later))
             await asyncio.sleep(FLUSH_SECONDS)
@@ -233,8 +246,10 @@ class AuditTrail:
         return await seal(transaction, self._chain, self._store.engine, self._known)
 
     async def _insert(self, transaction: Transaction, batch: Sequence[Record]) -> None:
-        """Insert records, perhaps for the second time: a commit whose answer was lost is not
-        known to have been one."""
+        """Insert records, possibly for the second time.
+
+        After a commit with a lost answer it is unknown whether the records were stored.
+        """
         rows = [
             (*msgspec.structs.astuple(record), self._chain.mac(record))
             for record in map(storable, batch)
@@ -258,7 +273,7 @@ class AuditTrail:
             log.error("the head of the audit trail cannot be written to a file: %s", error)
 
     def _log_head(self) -> None:
-        """Log the head unless the log has it: a database that was changed is found by it."""
+        """Log the head if it changed: the log reveals a database that was rolled back."""
         self._logged_at = time.monotonic()
         if self._known != self._logged:
             self._logged = self._known

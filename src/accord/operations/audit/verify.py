@@ -1,12 +1,11 @@
-"""Tells whether the audit trail, and the data that it tells of, is as it was written.
+"""Verifies the audit trail, and the data that it describes.
 
-Whoever can write to the database, but has not the key, can make neither a record, nor a seal, nor
-a head. What is left to them is to change, move or remove, and all of that is found: in the chain,
-by its head, and by heads that were kept elsewhere (`anchors`), which also tell when the whole
-database was turned back to what it was once.
+Without the key, anyone with write access to the database can forge neither a record, nor a seal,
+nor a head. They can change, move or remove them, and all of that is detected: by the chain, by its
+head, and by heads stored elsewhere (`anchors`), which also reveal a rollback of the whole database.
 
-The data is compared by `DataCheck`s, inside of the same snapshot: each is given the evidence, which
-has the genuine records, and tells what differs.
+The data is compared by `DataCheck`s, inside the same snapshot: each gets the evidence with the
+genuine records, and reports differences.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from accord.store.store import Reading, Row, Store
 
 PAGE: Final = 1000
 MAX_FINDINGS: Final = 1000
-"""How many are told; a trail that is worse is no better known by more."""
+"""Maximum number of reported findings; more would not help to judge a damaged trail."""
 SEAL_WITHIN: Final = timedelta(minutes=1)
-"""A record that has no seal by then was left without one."""
+"""The age from which a record without a seal is a finding."""
 
 SEALS: Final = """
 SELECT s.sequence, s.record_id, s.previous_hash, s.hash, r.*
@@ -62,18 +61,18 @@ SELECT (SELECT count(*) FROM audit_seals) AS seals, (SELECT count(*) FROM audit_
 
 _BEFORE_ALL: Final = -(2**63)
 _WRONG_TYPE: Final = (TypeError, ValueError, AttributeError, KeyError, msgspec.MsgspecError)
-"""What values raise that no operation wrote, such as bytes where SQLite should have a text."""
+"""Errors raised by values that no operation wrote, such as bytes in place of SQLite text."""
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 Fault: TypeAlias = Literal[
-    "edited",  # a record or a seal is not as it was written
-    "removed",  # a record or a seal is gone
-    "cut_off",  # the newest are gone
+    "edited",  # a record or a seal was changed
+    "removed",  # a record or a seal is missing
+    "cut_off",  # the newest records are missing
     "forged",  # a record or a seal that Accord did not write
-    "head",  # the head is gone, not genuine, or not that of the chain
+    "head",  # the head is missing, forged, or not that of the chain
     "unsealed",  # a record was left without a seal
-    "unreadable",  # the database itself refuses to give it
+    "unreadable",  # the database cannot read it
 ]
 
 
@@ -110,12 +109,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class Evidence:
-    """What is known of a trail that was looked at, for those who compare data with it."""
+    """The evidence of a verified trail, for comparing data with it."""
 
     def __init__(self, chain: Chain, found: Callable[[Finding], None]) -> None:
         self.chain = chain
         self.records: list[Record] = []
-        """The genuine records that `keeps` chose, in the order of the chain."""
+        """The genuine records chosen by `keeps`, in the order of the chain."""
         self.compared = 0
         self.unproven: dict[str, None] = {}
         self.found = found
@@ -123,12 +122,12 @@ class Evidence:
     def differs(
         self, fault: Fault, kind: str, id: str, detail: str, *, label: str = "", field: str = ""
     ) -> None:
-        """Tell of data that is not what the trail says."""
+        """Report data that differs from the trail."""
         name = " ".join(filter(None, (kind.replace("_", " "), label or id, field)))
         self.found(Finding(fault, name, detail, kind, id, field))
 
     async def attempt(self, check: Awaitable[None]) -> None:
-        """Await a check. A value of a type that no operation wrote is a finding and ends it."""
+        """Await a check; a value of a wrong type is a finding and ends it."""
         try:
             await check
         except _WRONG_TYPE as error:
@@ -143,10 +142,10 @@ class DataCheck(Protocol):
     """Compares a part of the data with the trail."""
 
     def keeps(self, record: Record) -> bool:
-        """Whether a record is wanted among those of the evidence."""
+        """Return True if the check needs this record in the evidence."""
 
     async def check(self, db: Reading, evidence: Evidence) -> None:
-        """Compare, and tell what differs."""
+        """Compare the data, and report differences."""
 
 
 async def verify(
@@ -157,9 +156,11 @@ async def verify(
     progress: Progress | None = None,
     checks: Sequence[DataCheck] = (),
 ) -> Report:
-    """Look at all of the trail. `anchors` are heads that were kept elsewhere; `progress` is told
-    how many seals were looked at, and how many there should be; `checks` compare the data. Raises
-    StoreError where the database cannot be read."""
+    """Verify the whole trail.
+
+    `anchors` are heads stored elsewhere; `progress` is called with the number of verified seals and
+    of all seals; `checks` compare the data. Raises StoreError if the database cannot be read.
+    """
     return await store.read(
         lambda db: look(db, Chain(key), anchors, progress, checks), snapshot=True
     )
@@ -172,13 +173,13 @@ async def look(
     progress: Progress | None = None,
     checks: Sequence[DataCheck] = (),
 ) -> Report:
-    """The same inside of a read, which must be one snapshot."""
+    """Verify the trail inside a read, which must be one snapshot."""
     oldest = (datetime.now(UTC) - SEAL_WITHIN).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return await _Look(db, chain, anchors, oldest, progress, checks).report()
 
 
 class _Look:
-    """One look at the trail."""
+    """One verification of the trail."""
 
     def __init__(
         self,
@@ -303,7 +304,7 @@ class _Look:
             self._found("removed", row["record_id"], "a record is gone that had no seal yet")
 
     async def _look_for_hidden(self) -> None:
-        """Rows with keys that compare with nothing, which SQLite keeps, come up in no page."""
+        """Compare counts: SQLite stores rows with keys that no page of a query returns."""
         [row] = await self._db.fetch(COUNTS)
         hidden = (row["seals"] - self._seals, row["records"] - self._sealed - self._unsealed)
         if any(hidden) and not self._findings:
@@ -337,12 +338,12 @@ class _Look:
 
 
 def record_of(row: Row) -> Record:
-    """The record in a row that has its columns; a database that was not migrated lacks some."""
+    """Return the record in a row; columns missing in an old database are empty."""
     return Record(**{name: value_in(row, name) for name in Record.__struct_fields__})
 
 
 def value_in(row: Row, name: str) -> Any:
-    """A value of a row, empty where there is no such column yet."""
+    """Return a value of a row, empty if there is no such column yet."""
     try:
         return row[name]
     except (IndexError, KeyError):

@@ -1,4 +1,4 @@
-"""Messages over the stdin and stdout of a child process."""
+"""Exchange messages over the stdin and stdout of a child process."""
 
 from accord.transports.process.transport import open_process
 

@@ -1,4 +1,4 @@
-"""A child process: started, watched, and signalled together with what it starts itself.
+"""Start, watch and signal a child process and its own children.
 
 It is started by the standard library and not by the event loop, so that it is the same
 under every loop: uvloop's children inherit descriptors that they should not have.
@@ -24,9 +24,10 @@ _READ_BYTES = 64 * 1024
 
 
 class ChildProcess:
-    """One child. It leads a session of its own: the terminal's signals do not reach it.
+    """One child process, the leader of its own session: the terminal's signals do not reach it.
 
-    `reading` and `writing` are this end of its stdout and stdin, for somebody to own.
+    `reading` and `writing` are descriptors of our ends of its stdout and stdin, which the caller
+    owns.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class ChildProcess:
         cwd: str | os.PathLike[str] | None,
         stderr: Stderr,
     ) -> None:
-        """Start it. Raises OSError, ValueError or SubprocessError when that cannot be done."""
+        """Start the child. Raises OSError, ValueError or SubprocessError."""
         self._process = subprocess.Popen(
             command,
             bufsize=0,
@@ -51,7 +52,7 @@ class ChildProcess:
         self.writing = _taken_over(self._process.stdin)
         self.reading = _taken_over(self._process.stdout)
         self.was_signalled = False
-        """Whether it was still there when this end sent it a signal."""
+        """Whether the child was still running when this end sent it a signal."""
         self._loop = asyncio.get_running_loop()
         self._name = os.path.basename(command[0])
         self._at_exit: Callable[[], None] | None = None
@@ -67,22 +68,22 @@ class ChildProcess:
 
     @property
     def status(self) -> int | None:
-        """Its exit status, or the negative number of the signal that ended it."""
+        """Exit status, or the negative number of the signal that ended the child."""
         return self._process.returncode
 
     @property
     def last_lines(self) -> list[str]:
-        """The last lines that it wrote to stderr."""
+        """The last lines that the child wrote to stderr."""
         return list(self._lines.last)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to its process group: to itself and to what it started."""
+        """Send a signal to the child's process group: to itself and its descendants."""
         self.was_signalled = self.was_signalled or not self._exited.is_set()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
     def close(self) -> None:
-        """Let go of everything; a child that is still there is killed."""
+        """Release all resources; a child that is still running is killed."""
         if not self._exited.is_set():
             self.signal(signal.SIGKILL)
             self._process.wait()
@@ -103,14 +104,14 @@ class ChildProcess:
         return True
 
     async def is_gone(self) -> None:
-        """Wait for its exit, and a moment for the last of its stderr."""
+        """Wait for the child's exit, and up to a second for the rest of its stderr."""
         await self._exited.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_STDERR_SECONDS):
                 await self._stderr_ended.wait()
 
     def _watch(self) -> int | None:
-        """Have its exit noticed: by a descriptor where the system has such, else by a thread."""
+        """Watch for the exit: by a pidfd where the system has them, otherwise in a thread."""
         try:
             exit_fd = os.pidfd_open(self.pid)
         except (AttributeError, OSError):
@@ -121,7 +122,7 @@ class ChildProcess:
 
     def _wait_in_thread(self) -> None:
         self._process.wait()
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._exit)
 
     def _exit(self) -> None:
@@ -169,7 +170,7 @@ class ChildProcess:
 
 
 def _taken_over(pipe: IO[bytes] | None) -> int:
-    """A descriptor of our own in place of a file object's."""
+    """Return a duplicate of the pipe's descriptor, and close the pipe."""
     assert pipe is not None
     with pipe:
         return os.dup(pipe.fileno())

@@ -1,4 +1,4 @@
-"""What a program writes to stderr, as lines of text of bounded length."""
+"""Split a program's stderr into lines of text of bounded length."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 log = logging.getLogger("accord.process")
 
 MAX_LINE_BYTES = 4096
-"""Longest line that is passed on in one; a longer one comes in parts."""
+"""Maximum length of a line that is passed on whole; longer lines are split."""
 KEPT_LINES = 20
-"""How many of the last lines an error shows."""
+"""Number of last lines that an error contains."""
 MAX_KEPT_CHARACTERS = 500
-"""How much of each."""
+"""Maximum length of each of these lines."""
 
 
 class StderrLines:
-    """Cuts bytes into lines, passes each on, and keeps the last ones."""
+    """A splitter of bytes into lines that passes each line on and keeps the last ones."""
 
     def __init__(self, sink: Callable[[str], None]) -> None:
         self.last: deque[str] = deque(maxlen=KEPT_LINES)
@@ -34,7 +34,7 @@ class StderrLines:
             self._partial = self._partial[whole:]
 
     def end(self) -> None:
-        """Nothing more comes: a last line without a newline is one too."""
+        """Pass on a last line without a newline, at the end of the stream."""
         if self._partial:
             self._pass_on(self._partial)
             self._partial = b""

@@ -1,16 +1,16 @@
-"""A child process as the other end, over its stdin and stdout.
+"""Exchange messages with a child process over its stdin and stdout.
 
-How it ends:
+Shutdown:
 
-    close    its stdin is closed, which a well-behaved program takes as the end; one that takes
-             nothing of what was to be written before for `exit_seconds` is aborted
-             after `exit_seconds`       SIGTERM to it and what it started
+    close    closes the child's stdin, which a well-behaved program takes as its end; a child that
+             takes none of the queued data for `exit_seconds` is aborted
+             after `exit_seconds`       SIGTERM to the child's process group
              after `terminate_seconds`  SIGKILL
     abort    SIGKILL at once
 
-`connection_lost` follows when the child is gone, and says with which status unless this end
-asked it to go. Since the child does not get the terminal's signals, Ctrl-C reaches this
-process only, which can end the child in good order.
+`connection_lost` follows once the child has exited, and reports its status unless this end asked it
+to exit. The child does not get the terminal's signals: Ctrl-C reaches only this process, which can
+then shut the child down in order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_ADDRESS = 200
 
 
 async def open_process(command: Sequence[str], options: Options) -> StreamChannel:
-    """Start `command` and talk to it. Raises ConnectError when it cannot be started."""
+    """Start `command`, and open a channel to it. Raises ConnectError if it cannot be started."""
     name = shlex.join(command)[:_MAX_ADDRESS]
     if not command:
         raise ConnectError("the command to start is empty", recoverable=False)
@@ -63,7 +63,7 @@ async def open_process(command: Sequence[str], options: Options) -> StreamChanne
 
 
 class ProcessTransport(PipeTransport):
-    """A pipe transport that ends when its child process has."""
+    """A pipe transport that ends when its child process has exited."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ProcessTransport(PipeTransport):
         self._child = child
         self._exit_seconds = exit_seconds
         self._terminate_seconds = terminate_seconds
-        self._asked_at: float | None = None  # when this end told the child to go
+        self._asked_at: float | None = None  # time at which this end asked the child to exit
         self._killed = False
         self._last_call: asyncio.TimerHandle | None = None
         self._reaping: asyncio.Task[None] | None = None
@@ -88,7 +88,7 @@ class ProcessTransport(PipeTransport):
         super().write_eof()
 
     def close(self) -> None:
-        self._end(None)  # whatever waits to be written, the child will not answer it
+        self._end(None)  # drop unwritten data: the child would not answer it any more
 
     def abort(self) -> None:
         self._asked_at = self._loop.time()
@@ -103,7 +103,7 @@ class ProcessTransport(PipeTransport):
             self._end(None)
 
     def _write_failed(self, error: OSError) -> None:
-        """The child reads no more; what it has written is read to the end all the same."""
+        """Stop writing, as the child reads no more; its remaining output is still read."""
         self._output_ending = True
         if self._buffer:
             self._loop.remove_writer(self._writing)
@@ -111,7 +111,10 @@ class ProcessTransport(PipeTransport):
         self._await_end_of_input(error)
 
     def _await_end_of_input(self, error: OSError | None) -> None:
-        """Not for ever: something that the child started may hold its stdout open."""
+        """Wait for the end of the child's stdout, for `exit_seconds` at most.
+
+        A process that the child started may hold its stdout open.
+        """
         if self._last_call is None and not self._ended:
             self._last_call = self._loop.call_later(self._exit_seconds, self._end, error)
 
@@ -129,19 +132,19 @@ class ProcessTransport(PipeTransport):
             if not self._killed and not await self._child.exits_within(self._patience()):
                 self._child.signal(signal.SIGTERM)
                 await self._child.exits_within(self._terminate_seconds)
-            self._child.signal(signal.SIGKILL)  # it, or what it left behind
+            self._child.signal(signal.SIGKILL)  # the child, or descendants that outlived it
             await self._child.is_gone()
         finally:
             self._child.close()
             self._channel.connection_lost(self._verdict() or error)
 
     def _patience(self) -> float:
-        """How many seconds the child still has to go by itself."""
+        """Return the seconds that remain for the child to exit on its own."""
         now = self._loop.time()
         return self._exit_seconds - (now - (now if self._asked_at is None else self._asked_at))
 
     def _verdict(self) -> ConnectionLostError | None:
-        """What went wrong, unless this end wanted the child to go or it went in good order."""
+        """Return the error for an unexpected exit; None for a requested or successful one."""
         status = self._child.status
         if self._asked_at is not None or self._child.was_signalled or not status:
             return None

@@ -1,9 +1,7 @@
-"""Messages over byte streams: TCP, TLS and Unix sockets.
+"""Exchange messages over byte streams: TCP, TLS and Unix sockets.
 
-address  the parts of a stream's URL                                 pure
-channel  a byte stream as a channel; pipes and WebSockets build on it
-client   `open_stream`
-server   `listen_stream`
+channel      a byte stream as a channel; pipes and WebSockets build on it
+connections  `open_stream` and `listen_stream`
 """
 
 from accord.transports.stream.channel import StreamChannel, StreamSettings

@@ -1,4 +1,4 @@
-"""Where a stream connects to or listens: the parts of its URL. Pure."""
+"""Parse the URL of a stream. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import Struct
 from accord.transports.urls import host_and_port, split, unusable
 
 MAX_UNIX_PATH_BYTES: Final = 107
-"""What the kernel has room for in a Unix socket's address."""
+"""Maximum path length in the kernel's structure for a Unix socket's address."""
 
 _FORMS: Final = "Write it as tcp://host:port, tls://host:port or unix:///path."
 _bad = partial(unusable, advice=_FORMS)
 
 
 class InetAddress(Struct, frozen=True):
-    """`tcp://host:port` or `tls://host:port`."""
+    """An address of the form `tcp://host:port` or `tls://host:port`."""
 
     scheme: Literal["tcp", "tls"]
     host: str
@@ -33,7 +33,7 @@ class InetAddress(Struct, frozen=True):
 
 
 class UnixAddress(Struct, frozen=True):
-    """`unix:///path`."""
+    """An address of the form `unix:///path`."""
 
     path: str
     scheme: Literal["unix"] = "unix"
@@ -44,7 +44,7 @@ class UnixAddress(Struct, frozen=True):
 
 
 def parse(url: str) -> InetAddress | UnixAddress:
-    """The address that `url` names. Raises ConnectError that says what is wrong with it."""
+    """Return the address that `url` names. Raises a ConnectError that says what is wrong."""
     parts, port = split(url, advice=_FORMS)
     if parts.query or parts.fragment or parts.username is not None:
         raise _bad(url, "it has more than an address")

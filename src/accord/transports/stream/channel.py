@@ -1,19 +1,18 @@
-"""A channel over a stream of bytes, whatever transport of asyncio's interface carries it.
+"""A channel over a byte stream, carried by any transport with asyncio's interface.
 
-The channel cuts what arrives into messages, gathers what leaves into few writes, and sees
-to it that neither a lazy reader nor a slow writer at the other end costs more than the
-limits allow. It does not know what a message says, nor how the connection was made.
+The channel splits input into messages, joins output into few writes, and enforces the limits
+against slow readers and slow writers at the other end. It knows neither the content of messages
+nor the way the connection was made.
 
-What may wait where:
+Buffers:
 
-    incoming   one message that is half there (the framer), and where this end serves the
-               rest of one read, while the other end takes no answers; a server's connections
-               share a budget for both
+    incoming   one incomplete message (in the framer) and, at a server, the rest of one read while
+               the client takes no answers; a server's connections share a memory budget for both
     outgoing   `max_queued_bytes`, then the connection is cut
 
-A serving end stops reading while its writes are stuck: a client that does not read its
-answers gets no new ones made. A calling end goes on reading, or two ends that both write
-much would wait for each other for ever; its own queue is bounded all the same.
+A server stops reading while its writes are blocked: it makes no new answers for a client that does
+not read them. A client continues to read, or two ends that both write much would wait for each
+other forever; its own queue is bounded as well.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from accord.transports.options import Framing
 log = logging.getLogger("accord.transports")
 
 CHUNK = 64 * 1024
-"""Most bytes read or written at once, and how many may wait in a transport before it says stop."""
+"""Maximum bytes per read or write, and the high-water mark of a transport's write buffer."""
 
 _FRAMERS: dict[Framing, Callable[[int | None], Framer]] = {
     "newline": NewlineFramer,
@@ -52,30 +51,30 @@ _FRAMERS: dict[Framing, Callable[[int | None], Framer]] = {
 _NOTHING = memoryview(b"")
 NO_MEMORY = "too many large messages are being received: this one is skipped, try again later"
 _CHECKS_PER_LIMIT = 4
-"""How often a time limit is looked at while it runs: it is exceeded by a quarter at most."""
+"""Number of checks during a timeout: a timeout is exceeded by a quarter at most."""
 
 
 class StreamSettings(Struct, frozen=True, kw_only=True):
-    """What the channels of one listener, or one client's channel, go by."""
+    """The settings shared by the channels of a listener, or those of a client's channel."""
 
     framing: Framing = "newline"
     limits: Limits = Limits()
     budget: MemoryBudget | None = None
-    """Memory for messages that are half there, of all connections of a server together."""
+    """Memory for incomplete messages, shared by all connections of a server."""
     serving: bool = False
-    """Whether this end serves: it stops reading while its writes are stuck, and when the
-    other end has nothing more to say it may still finish its answers."""
+    """Whether this end is a server: it stops reading while its writes are blocked, and may still
+    finish its answers after the end of input."""
     message_seconds: float | None = None
-    """How long one message may take to arrive once its first byte did."""
+    """Time limit for the rest of a message after its first byte."""
     linger_seconds: float = 0.0
-    """How long `close` waits for the other end to close too. A socket that is closed while
-    the other end still sends destroys what was written last but not yet received."""
+    """Time that `close` waits for the other end to close too. Closing a socket while the other end
+    still sends destroys data that was written last but not yet received."""
     close_stall_seconds: float | None = None
-    """How long the other end may take nothing of what is queued once this end closes; None for
-    as long as at any other time."""
+    """Time limit without any progress in writing once this end closes; None for the usual limit,
+    `write_stall_seconds`."""
 
     def framer(self) -> Framer:
-        """The framer of a new connection."""
+        """Return the framer of a new connection."""
         return _FRAMERS[self.framing](self.limits.max_message_bytes)
 
     @property
@@ -86,7 +85,7 @@ class StreamSettings(Struct, frozen=True, kw_only=True):
 
 
 class Owner(Protocol):
-    """Who made a channel and wants to know when it opens and ends."""
+    """The creator of a channel, notified when the channel opens and ends."""
 
     def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None: ...
 
@@ -94,7 +93,7 @@ class Owner(Protocol):
 
 
 class StreamChannel(asyncio.BufferedProtocol):
-    """One connection over a byte stream; implements `Channel`."""
+    """A channel over one byte stream."""
 
     __slots__ = (
         "_arriving_since",
@@ -142,7 +141,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._receiver: Receiver | None = None
         self._error: TransportError | None = None
         # Incoming
-        self._held = True  # nothing is delivered: not started yet, or the answers are stuck
+        self._held = True  # delivery is paused: not started yet, or writing is blocked
         self._backlog: list[Piece] = []
         self._eof = False
         self._arriving_since: float | None = None
@@ -151,18 +150,18 @@ class StreamChannel(asyncio.BufferedProtocol):
         # Outgoing
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
-        self._flush_due = False  # a flush is coming: at the end of this callback or loop turn
+        self._flush_due = False  # a flush is scheduled: at the end of this callback or loop turn
         self._unsent = _NOTHING
-        self._paused = False  # the transport has taken as much as it will for now
+        self._paused = False  # the transport's write buffer is above its high-water mark
         self._handed = 0  # bytes given to the transport so far
-        self._taken = 0  # bytes that had left the transport when last looked at
+        self._taken = 0  # bytes that had left the transport at the last check
         self._stalled_since = 0.0
         self._watch_timer: asyncio.TimerHandle | None = None
         # Ending
         self._ending = False
         self._lost = False
         self._close_by = 0.0
-        self._close_taken = 0  # bytes that had left the transport when closing last looked
+        self._close_taken = 0  # bytes that had left the transport at the last check of `close`
         self._close_timer: asyncio.TimerHandle | None = None
 
     # Channel
@@ -207,12 +206,12 @@ class StreamChannel(asyncio.BufferedProtocol):
         if not self._lost:
             self._transport.abort()
 
-    # What the transport says
+    # Callbacks of the transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=CHUNK)
-        self._transport.pause_reading()  # until `start`; uvloop needs it said again, see _deliver
+        self._transport.pause_reading()  # until `start`; uvloop needs it again, see _deliver
         if self._owner is not None:
             self._owner.opened(self, self._transport)
 
@@ -220,7 +219,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        # The buffer is shared by all channels of the loop: take out what came, then go on.
+        # The buffer is shared by all channels of the loop, so copy the data before anything else.
         self.data_received(self._buffer[:nbytes].tobytes())
 
     def data_received(self, data: bytes) -> None:
@@ -239,7 +238,7 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._reserve(self._reservation)
 
     def eof_received(self) -> bool:
-        """True keeps the connection open for writing."""
+        """Handle the end of input; True keeps the connection open for writing."""
         self._eof = True
         if self._ending:
             return False
@@ -301,7 +300,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         if exc is None:
             return _cut_short() if self._framer.pending and not self._ending else None
         if self._close_timer is not None and not self._queued():
-            return None  # everything had left: how the other end goes is its own affair
+            return None  # all data had left before we closed: a reset by the other end is no error
         where = f" to {self.info.address}" if self.info.address else ""
         error = ConnectionLostError(f"the connection{where} was lost: {exc}")
         error.__cause__ = exc
@@ -310,7 +309,7 @@ class StreamChannel(asyncio.BufferedProtocol):
     # Incoming
 
     def _deliver(self, pieces: list[Piece]) -> None:
-        """Hand over what arrived; what is sent meanwhile leaves in one write at the end."""
+        """Pass `pieces` to the receiver, and send its answers in one write at the end."""
         if self._held:
             self._backlog += pieces
             self._transport.pause_reading()
@@ -334,8 +333,10 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._flush()
 
     def _reserve(self, reservation: Reservation) -> None:
-        """Account for what is kept of incoming messages; drop the one that is half there where
-        there is no memory for it."""
+        """Account for the memory of incoming messages.
+
+        If the budget is exhausted, drop the incomplete message.
+        """
         held = self._framer.held
         if self._backlog:
             held += sum(len(each) for each in self._backlog if isinstance(each, bytes))
@@ -345,15 +346,14 @@ class StreamChannel(asyncio.BufferedProtocol):
         self._deliver([own_error("busy", NO_MEMORY, retryAfter=1)])
 
     def _handle(self, piece: RpcError) -> None:
-        """Something arrived that is no message."""
+        """Handle a piece of input that is not a message."""
         if isinstance(piece, FramingError):
             self._refuse_framing(piece)
         else:
             cast(Receiver, self._receiver).message_refused(piece)
 
     def _refuse_framing(self, error: FramingError) -> None:
-        """Say what is wrong with the framing and end the connection: nothing after it can be
-        read."""
+        """Report broken framing and end the connection: nothing after it can be read."""
         where = self.info.address or "a peer"
         log.warning("the connection to %s ends, its framing is broken: %s", where, error.message)
         if not self._settings.serving:
@@ -365,7 +365,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         self.close()
 
     def _hold(self) -> None:
-        """Deliver and read nothing until `_release`."""
+        """Pause reading and delivery until `_release`."""
         self._held = True
         self._transport.pause_reading()
 
@@ -427,8 +427,10 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._write_unsent()
 
     def _write_unsent(self) -> None:
-        """Write a long run in chunks, so that it can be seen whether any of it is taken: under
-        TLS a transport hides how much of one write has left."""
+        """Write large data in chunks, so that progress can be seen.
+
+        Under TLS a transport hides how much of one write has left.
+        """
         while self._unsent and not self._paused:
             chunk, self._unsent = self._unsent[:CHUNK], self._unsent[CHUNK:]
             self._handed += len(chunk)
@@ -438,7 +440,7 @@ class StreamChannel(asyncio.BufferedProtocol):
         waiting = self._transport.get_write_buffer_size()
         return self._outgoing_bytes + len(self._unsent) + waiting
 
-    # Time: one timer while a message is half there or writing is stuck
+    # Time: one timer while a message is incomplete or writing is blocked
 
     def _watch(self) -> None:
         if self._watch_timer is None:
@@ -457,7 +459,7 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._watch()
 
     def _is_overdue(self, now: float) -> bool:
-        """Whether the message that is half there has had its time; only asked where it has one."""
+        """Return whether the incomplete message has exceeded its time limit, if there is one."""
         since, seconds = self._arriving_since, self._settings.message_seconds
         if since is None or seconds is None or self._held:
             return False
@@ -503,7 +505,7 @@ class StreamChannel(asyncio.BufferedProtocol):
             self._close_overdue()
 
     def _left(self) -> int:
-        """How many bytes have left the transport so far."""
+        """Return the number of bytes that have left the transport so far."""
         return self._handed - self._transport.get_write_buffer_size()
 
     def _linger(self) -> None:
@@ -522,7 +524,7 @@ class StreamChannel(asyncio.BufferedProtocol):
 
     @property
     def _is_left_alone(self) -> bool:
-        """Whether nothing was taken for as long as closing waits for that."""
+        """Whether writing made no progress for the whole limit of closing."""
         return self._settings.close_stall_seconds is not None and self._left() == self._close_taken
 
     def _close_overdue(self) -> None:
@@ -542,7 +544,7 @@ _buffers: WeakKeyDictionary[asyncio.AbstractEventLoop, memoryview] = WeakKeyDict
 
 
 def receive_buffer(loop: asyncio.AbstractEventLoop) -> memoryview:
-    """The one buffer that all channels of a loop receive into: an idle channel holds none."""
+    """Return the receive buffer shared by all channels of a loop: an idle channel has none."""
     buffer = _buffers.get(loop)
     if buffer is None:
         buffer = _buffers[loop] = memoryview(bytearray(CHUNK))

@@ -1,4 +1,4 @@
-"""Connecting to a stream server, and what to tell when that does not work."""
+"""Connect to a stream server, and explain failed attempts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def _connect(
 
 
 def connect_error(address: object, error: OSError | ValueError, options: Options) -> ConnectError:
-    """What to raise when no connection to `address` could be made."""
+    """Return the error to raise when connecting to `address` failed."""
     match error:
         case TimeoutError():
             return ConnectError(f"no connection to {address} within {options.connect_seconds:g} s")
@@ -69,7 +69,7 @@ def connect_error(address: object, error: OSError | ValueError, options: Options
         case FileNotFoundError():
             return ConnectError(f"there is no socket {address}")
         case OSError():
-            # asyncio puts a text of its own in place of the system's.
+            # asyncio replaces the system's text by its own.
             why = os.strerror(error.errno) if error.errno else str(error)
             return ConnectError(f"cannot connect to {address}: {why}")
         case _:

@@ -1,4 +1,4 @@
-"""Listening for stream connections."""
+"""Listen for stream connections."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from accord.transports.stream.channel import StreamChannel, StreamSettings
 log = logging.getLogger("accord.transports")
 
 LINGER_SECONDS = 1.0
-"""How long a connection that this end closes waits for the client to close it too."""
+"""Time in seconds that a connection closed by this end waits for the client to close too."""
 
 
 async def listen_stream(url: str, accept: Accept, options: Options) -> StreamListener:
     """Listen on `tcp://host:port`, `tls://host:port` or `unix:///path`; port 0 picks a free one.
 
-    Raises ConnectError when that cannot be.
+    Raises ConnectError.
     """
     return await listen(parse(url), options, lambda at: StreamListener(at, accept, options))
 
 
 class StreamListener:
-    """A place where stream connections arrive; implements `Listener` and `Owner`."""
+    """A listener for TCP, TLS or Unix sockets; the owner of their channels."""
 
     def __init__(
         self, address: InetAddress | UnixAddress, accept: Accept, options: Options
@@ -64,11 +64,11 @@ class StreamListener:
 
     @property
     def buffered_bytes(self) -> int:
-        """How much memory is held for messages that are not whole yet."""
+        """Bytes held for incomplete messages."""
         return self._budget.held
 
     async def start(self, sockets: list[socket.socket]) -> None:
-        """Begin to accept; the sockets belong to the listener from here on."""
+        """Start accepting connections; the listener owns the sockets from now on."""
         await self._arrivals.start(sockets)
 
     async def close(self) -> None:
@@ -76,7 +76,7 @@ class StreamListener:
         if self._file is not None:
             self._file.remove()
 
-    # What channels say
+    # Callbacks of channels
 
     def opened(self, channel: StreamChannel, transport: asyncio.Transport) -> None:
         if not self._address.secure and self._is_full():

@@ -39,15 +39,15 @@ from accord.transports.websocket.frames import (
 log = logging.getLogger("accord.transports")
 
 CLOSE_SECONDS: Final = 5.0
-"""How long the other end may take for its part of the closing handshake."""
+"""Time limit in seconds for the other end's part of the closing handshake."""
 _ORDERLY: Final = frozenset((CloseCode.NORMAL, CloseCode.GOING_AWAY, CloseCode.NO_STATUS))
 
 
 class WebSocketSettings(StreamSettings, frozen=True, kw_only=True):
-    """What the channels of one listener, or one client's channel, go by."""
+    """The settings shared by the channels of a listener, or those of a client's channel."""
 
     ping_seconds: float | None = None
-    """How often the other end is pinged, and how long it may then stay silent."""
+    """Interval between pings, and the time limit for a sign of life after each."""
 
     def framer(self) -> WebSocketFramer:
         keys = None if self.serving else _masking_keys()
@@ -66,7 +66,7 @@ class WebSocketSettings(StreamSettings, frozen=True, kw_only=True):
 
 
 class WebSocketChannel(StreamChannel):
-    """One end of an open WebSocket, which it takes over by `adopt` after the handshake."""
+    """One end of an open WebSocket; `adopt` takes the connection over after the handshake."""
 
     __slots__ = (
         "_arriving",
@@ -90,10 +90,10 @@ class WebSocketChannel(StreamChannel):
         self._close_came = False
         self._broken = False
         self.farewell = CloseCode.NORMAL
-        """What `close` tells the other end."""
+        """Status code that `close` sends to the other end."""
 
     def adopt(self, transport: asyncio.Transport, early: bytes) -> None:
-        """Take over a connection after its handshake, with what came behind the handshake."""
+        """Take over a connection; `early` is the data that arrived after the handshake."""
         transport.set_protocol(self)
         self.connection_made(transport)
         if early:
@@ -106,7 +106,7 @@ class WebSocketChannel(StreamChannel):
     def close(self) -> None:
         self._close(self.farewell)
 
-    # What the transport says
+    # Callbacks of the transport
 
     def data_received(self, data: bytes) -> None:
         if not self._ending:
@@ -167,7 +167,7 @@ class WebSocketChannel(StreamChannel):
                 super()._handle(piece)
 
     def _await_rest(self, *, is_new: bool) -> None:
-        """Control frames in the middle of a message do not give it more time."""
+        """Note the start of a message; control frames within it do not extend its time limit."""
         arriving = self._frames.unfinished
         super()._await_rest(is_new=arriving is not self._arriving)
         self._arriving = arriving
@@ -175,8 +175,8 @@ class WebSocketChannel(StreamChannel):
     # Pings
 
     def _pong(self, data: bytes) -> None:
-        # Section 5.5.3: an endpoint MAY send a pong for only the most recent ping. It does
-        # while writing is stuck, or pings could fill the memory
+        # Section 5.5.3: an endpoint MAY send a pong for only the most recent ping. It does so
+        # while writing is blocked, or pings could fill the memory
         pong = self._frames.control(Opcode.PONG, data)
         if self._paused:
             self._late_pong = pong
@@ -191,7 +191,7 @@ class WebSocketChannel(StreamChannel):
         if self._ending:
             return
         if self._held:
-            self._frames.heard = True  # nothing is read meanwhile, so nothing can be heard
+            self._frames.heard = True  # reading is paused, so silence proves nothing
         elif not self._frames.heard:
             self._fail(f"no answer to a ping within {self._settings.ping_seconds:g} s")
             return
@@ -209,8 +209,8 @@ class WebSocketChannel(StreamChannel):
 
     def _close_if_written(self) -> None:
         if self._broken:
-            # Closing while bytes are unread resets the connection, and can lose our close
-            # frame: a stream's way of ending our side first does not
+            # Closing with unread bytes resets the connection, and can lose our close frame.
+            # A stream ends its own sending side first, which avoids that
             super()._close_if_written()
         elif not self._outgoing and not self._unsent:
             if self._close_came and self._settings.serving:

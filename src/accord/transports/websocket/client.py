@@ -1,4 +1,4 @@
-"""Opens a WebSocket to a server."""
+"""Open a WebSocket to a server."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from accord.transports.websocket.handshake import (
 )
 
 EXCERPT_BYTES: Final = 1_000
-"""How much of the body of a refusal goes into the error."""
+"""Maximum part of a refusal's body that the error contains."""
 _TRY_AGAIN: Final = frozenset((408, 425, 429))
 
 
 async def open_websocket(url: str, options: Options) -> WebSocketChannel:
-    """A channel to the server at `url`, such as `wss://example.com/rpc`.
+    """Open a channel to the server at `url`, such as `wss://example.com/rpc`.
 
-    Raises ConnectError; where the server answered with another status than 101, its `data`
-    has that `status` and the beginning of the `body`.
+    Raises ConnectError; if the server answered with a status other than 101, its `data` contains
+    the `status` and the beginning of the `body`.
     """
     address = parse(url)
     handshake = ClientHandshake(address, options)
@@ -45,7 +45,7 @@ async def open_websocket(url: str, options: Options) -> WebSocketChannel:
 
 
 class ClientHandshake(asyncio.Protocol):
-    """A connection to a server until it is a WebSocket."""
+    """The client side of a connection before it becomes a WebSocket."""
 
     def __init__(self, address: WebAddress, options: Options) -> None:
         self._address = address
@@ -116,7 +116,7 @@ class ClientHandshake(asyncio.Protocol):
         return headers.get("sec-websocket-protocol", "")
 
     def _read_body(self, response: Response, data: bytes) -> None:
-        """Take what fits into the error; the rest of a refusal is of no interest."""
+        """Keep the part of a refusal's body that goes into the error."""
         length = response.headers.get("content-length", "")
         wanted = min(int(length), EXCERPT_BYTES) if length.isdecimal() else EXCERPT_BYTES
         self._body = (self._body + data)[:wanted]

@@ -1,4 +1,4 @@
-"""WebSocket as a framing of a byte stream: messages in and out, with control frames between."""
+"""WebSocket as the framing of a byte stream: messages and control frames."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from accord.transports.websocket.masking import mask
 
 
 class Binary(bytes):
-    """A message that came, or is to leave, in a binary frame; all others are text."""
+    """A message received in a binary frame, or to be sent in one; all others are text."""
 
     __slots__ = ()
 
 
 class Framed(bytes):
-    """A frame that is ready to leave, in its turn among the messages."""
+    """An encoded frame that is queued among the messages."""
 
     __slots__ = ()
 
 
 class WebSocketFramer:
-    """The frames of one connection. `keys` are the masking keys of a client."""
+    """The framing of one connection. `keys` are the masking keys of a client."""
 
     __slots__ = ("_keys", "_max_bytes", "_reader", "heard")
 
@@ -43,7 +43,7 @@ class WebSocketFramer:
         self._keys = keys
         self._reader = FrameReader(masked=keys is None, max_message_bytes=max_bytes)
         self.heard = True
-        """Whether anything came since this was last set to False."""
+        """Whether data was received since this was last set to False."""
 
     @property
     def pending(self) -> bool:
@@ -51,7 +51,7 @@ class WebSocketFramer:
 
     @property
     def unfinished(self) -> object:
-        """The message that is arriving, to be told from the next one; None between messages."""
+        """Identity of the incomplete message; None between messages."""
         return self._reader.unfinished
 
     @property
@@ -62,10 +62,10 @@ class WebSocketFramer:
         self._reader.skip()
 
     def feed(self, data: bytes) -> list[Piece]:
-        """What these bytes complete, in order.
+        """Return the pieces that `data` completes, in order.
 
-        Beside a framing's usual pieces there are `Ping` and `Close` frames among them, which
-        `WebSocketChannel` knows how to handle.
+        Besides the usual pieces of a framing these can be `Ping` and `Close` frames, which
+        `WebSocketChannel` handles.
         """
         self.heard = True
         pieces: list[Any] = []
@@ -94,12 +94,12 @@ class WebSocketFramer:
                 out.append(message)
             elif type(message) is Binary:
                 self._frame(Opcode.BINARY, message, out)
-            else:  # bytes, or a subclass that says something to other transports
+            else:  # bytes, or a subclass with a meaning for other transports
                 self._frame(Opcode.TEXT, message, out)
         return b"".join(out)
 
     def control(self, opcode: int, payload: bytes) -> Framed:
-        """A control frame, to be put among the messages."""
+        """Return an encoded control frame, to be queued among the messages."""
         out: list[bytes] = []
         self._frame(opcode, payload, out)
         return Framed(b"".join(out))
@@ -108,7 +108,7 @@ class WebSocketFramer:
         if self._keys is None:
             out += (frame_header(opcode, len(payload)), payload)
         else:
-            # Section 5.3: a new key for each frame, which nobody can predict
+            # Section 5.3: a new, unpredictable key for each frame
             key = next(self._keys)
             header = frame_header(opcode, len(payload), masked=True)
             out += (header, key, mask(payload, key))

@@ -25,7 +25,7 @@ from accord.transports.websocket.masking import Bytes, mask, rotate
 
 
 class Opcode:
-    """What a frame is, section 5.2. Plain integers: an `IntEnum` costs 70 ns a frame."""
+    """The kinds of frames, section 5.2. Plain integers: an `IntEnum` costs 70 ns a frame."""
 
     CONTINUATION: Final = 0x0
     TEXT: Final = 0x1
@@ -36,7 +36,7 @@ class Opcode:
 
 
 class CloseCode(IntEnum):
-    """Why a connection ends, section 7.4: the codes that this package uses itself."""
+    """The reasons to close, section 7.4: the codes that this package uses itself."""
 
     NORMAL = 1000
     GOING_AWAY = 1001
@@ -52,47 +52,47 @@ _MASKED = 0x80
 _WHOLE_TEXT = _FIN | Opcode.TEXT
 _MAX_CONTROL_BYTES = 125
 _MAX_SMALL_FRAGMENTS = 4096
-"""Most fragments of a message beside one for every 32 bytes, as for the chunks of HTTP."""
+"""Maximum fragments of a message, plus one for every 32 bytes, as for the chunks of HTTP."""
 _USUAL_FRAGMENT = 32
 _SENDABLE_CODES = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015), *range(3000, 5000)})
 """Section 7.4 and its registry: 1004 is reserved, 1005, 1006 and 1015 never travel."""
 
 
 class Message(Struct, frozen=True, gc=False):
-    """A whole message, put together from its fragments."""
+    """A complete message, joined from its fragments."""
 
     data: bytes
     text: bool
 
 
 class TooLarge(Struct, frozen=True, gc=False):
-    """A message announced more than is allowed; none of it is kept, and reading goes on."""
+    """A message above the size limit; none of it is kept, and reading continues."""
 
     size: int
-    """Bytes announced when the limit was passed; more fragments may follow."""
+    """Bytes announced when the limit was exceeded; more fragments may follow."""
 
 
 class Ping(Struct, frozen=True, gc=False):
-    """To be answered with a pong of the same data."""
+    """A ping, to be answered with a pong of the same data."""
 
     data: bytes
 
 
 class Pong(Struct, frozen=True, gc=False):
-    """The other end lives."""
+    """A pong: a sign of life of the other end."""
 
     data: bytes
 
 
 class Close(Struct, frozen=True, gc=False):
-    """The other end is done. The code is 1005 where it gave none."""
+    """A close frame. The code is 1005 if it contained none."""
 
     code: int
     reason: str
 
 
 class Violation(Struct, frozen=True, gc=False):
-    """The other end broke the protocol: the connection is to be failed with this code."""
+    """A breach of the protocol, for which the connection is failed with this code."""
 
     code: int
     reason: str
@@ -102,7 +102,7 @@ Event: TypeAlias = Message | TooLarge | Ping | Pong | Close | Violation
 
 
 def frame_header(opcode: int, size: int, *, masked: bool = False) -> bytes:
-    """The header of an unfragmented frame; a masked one is followed by its key."""
+    """Return the header of an unfragmented frame; a masking key must follow if `masked`."""
     # Section 5.2: the minimal number of bytes MUST be used to encode the length
     bit = _MASKED if masked else 0
     if size <= 125:
@@ -113,14 +113,14 @@ def frame_header(opcode: int, size: int, *, masked: bool = False) -> bytes:
 
 
 def frame(opcode: int, payload: bytes, key: bytes | None = None) -> bytes:
-    """An unfragmented frame, masked with `key` as a client must."""
+    """Return an unfragmented frame, masked if a `key` is given, as clients must."""
     if key is None:
         return frame_header(opcode, len(payload)) + payload
     return frame_header(opcode, len(payload), masked=True) + key + mask(payload, key)
 
 
 def close_payload(code: int, reason: str = "") -> bytes:
-    """What a close frame carries; a reason that does not fit is cut between two characters."""
+    """Return the payload of a close frame; a long reason is cut between two characters."""
     if code == CloseCode.NO_STATUS:
         return b""
     text = reason.encode()[: _MAX_CONTROL_BYTES - 2].decode(errors="ignore")
@@ -128,10 +128,10 @@ def close_payload(code: int, reason: str = "") -> bytes:
 
 
 class FrameReader:
-    """What one end has received so far.
+    """The state of one connection's input.
 
     `masked` says whether incoming frames must be masked: they must at a server, and must not
-    at a client. `max_message_bytes` bounds what is kept of one message.
+    at a client. `max_message_bytes` limits the size of a message.
     """
 
     __slots__ = ("_closed", "_frame", "_header", "_limit", "_mask_bit", "unfinished")
@@ -142,11 +142,11 @@ class FrameReader:
         self._header = b""
         self._frame: _Frame | None = None
         self.unfinished: _Assembly | None = None
-        """The message whose header has come and whose end has not, to be told from the next."""
+        """The message of which a header has arrived but not the end."""
         self._closed = False
 
     def receive(self, data: Bytes) -> list[Event]:
-        """What these bytes complete. Nothing that is kept refers to `data` afterwards."""
+        """Return the events that `data` completes. No reference to `data` is kept."""
         events: list[Event] = []
         if self._closed:
             return events
@@ -159,16 +159,19 @@ class FrameReader:
 
     @property
     def held(self) -> int:
-        """How many bytes are kept of a message that is not whole yet."""
+        """Bytes kept of an incomplete message."""
         return 0 if self.unfinished is None else self.unfinished.held
 
     def skip(self) -> None:
-        """Drop the message that is not whole yet, and silently what is still to come of it."""
+        """Drop the incomplete message and, silently, the rest of it when it arrives."""
         if self.unfinished is not None:
             self.unfinished.skip()
 
     def _read(self, data: Bytes, events: list[Event]) -> None:
-        """One turn of the loop a frame. A whole text, the common case, is done right here."""
+        """Read frames, one per turn of the loop.
+
+        A complete text in one frame, the common case, is handled inline for speed.
+        """
         if self._header:
             data = self._header + data
             self._header = b""
@@ -246,7 +249,7 @@ class FrameReader:
         return _Frame(self.unfinished, final=bool(first & _FIN), size=size, key=key)
 
     def _read_payload(self, frame: _Frame, data: Bytes, start: int, events: list[Event]) -> int:
-        """Take what is there of the payload, and say where that ends."""
+        """Consume the available part of the payload, and return the position after it."""
         stop = min(start + frame.left, len(data))
         frame.take(data[start:stop])
         self._frame = frame if frame.left else None
@@ -270,7 +273,7 @@ class FrameReader:
 
 
 class _Assembly:
-    """A message or a control frame that is being put together."""
+    """A message or control frame that is being assembled."""
 
     __slots__ = ("_data", "_decoder", "_fragments", "_skipped", "opcode", "size")
 
@@ -284,7 +287,7 @@ class _Assembly:
         self._fragments = 0
 
     def announce(self, size: int, limit: int) -> bool:
-        """Whether these further bytes are the ones that make it too large.
+        """Add `size` announced bytes, and return whether they exceed `limit` for the first time.
 
         Raises _ViolationError for too many small fragments.
         """
@@ -303,7 +306,7 @@ class _Assembly:
         return len(self._data)
 
     def skip(self) -> None:
-        """Keep nothing of it."""
+        """Drop the data, and keep none of the rest."""
         self._skipped = True
         self._data = bytearray()
 
@@ -316,7 +319,7 @@ class _Assembly:
         self._data += plain
 
     def event(self) -> Event | None:
-        """What it is now that it is whole; None if it was too large to be kept."""
+        """Return the event for the complete message or frame; None if it was skipped."""
         if self._skipped:
             return None
         data = bytes(self._data)
@@ -335,7 +338,7 @@ class _Assembly:
                 return _close(data)
 
     def _check_text(self, piece: bytes, *, final: bool = False) -> None:
-        """Section 8.1: fail as soon as a text turns out not to be UTF-8."""
+        """Raise as soon as a text turns out not to be UTF-8 (section 8.1)."""
         if self._decoder is None:
             if piece.isascii():
                 return
@@ -414,4 +417,4 @@ _HEADER_BYTES = tuple(
     2 + {126: 2, 127: 8}.get(second & 0x7F, 0) + (4 if second & _MASKED else 0)
     for second in range(256)
 )
-"""How long a header is, by its second byte."""
+"""Length of a header by its second byte."""

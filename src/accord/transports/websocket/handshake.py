@@ -1,9 +1,9 @@
 """The opening handshake of RFC 6455, section 4: HTTP in, a decision and HTTP out.
 
-A server keeps what comes in a `HeadBuffer` until the head of a request is there, and `accept`
-says what to answer. A client sends an `upgrade_request`, keeps the answer in a `HeadBuffer`,
-and `check_response` says whether it will do. Knows no socket, clock or task: who uses it
-bounds the time.
+A server collects input in a `HeadBuffer` until the head of a request is complete, and
+`accept_upgrade` returns the answer. A client sends an `upgrade_request`, collects the answer in a
+`HeadBuffer`, and validates it with `check_response`. Knows no socket, clock or task: timeouts are
+the caller's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OURS = frozenset(
         "transfer-encoding",
     )
 )
-"""Headers that a caller may not add: the request would no longer say what it has to say."""
+"""Headers that a caller may not set: they belong to the handshake itself."""
 _UPGRADE_REQUIRED: Mapping[str, str] = {
     "Upgrade": "websocket",
     "Sec-WebSocket-Version": _VERSION,
@@ -42,9 +42,9 @@ _UPGRADE_REQUIRED: Mapping[str, str] = {
 
 
 class LateFields(Fields):
-    """Header fields that are read from the head when somebody asks for one.
+    """Header fields that are parsed from the head at the first access.
 
-    An open connection then keeps one string instead of two for each of its headers.
+    Until then an open connection keeps one string instead of two for each of its headers.
     """
 
     __slots__ = ("_head",)
@@ -60,7 +60,7 @@ class LateFields(Fields):
 
 
 class Request(Struct, frozen=True):
-    """A request for a WebSocket that was accepted."""
+    """An accepted request for a WebSocket."""
 
     target: str
     """Path and query."""
@@ -68,14 +68,14 @@ class Request(Struct, frozen=True):
 
 
 class Response(Struct, frozen=True):
-    """The head of a server's answer."""
+    """The head of a server's response."""
 
     status: int
     headers: Fields
 
 
 class RefusedError(Exception):
-    """The handshake fails, with the status and the text that tell the client why."""
+    """The handshake is refused, with a status and a text for the client."""
 
     def __init__(
         self, status: HTTPStatus, text: str, headers: Mapping[str, str] | None = None
@@ -86,7 +86,7 @@ class RefusedError(Exception):
         self.headers = {} if headers is None else headers
 
     def response(self) -> bytes:
-        """The whole answer, after which the connection is to be closed."""
+        """Return the whole response, after which the connection must be closed."""
         body = f"{self.text}\n".encode()
         headers = {
             **self.headers,
@@ -98,17 +98,17 @@ class RefusedError(Exception):
 
 
 class HeadBuffer:
-    """Keeps what comes until the empty line that ends a head is there."""
+    """A buffer for input up to the empty line that ends a head."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._data = b""
 
     def receive(self, data: bytes) -> tuple[bytes, bytes] | None:
-        """The head and what came after it; None while it is not complete.
+        """Return the head and the data after it; None while the head is incomplete.
 
-        Raises `RefusedError` for a head of more than `max_bytes`, and at once for what cannot
-        be HTTP, such as the first bytes of TLS.
+        Raises `HandshakeError` for a head of more than `max_bytes`, and at once for input that
+        cannot be HTTP, such as the first bytes of TLS.
         """
         seen = max(0, len(self._data) - len(_END) + 1)
         self._data += data
@@ -127,10 +127,10 @@ class HeadBuffer:
 def accept(
     head: bytes, *, path: str, origins: tuple[str, ...] | None, loopback: bool
 ) -> tuple[Request, bytes]:
-    """The request that `head` is, and the answer that opens a WebSocket.
+    """Parse a request, and return it with the response that opens a WebSocket.
 
-    No subprotocol is ever chosen, which a client that offers some takes as "none of them".
-    Raises `RefusedError`.
+    No subprotocol is ever selected, which a client that offers some takes as "none of them".
+    Raises `HandshakeError`.
     """
     headers = _read_upgrade(head, path)
     origin = headers.get("origin")
@@ -148,7 +148,7 @@ def accept(
 
 
 def _read_upgrade(raw: bytes, path: str) -> Fields:
-    """Section 4.2.1: what a server must find in a request."""
+    """Check a request as section 4.2.1 demands, and return its headers."""
     try:
         head = heads.read_request(raw)
     except heads.MalformedError as error:
@@ -184,7 +184,7 @@ def _read_upgrade(raw: bytes, path: str) -> Fields:
 
 
 def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, str]) -> bytes:
-    """What a client sends. Raises `ValueError` for headers that cannot be sent."""
+    """Return a client's request. Raises `ValueError` for headers that cannot be sent."""
     check_headers(headers, reserved=_OURS)
     fields = {
         "Host": host,
@@ -199,7 +199,7 @@ def upgrade_request(*, target: str, host: str, key: str, headers: Mapping[str, s
 
 
 def read_response(raw: bytes) -> Response:
-    """The response whose head is `raw`. Raises `ValueError` for what is not HTTP."""
+    """Parse the head of a response. Raises `ValueError` for input that is not HTTP."""
     try:
         head = heads.read_response(raw)
     except heads.MalformedError as error:
@@ -208,7 +208,7 @@ def read_response(raw: bytes) -> Response:
 
 
 def check_response(response: Response, *, key: str, offered: str = "") -> None:
-    """Section 4.1: what a client must find in the answer. Raises `ValueError`.
+    """Check a response as section 4.1 demands. Raises `ValueError`.
 
     `offered` is the `Sec-WebSocket-Protocol` that was sent, if any.
     """
@@ -226,7 +226,7 @@ def check_response(response: Response, *, key: str, offered: str = "") -> None:
 
 
 def accept_key(key: str) -> str:
-    """Section 4.2.2: what proves that the server understood the request."""
+    """Return the `Sec-WebSocket-Accept` for a key, the server's proof (section 4.2.2)."""
     digest = hashlib.sha1(f"{key}{_GUID}".encode(), usedforsecurity=False).digest()
     return base64.b64encode(digest).decode()
 

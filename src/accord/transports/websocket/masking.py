@@ -1,4 +1,4 @@
-"""The masking of WebSocket payloads (RFC 6455, section 5.3), as fast as plain Python goes.
+"""Mask WebSocket payloads (RFC 6455, section 5.3), as fast as plain Python can.
 
 A payload is XORed with a key of four bytes over and over. Two ways of doing that without a
 loop over bytes are used, by size. CPU in microseconds, CPython 3.11:
@@ -18,14 +18,14 @@ _LANES_FROM = 400
 
 
 def mask(payload: Bytes, key: Bytes) -> bytes:
-    """`payload` masked with the four bytes of `key`; masking twice gives back the payload."""
+    """Return `payload` masked with the four bytes of `key`; masking twice restores it."""
     if len(payload) < _LANES_FROM:
         return _mask_as_integers(payload, key)
     return _mask_in_lanes(payload, key)
 
 
 def rotate(key: bytes, by: int) -> bytes:
-    """The key as it stands `by` bytes into a payload."""
+    """Return the key rotated for a piece that starts `by` bytes into a payload."""
     by &= 3
     return key[by:] + key[:by]
 
@@ -38,7 +38,7 @@ def _mask_as_integers(payload: Bytes, key: Bytes) -> bytes:
 
 
 def _mask_in_lanes(payload: Bytes, key: Bytes) -> bytes:
-    """Every fourth byte meets the same key byte: four translations by table."""
+    """Mask by four table translations, as every fourth byte meets the same key byte."""
     first, second, third, fourth = key
     lanes = bytearray(payload)
     lanes[::4] = lanes[::4].translate(_XOR[first])
@@ -49,4 +49,4 @@ def _mask_in_lanes(payload: Bytes, key: Bytes) -> bytes:
 
 
 _XOR = tuple(_mask_as_integers(bytes(range(256)), bytes([key]) * 4) for key in range(256))
-"""For each key byte, what it makes of each byte."""
+"""Translation table for each key byte."""

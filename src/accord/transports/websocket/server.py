@@ -1,4 +1,4 @@
-"""Listens for WebSockets on one path of one address."""
+"""Listen for WebSockets on one path of one address."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from accord.transports.websocket.handshake import HeadBuffer, RefusedError, Requ
 log = logging.getLogger("accord.transports")
 
 LINGER_SECONDS: Final = 2.0
-"""How long a client that was refused may take to read why."""
+"""Time in seconds that a refused client has to read the reason."""
 SPARE_CONNECTIONS: Final = 64
-"""How many connections over the limit are told so; further ones are just cut."""
+"""Number of connections over the limit that get a response; further ones are just cut."""
 
 
 async def listen_websocket(url: str, accept: Accept, options: Options) -> WebSocketListener:
     """Listen at `url`, such as `ws://127.0.0.1:7000/rpc`; port 0 picks a free one.
 
-    Raises ConnectError when that cannot be.
+    Raises ConnectError.
     """
     address = parse_served(url)
     return await listen(address, options, lambda at: WebSocketListener(at, accept, options))
 
 
 class WebSocketListener:
-    """A place where WebSockets are opened; implements `Listener` and `Owner`."""
+    """A listener for WebSockets; the owner of their channels."""
 
     def __init__(self, address: WebAddress, accept: Accept, options: Options) -> None:
         self.url = str(address)
@@ -66,12 +66,12 @@ class WebSocketListener:
 
     @property
     def buffered_bytes(self) -> int:
-        """How much memory is held for messages that are not whole yet."""
+        """Bytes held for incomplete messages."""
         budget = self.settings.budget
         return 0 if budget is None else budget.held
 
     async def start(self, sockets: list[socket.socket]) -> None:
-        """Begin to accept; the sockets belong to the listener from here on."""
+        """Start accepting connections; the listener owns the sockets from now on."""
         await self._arrivals.start(sockets)
 
     async def close(self) -> None:
@@ -82,10 +82,10 @@ class WebSocketListener:
             # RFC 6455, section 7.4.1: an endpoint is going away, such as a server going down
             channel.farewell = CloseCode.GOING_AWAY
 
-    # What handshakes and channels say
+    # Callbacks of handshakes and channels
 
     def arrived(self, handshake: ServerHandshake) -> int:
-        """Take note of a connection, and say by how many they are over the limit."""
+        """Register a connection, and return the number of connections above the limit."""
         self._handshakes.add(handshake)
         connections = len(self._channels) + len(self._handshakes)
         return connections - self.options.server_limits.max_connections
@@ -106,16 +106,16 @@ class WebSocketListener:
 
 
 class _Opening(Struct, frozen=True):
-    """A handshake that is valid, and what it takes to complete it."""
+    """A valid handshake whose admission is being decided."""
 
     request: Request
     answer: bytes
     rest: bytes
-    """What came behind it."""
+    """Data that arrived after the handshake."""
 
 
 class ServerHandshake(asyncio.BufferedProtocol):
-    """A connection to the server until it is a WebSocket, or is refused."""
+    """The server side of a connection before it becomes a WebSocket or is refused."""
 
     def __init__(self, listener: WebSocketListener) -> None:
         self._listener = listener
@@ -185,7 +185,7 @@ class ServerHandshake(asyncio.BufferedProtocol):
             self._conclude(verdict, opening)
 
     async def _decide(self, verdict: Awaitable[Verdict], opening: _Opening) -> None:
-        """Wait for a verdict, for as long as a head may take; who leaves is not waited for."""
+        """Wait for the decision on a client; the timer for the head and a disconnect end it."""
         try:
             found = await verdict
         except Exception:
@@ -212,7 +212,10 @@ class ServerHandshake(asyncio.BufferedProtocol):
         self._refuse_with(error.response())
 
     def _refuse_with(self, response: bytes) -> None:
-        """Say why, and let it be read: closing with bytes unread would reset the connection."""
+        """Send a refusal, and leave time to read it.
+
+        Closing with unread bytes would reset the connection, and the refusal could be lost.
+        """
         self._refused = True
         self._set_timer(LINGER_SECONDS, self.abort)
         self._transport.write(response)

@@ -1,6 +1,6 @@
-"""Tokens for clients: OAuth for users, for programs, and for what others vouch for.
+"""OAuth for clients: users, programs, workloads and enterprise identities.
 
-The names that applications need. Modules are loaded when they are first used.
+Exports the names that applications need. Modules are loaded when they are first used.
 """
 
 from __future__ import annotations

@@ -27,16 +27,16 @@ ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 
 Assertion: TypeAlias = str | Callable[[str], Awaitable[str]]
-"""A JWT, or what gives one for an audience: the issuer of the authorization server."""
+"""A JWT, or an async function that returns one for an audience (an issuer)."""
 IdToken: TypeAlias = str | Callable[[], Awaitable[str]]
-"""What the identity provider gave when the user logged in, or what gives a fresh one."""
+"""The ID token of the user's login, or an async function that returns one."""
 
 
 class WorkloadIdentity(Authorizer):
-    """Tokens for a workload whose platform gives it JWTs (workload identity federation).
+    """Tokens for a workload with JWTs of its platform (workload identity federation).
 
-    `assertion` is such a JWT, or is called with the audience that it has to have, whenever a
-    token is needed. A refusal is raised and not tried again.
+    `assertion` is such a JWT, or a function that is called with the required audience whenever a
+    token is needed. A refusal is raised and not retried.
     """
 
     def __init__(
@@ -63,12 +63,13 @@ class WorkloadIdentity(Authorizer):
 
 
 class EnterpriseManaged(Authorizer):
-    """Tokens for a user who is logged in with an enterprise's identity provider, which says what
-    they may use; nobody is asked.
+    """Tokens for a user who is logged in with the identity provider of an enterprise.
 
-    `idp` is the provider's issuer, to which this client is known as `idp_client_id`, and
-    `id_token` what it gave at the login, of which `id_token_type` is the type. To the
-    authorization server `issuer` the client is known as `client_id`.
+    The provider decides what the user may access; no consent page is shown.
+
+    `idp` is the provider's issuer, and `idp_client_id` this client's id there. `id_token` is the
+    token of the user's login, of type `id_token_type`. `client_id` is this client's id at the
+    authorization server `issuer`.
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class EnterpriseManaged(Authorizer):
 
 
 class _Given:
-    """The assertion that the application has."""
+    """The assertion that the application provides."""
 
     def __init__(self, assertion: Assertion) -> None:
         self._assertion = assertion
@@ -116,7 +117,7 @@ class _Given:
 
 
 class _Exchanged:
-    """An assertion that the identity provider gives for the user's identity (RFC 8693)."""
+    """An assertion from the identity provider, by token exchange (RFC 8693)."""
 
     def __init__(self, idp: str, client: Registration, id_token: IdToken, kind: str) -> None:
         self._idp = idp
@@ -142,14 +143,15 @@ class _Exchanged:
             form["scope"] = " ".join(scopes)
         reply = await attempt.web.post_form(address, form, proof.headers)
         response = read_response(reply, f"the identity provider {address}")
-        # Enterprise-managed authorization, section 4.2: this, and nothing else, was asked for.
+        # Enterprise-managed authorization, section 4.2: the response must be an ID-JAG, the only
+        # type that was requested.
         if response.issued_token_type != ID_JAG:
             raise AuthorizationError("the identity provider gave another kind of token")
         return response.access_token
 
 
 class _JwtBearer:
-    """Implements `Grant` for whoever has an assertion."""
+    """The JWT bearer grant; implements `Grant`."""
 
     interactive = False
 

@@ -27,7 +27,7 @@ NONCE: Final = "use_dpop_nonce"
 
 
 class Attempt:
-    """What a grant works with."""
+    """The context of a grant: HTTP client, realm, stored credentials and DPoP signer."""
 
     def __init__(self, web: Web, realm: Realm, records: Records, proofs: Proofs | None) -> None:
         self.web = web
@@ -48,15 +48,15 @@ class Attempt:
         requested: tuple[str, ...],
         granted: tuple[str, ...] | None = None,
     ) -> Token:
-        """Ask for a token with these parameters of a grant. Raises AuthorizationError.
+        """Request a token with these grant parameters. Raise AuthorizationError.
 
-        Unless the answer says what is granted, that is `granted`, or what was requested.
+        If the response does not name the granted scopes, they are `granted`, or else `requested`.
         """
         endpoint = self.realm.authority.token_endpoint
         address = trusted(endpoint, "the token endpoint", local=self.realm.local)
         reply = await self._ask(address, form, client)
         if _wants_nonce(reply) and self.proofs is not None:
-            # RFC 9449, section 8: the same request again, once, with the server's nonce.
+            # RFC 9449, section 8: repeat the request once, with the nonce of the server.
             reply = await self._ask(address, form, client)
         response = read_response(reply, f"the token endpoint {address}")
         return Token(
@@ -87,17 +87,17 @@ class Attempt:
 
 
 class Grant(Protocol):
-    """A way to get tokens."""
+    """A grant type: obtains and renews tokens."""
 
     @property
     def interactive(self) -> bool:
-        """Whether the user is needed."""
+        """Return whether the grant needs the user."""
 
     async def obtain(self, attempt: Attempt, scopes: tuple[str, ...]) -> Token:
-        """A new token. Raises AuthorizationError."""
+        """Return a new token. Raise AuthorizationError."""
 
     async def renew(self, attempt: Attempt, token: Token) -> Token | None:
-        """A token in place of an old one, without the user; None where that cannot be."""
+        """Return a token that replaces `token` without the user, None if impossible."""
 
 
 def _wants_nonce(reply: Reply) -> bool:

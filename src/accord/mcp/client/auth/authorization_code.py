@@ -34,7 +34,7 @@ from accord.mcp.client.auth.tokens import Token
 
 
 class AuthorizationCode:
-    """Implements `Grant` for a user."""
+    """The authorization code grant with PKCE; implements `Grant`."""
 
     interactive = True
 
@@ -53,13 +53,13 @@ class AuthorizationCode:
         self._handler = handler
         self._seconds = seconds
         self._one_at_a_time = asyncio.Lock()
-        """A user has one browser, and a redirect URI may have one port."""
+        """Serializes authorizations: one browser per user, one listener per port."""
 
     async def obtain(self, attempt: Attempt, scopes: tuple[str, ...]) -> Token:
         authority = attempt.realm.authority
         if authority.authorization_endpoint is None:
             raise DiscoveryError(f"{authority.issuer} has no authorization endpoint")
-        # 2026-07-28, authorization code protection: without PKCE there is no going on.
+        # 2026-07-28, authorization code protection: stop if the server does not support PKCE.
         if "S256" not in (authority.code_challenge_methods_supported or ()):
             raise UntrustedError(f"{authority.issuer} does not say that it supports PKCE by S256")
         scopes = for_refreshing(scopes, authority.scopes_supported)
@@ -85,7 +85,7 @@ class AuthorizationCode:
             if error.error in ("invalid_client", "unauthorized_client"):
                 await attempt.records.forget_registration(attempt.realm.issuer)
             return None
-        # RFC 6749, section 6: without a new refresh token the old one goes on.
+        # RFC 6749, section 6: if the response has no new refresh token, the old one remains valid.
         return replace(renewed, refresh_token=renewed.refresh_token or token.refresh_token)
 
     async def _authorize(
@@ -104,7 +104,7 @@ class AuthorizationCode:
         if scopes:
             parameters["scope"] = " ".join(scopes)
         if attempt.proofs is not None:
-            # RFC 9449, section 10: the code is for this key alone.
+            # RFC 9449, section 10: bind the code to this key.
             parameters["dpop_jkt"] = attempt.proofs.thumbprint
         url = _with_query(attempt.realm.authority.authorization_endpoint or "", parameters)
         answer = await redirect.authorize(url, state, self._seconds)
@@ -139,10 +139,13 @@ class AuthorizationCode:
 
 
 def code_in(answer: dict[str, str], realm: Realm) -> str:
-    """The code that an answer brings. Raises UntrustedError and OAuthError."""
+    """Return the code of an authorization response.
+
+    Raises UntrustedError, OAuthError, or AuthorizationError for a response without a code.
+    """
     iss = answer.get("iss")
-    # 2026-07-28, authorization response validation: before anything else of it is believed, and
-    # character by character.
+    # 2026-07-28, authorization response validation: check `iss` before any other parameter, by
+    # exact comparison.
     if iss is None and realm.authority.authorization_response_iss_parameter_supported:
         raise UntrustedError(f"the answer does not say that it comes from {realm.issuer}")
     if iss is not None and iss != realm.issuer:
@@ -159,7 +162,7 @@ def code_in(answer: dict[str, str], realm: Realm) -> str:
 
 
 def _with_query(url: str, parameters: dict[str, str]) -> str:
-    """RFC 6749, section 3.1: a query that the endpoint has already is kept."""
+    """Add query parameters; keep those of the endpoint (RFC 6749, section 3.1)."""
     parts = urlsplit(url)
     given = [pair for pair in parse_qsl(parts.query) if pair[0] not in parameters]
     return urlunsplit(parts._replace(query=urlencode([*given, *parameters.items()])))

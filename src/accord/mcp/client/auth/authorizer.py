@@ -43,21 +43,21 @@ from accord.transports.web_address import parse
 log = logging.getLogger("accord.mcp.auth")
 
 MAX_ATTEMPTS: Final = 3
-"""How often one request is sent again for further scopes, or for another nonce."""
+"""Maximum number of repetitions of one request, for more scopes or another nonce."""
 PAUSE_SECONDS: Final = 10.0
-"""How long a token is not renewed after that could not be tried."""
+"""Pause after a renewal that failed otherwise than by an OAuth error."""
 
 
 class Credentials(Struct, frozen=True):
-    """A client that was registered beforehand, and with whom."""
+    """A client that was registered in advance, and its authorization server."""
 
     client_id: str
-    """Empty where what it presents is all that counts."""
+    """Empty for a client that is identified by its assertion alone."""
     issuer: str | None
 
 
 class Authorizer:
-    """Implements `Auth` with the tokens of a grant."""
+    """Tokens of one grant for any number of servers; implements `Auth`."""
 
     def __init__(
         self,
@@ -82,11 +82,12 @@ class Authorizer:
         self._accesses: dict[str, _Access] = {}
 
     async def headers(self, request: AuthRequest) -> Mapping[str, str]:
-        """The headers with the token, if there is one."""
+        """Return the Authorization and DPoP headers, or none without a token."""
         access = self._access(request)
         if access is None:
             return {}
-        # What was got for a request is used for it, however soon it ends.
+        # After a challenge, use the token that was obtained for this request, even if it is stale
+        # already.
         if request.attempt == 0 and access.needs_care(time.time()):
             async with access.lock:
                 await self._prepare(access)
@@ -95,7 +96,7 @@ class Authorizer:
     async def challenged(
         self, request: AuthRequest, status: int, headers: Mapping[str, str]
     ) -> bool:
-        """Get another token, where that helps. Raises AuthorizationError."""
+        """Obtain another token if that helps. Raise AuthorizationError."""
         access = self._access(request)
         if access is None:
             return False
@@ -103,11 +104,12 @@ class Authorizer:
         if self._proofs is not None:
             learned = self._proofs.learn(parse(request.url), headers)
             if challenge.error == NONCE:
-                # RFC 9449, section 9: the same token, with a proof that has the server's nonce.
+                # RFC 9449, section 9: repeat with the same token, and a proof that contains the
+                # server's nonce.
                 return learned and request.attempt < MAX_ATTEMPTS
         async with access.lock:
             if access.token is not None and _sent(request) != access.token.authorization:
-                return True  # another request got it in the meantime
+                return True  # another request replaced the token in the meantime
             if await self._take_over(access):
                 return True
             if status == 401:
@@ -119,14 +121,14 @@ class Authorizer:
     # One server
 
     def _access(self, request: AuthRequest) -> _Access | None:
-        """What there is for the server of a request; None for a request to another host."""
+        """Return the state of a request's server, None for a request to another host."""
         server, url = request.server, request.url
         if url != server and origin_of(parse(url)) != origin_of(parse(server)):
             return None
         return self._accesses.setdefault(request.server, _Access(request.server))
 
     async def _prepare(self, access: _Access) -> None:
-        """Load the token that was kept, and renew one that ends."""
+        """Load the stored token, and renew one that expires."""
         if not access.loaded:
             access.token = await self._kept(access.server)
             access.loaded = True
@@ -143,8 +145,10 @@ class Authorizer:
         return (token.scheme == "DPoP") is self._dpop
 
     async def _take_over(self, access: _Access) -> bool:
-        """Use the token that somebody else with the same storage has got; whether that is one
-        to go on with."""
+        """Use a token that another client with the same storage obtained.
+
+        Return whether there was one that is not stale.
+        """
         kept = await self._kept(access.server)
         if kept is None or kept == access.token:
             return False
@@ -152,7 +156,7 @@ class Authorizer:
         return not kept.is_stale(time.time())
 
     async def _renew(self, access: _Access, token: Token) -> None:
-        """Replace a token without the user, or drop it where that is refused."""
+        """Replace a token without the user; drop it if the authorization server refuses."""
         if await self._take_over(access):
             return
         token = access.token or token
@@ -165,7 +169,7 @@ class Authorizer:
         except AuthorizationError as error:
             log.info("the token for %s could not be renewed: %s", shown(access.server), error)
             access.left_alone_until = time.time() + PAUSE_SECONDS
-            return  # the server decides whether the old one is good enough
+            return  # keep the old token: the server decides whether it is still valid
         if renewed is None:
             await self._records.forget(token)
             access.token = None
@@ -217,7 +221,7 @@ class Authorizer:
         return True
 
     def _helps(self, shared: Token, refused: Token | None, challenge: Challenge) -> bool:
-        """Whether a token that was got for another server of the same resource is good here."""
+        """Return whether a token for another server of the same resource is usable here."""
         return (
             self._is_usable(shared)
             and (refused is None or shared.authorization != refused.authorization)
@@ -229,7 +233,8 @@ class Authorizer:
         token = access.token
         granted = () if token is None else token.granted
         missing = tuple(scope for scope in challenge.scopes if scope not in granted)
-        # 2026-07-28, step-up: no more than a few times, and not again for what was not given.
+        # 2026-07-28, step-up: limit the number of attempts, and do not request again a scope that
+        # was withheld.
         if not missing or request.attempt >= MAX_ATTEMPTS or access.withheld.issuperset(missing):
             raise insufficient_scope(missing or challenge.scopes)
         if not self._may_ask(request):
@@ -245,8 +250,11 @@ class Authorizer:
         return True
 
     def _may_ask(self, request: AuthRequest) -> bool:
-        """Only what the application does brings up a browser: not a stream that is opened again
-        in the background, nor the end of a session."""
+        """Return whether this request may open a browser.
+
+        Only a POST may, which the application caused: not a stream that is reopened in the
+        background, nor the end of a session.
+        """
         return not self._grant.interactive or request.method == "POST"
 
     async def _discover(self, web: Web, access: _Access, challenge: Challenge) -> Realm:
@@ -260,7 +268,10 @@ class Authorizer:
         return realm
 
     async def _issuer(self) -> str | None:
-        """Whom the client's credentials are for: whoever took them first, unless it was said."""
+        """Return the issuer that the client's credentials are for, None if any.
+
+        It is the configured issuer, or the first one that accepted the credentials.
+        """
         if self._credentials is None:
             return None
         if self._credentials.issuer is not None or not self._credentials.client_id:
@@ -276,7 +287,7 @@ class Authorizer:
         if self._credentials is not None and self._credentials.client_id:
             await self._records.keep_issuer(self._credentials.client_id, token.issuer)
 
-    # What requests carry
+    # Headers of requests
 
     async def _present(self, token: Token | None, request: AuthRequest) -> dict[str, str]:
         if token is None:
@@ -302,7 +313,7 @@ class Authorizer:
 
 
 class _Access:
-    """What an authorizer has for one server."""
+    """The tokens and the state of one server."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -310,14 +321,14 @@ class _Access:
         self.loaded = False
         self.token: Token | None = None
         self.obtained: Token | None = None
-        """The last that was not merely renewed."""
+        """The last token that was obtained by the grant, and not merely renewed."""
         self.realm: Realm | None = None
         self.withheld: set[str] = set()
-        """Scopes that were asked for and not given."""
+        """Scopes that were requested and not granted."""
         self.left_alone_until = 0.0
 
     def needs_care(self, now: float) -> bool:
-        """Whether the token is to be loaded, or to be renewed."""
+        """Return whether the token must be loaded or renewed."""
         if self.token is None:
             return not self.loaded
         return self.token.is_stale(now) and now >= self.left_alone_until

@@ -23,25 +23,24 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 class Challenge(Struct, frozen=True, kw_only=True):
-    """One challenge; what it does not say is empty."""
+    """One WWW-Authenticate challenge; missing parameters are empty."""
 
     scheme: str = ""
-    """In lower case."""
+    """Lower case."""
     resource_metadata: str = ""
     scopes: tuple[str, ...] = ()
     error: str = ""
 
 
 def challenge_in(header: str) -> Challenge:
-    """The challenge to answer: of those for OAuth the first that tells of metadata, or simply
-    the first."""
+    """Return the OAuth challenge to answer: the first with metadata, else the first."""
     ours = [each for each in read_challenges(header) if each.scheme in SCHEMES]
     telling = [each for each in ours if each.resource_metadata]
     return next(iter(telling or ours), Challenge())
 
 
 def read_challenges(header: str) -> list[Challenge]:
-    """All challenges of a header, up to where it is malformed."""
+    """Return all challenges of a header, up to the first malformed part."""
     found: list[tuple[str, dict[str, str]]] = []
     at = 0
     while True:

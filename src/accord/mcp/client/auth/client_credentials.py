@@ -14,10 +14,10 @@ from accord.mcp.client.auth.tokens import Token
 
 
 class ClientCredentials(Authorizer):
-    """Tokens for a program itself (the OAuth client credentials extension).
+    """Tokens for a program without a user (the OAuth client credentials extension).
 
-    It was registered beforehand, with the authorization server `issuer`, as `client_id` with a
-    `client_secret` or a `private_key`, which signs a JWT for each request.
+    The client must be registered with the authorization server `issuer`, as `client_id` with a
+    `client_secret`, or with a `private_key` that signs a JWT for each request.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ClientCredentials(Authorizer):
 
 
 class _ClientCredentials:
-    """Implements `Grant`."""
+    """The client credentials grant; implements `Grant`."""
 
     interactive = False
 

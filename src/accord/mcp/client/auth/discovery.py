@@ -32,17 +32,17 @@ T = TypeVar("T")
 
 
 class Realm(Struct, frozen=True, kw_only=True):
-    """Where tokens for a server come from, and what they are for."""
+    """The authorization server of an MCP server, and the resource of its tokens."""
 
     server: str
     """The URL of the MCP server."""
     resource: str
-    """What its tokens are for, exactly as its metadata says it (RFC 8707)."""
+    """The audience of tokens, exactly as in the resource metadata (RFC 8707)."""
     scopes_supported: tuple[str, ...] = ()
     authority: ServerMetadata
     """The authorization server."""
     local: bool
-    """Whether the server is on this machine, and so may be what belongs to it."""
+    """True if the MCP server is on this machine, so that related URLs may be local."""
     dpop_required: bool = False
 
     @property
@@ -51,7 +51,9 @@ class Realm(Struct, frozen=True, kw_only=True):
 
 
 async def discover(web: Web, server: str, challenge: Challenge, issuer: str | None) -> Realm:
-    """Who gives tokens for `server`; where several do, `issuer`, or the first.
+    """Return the realm of `server`.
+
+    Of several authorization servers it is `issuer`, or without one the first.
 
     Raises DiscoveryError and UntrustedError.
     """
@@ -61,7 +63,7 @@ async def discover(web: Web, server: str, challenge: Challenge, issuer: str | No
     if found is None:
         return await _without_metadata(web, server, issuer)
     if not covers(found.resource, server):
-        # 2026-07-28, discovery, and RFC 9728, section 3.3: such metadata is not used.
+        # 2026-07-28, discovery, and RFC 9728, section 3.3: ignore metadata of another resource.
         raise UntrustedError(
             f"the metadata of {without_query(server)} is for another resource: "
             f"{shown(found.resource)!r}"
@@ -77,14 +79,17 @@ async def discover(web: Web, server: str, challenge: Challenge, issuer: str | No
 
 
 async def authority_of(web: Web, issuer: str, *, local: bool) -> ServerMetadata:
-    """The metadata of an authorization server. Raises DiscoveryError and UntrustedError."""
+    """Return the metadata of an authorization server.
+
+    Raises DiscoveryError and UntrustedError.
+    """
     address = trusted(issuer, "an authorization server's identifier", local=local)
     other = ""
     for url in server_metadata_urls(address):
         found = await _document(web, url, ServerMetadata, local=local)
         if found is None:
             continue
-        # RFC 8414, section 3.3: the issuer is identical to the one the URL was made from.
+        # RFC 8414, section 3.3: the issuer must equal the one that the URL was derived from.
         if found.issuer == issuer:
             return _checked(found, local=local)
         other = found.issuer
@@ -97,7 +102,7 @@ async def _resource_metadata(
     web: Web, server: str, challenge: Challenge, *, local: bool
 ) -> ResourceMetadata | None:
     if challenge.resource_metadata:
-        # 2026-07-28, discovery: the challenge's URL is used where there is one.
+        # 2026-07-28, discovery: a URL in the challenge takes precedence.
         url = challenge.resource_metadata
         found = await _document(web, url, ResourceMetadata, local=local)
         if found is None:
@@ -111,14 +116,17 @@ async def _resource_metadata(
 
 
 async def _without_metadata(web: Web, server: str, issuer: str | None) -> Realm:
-    """2025-03-26: the server's own host gives the tokens, at default places if it has no
-    metadata for that either."""
+    """Return the realm of a server without resource metadata (2025-03-26).
+
+    The server's own origin is the authorization server, with default endpoints if it has no
+    metadata for that either.
+    """
     address = parse(server)
     local, base = is_local(address), base_of(address)
     found: ServerMetadata | None = None
     for url in server_metadata_urls(parse(base)):
         found = found or await _document(web, url, ServerMetadata, local=local)
-    # Nobody has named an issuer that this could be compared with: any of the same host will do.
+    # No document named an issuer to compare with, so any issuer of the same origin is accepted.
     if found is not None and not f"{found.issuer}/".startswith(f"{base}/"):
         raise UntrustedError(
             f"{base} has metadata that is of another issuer, {shown(found.issuer)!r}"
@@ -141,7 +149,7 @@ def _choose(found: ResourceMetadata, issuer: str | None) -> str:
 
 
 def _another_issuer(issuer: str) -> UntrustedError:
-    # 2026-07-28, client registration: credentials are for the server that issued them.
+    # 2026-07-28, client registration: credentials are bound to the server that issued them.
     return UntrustedError(
         f"the server's tokens no longer come from {shown(issuer)!r}, where this client is known",
         advice="Register the client with the new authorization server, and give its credentials.",
@@ -156,9 +164,9 @@ def _checked(found: ServerMetadata, *, local: bool) -> ServerMetadata:
 
 
 async def _document(web: Web, url: str, kind: type[T], *, local: bool) -> T | None:
-    """A document; None where there is none. Raises DiscoveryError when that is not known."""
+    """Return a document, None if it is missing. Raise DiscoveryError for HTTP 5xx."""
     reply = await web.get(trusted(url, "the place of a server's metadata", local=local))
     if reply.status >= 500:
         raise DiscoveryError(f"{url} answered HTTP {reply.status}", recoverable=True)
-    # Some answer 200 to everything, with a page.
+    # Some servers answer every URL with 200 and an HTML page.
     return reply.read(kind) if reply.status == 200 else None

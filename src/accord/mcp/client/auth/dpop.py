@@ -21,11 +21,11 @@ from accord.transports.web_address import WebAddress
 
 MAX_NONCES: Final = 64
 MAX_NONCE: Final = 1_000
-"""How long a nonce may be; it is sent back in every proof."""
+"""Maximum length of a nonce, which is part of every proof."""
 
 
 class Proofs:
-    """Makes the proofs of one key, with the nonces that servers want in them."""
+    """Signs DPoP proofs with one key, including the nonces of servers."""
 
     def __init__(self, key: PrivateKey, *, now: Callable[[], float] = time.time) -> None:
         self._key = key
@@ -39,15 +39,15 @@ class Proofs:
 
     @property
     def thumbprint(self) -> str:
-        """RFC 7638: what a token that is bound to the key says of it."""
+        """Return the key's thumbprint (RFC 7638), as in tokens that are bound to the key."""
         return base64url(sha256(msgspec.json.encode(self._jwk)).digest())
 
     def proof(self, method: str, address: WebAddress, token: str | None = None) -> str:
-        """The DPoP header of one request. It is never used twice."""
+        """Return the DPoP header of one request. Proofs are never reused."""
         claims: dict[str, Any] = {
             "jti": token_urlsafe(16),
             "htm": method,
-            # RFC 9449, section 4.2: without query and fragment.
+            # RFC 9449, section 4.2: the URL without query and fragment.
             "htu": f"{base_of(address)}{address.path}",
             "iat": int(self._now()),
         }
@@ -59,11 +59,11 @@ class Proofs:
         return self._key.sign(claims, typ="dpop+jwt", jwk=self._jwk)
 
     def learn(self, address: WebAddress, headers: Mapping[str, str]) -> bool:
-        """Take the nonce that a response brings; whether there was one."""
+        """Remember the nonce of a response. Return whether there was one."""
         nonce = headers.get("dpop-nonce", "")
         if not nonce or len(nonce) > MAX_NONCE:
             return False
-        # RFC 9449, section 8.2: the latest nonce replaces those before.
+        # RFC 9449, section 8.2: the latest nonce replaces earlier ones.
         self._nonces.pop(origin_of(address), None)
         self._nonces[origin_of(address)] = nonce
         if len(self._nonces) > MAX_NONCES:

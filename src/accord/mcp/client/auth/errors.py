@@ -1,10 +1,10 @@
-"""Why a client gets no token.
+"""Exceptions of client authorization.
 
 TransportError
-└── AuthorizationError          also raised as such, where nothing below fits
-    ├── DiscoveryError          nobody says where tokens come from, or not so that it works
-    ├── UntrustedError          something contradicts what was asked for or announced
-    ├── OAuthError              the authorization server refuses; knows `error`
+└── AuthorizationError          also raised itself, when no subclass fits
+    ├── DiscoveryError          the authorization server or its metadata is not found
+    ├── UntrustedError          a response contradicts the request or earlier metadata
+    ├── OAuthError              the authorization server refuses; has `error`
     └── InsufficientScopeError  the token lacks scopes, and a new one would lack them too
 """
 
@@ -16,13 +16,13 @@ from typing import Final
 from accord.jsonrpc.errors import TransportError
 
 MAX_TEXT: Final = 300
-"""How much of a server's explanation is shown."""
+"""Maximum number of characters shown of a server's explanation."""
 
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
 
 class AuthorizationError(TransportError):
-    """The server wants a token, and there is none for it."""
+    """The server requires a token, and none could be obtained."""
 
     code = -32052
     default_message = "Authorization failed"
@@ -31,11 +31,11 @@ class AuthorizationError(TransportError):
 
 
 class DiscoveryError(AuthorizationError):
-    """Nobody says where tokens for a server come from."""
+    """The authorization server of an MCP server cannot be found."""
 
 
 class UntrustedError(AuthorizationError):
-    """An attack, or a server that is set up wrongly: it is not told any secret."""
+    """An attack or a misconfigured server; no secret is sent to it."""
 
     advice = "Do not go on unless whoever runs the server can explain this."
 
@@ -48,7 +48,7 @@ class OAuthError(AuthorizationError):
 
 
 class InsufficientScopeError(AuthorizationError):
-    """What was called needs scopes which the authorization server did not give."""
+    """The call needs scopes that the authorization server did not grant."""
 
     scopes: tuple[str, ...] = ()
 
@@ -68,6 +68,6 @@ def insufficient_scope(scopes: tuple[str, ...]) -> InsufficientScopeError:
 
 
 def shown(text: str) -> str:
-    """A server's text as it may be printed: one line, not too long."""
+    """Return a server's text fit for printing: ASCII, one line, bounded length."""
     plain = _UNPRINTABLE.sub("?", text)
     return plain if len(plain) <= MAX_TEXT else f"{plain[:MAX_TEXT]}…"

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class PrivateKey(Struct, frozen=True):
-    """A private key in PEM, for the signatures of `algorithm`."""
+    """A private key in PEM, for signatures with `algorithm`."""
 
     pem: str
     algorithm: str = "ES256"
     id: str | None = None
-    """What those who have the public key call it (`kid`)."""
+    """The key id (`kid`) in the public key set."""
 
     def __post_init__(self) -> None:
         require_signing()
@@ -33,7 +33,7 @@ class PrivateKey(Struct, frozen=True):
         return f"PrivateKey(…, algorithm={self.algorithm!r}, id={self.id!r})"
 
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
-        """A JWT. Raises AuthorizationError for a key that is none, or none for the algorithm."""
+        """Return a signed JWT. Raise AuthorizationError for an unsuitable key."""
         jwt = require_signing()
         named = header if self.id is None else {**header, "kid": self.id}
         try:
@@ -46,7 +46,7 @@ class PrivateKey(Struct, frozen=True):
 
 
 def new_key() -> PrivateKey:
-    """A key of its own for a client that needs one."""
+    """Return a new private key for DPoP."""
     require_signing()
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -61,8 +61,10 @@ def new_key() -> PrivateKey:
 
 
 def public_jwk(key: PrivateKey) -> dict[str, str]:
-    """The public half of a key that `new_key` made, as RFC 7638 wants it: the required members,
-    in order."""
+    """Return the public JWK of a key made by `new_key`.
+
+    It has the required members only, in the order of RFC 7638.
+    """
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from jwt.algorithms import ECAlgorithm
 
@@ -72,7 +74,7 @@ def public_jwk(key: PrivateKey) -> dict[str, str]:
 
 
 def require_signing() -> Any:
-    """The library that signs. Raises ImportError that says what to install."""
+    """Return the module `jwt`. Raise ImportError that names the extra to install."""
     try:
         import_module("cryptography")
         import jwt

@@ -9,7 +9,7 @@ from accord.transports.web_address import WebAddress
 
 
 class ResourceMetadata(Struct, frozen=True, kw_only=True):
-    """RFC 9728: a protected resource."""
+    """Metadata of a protected resource (RFC 9728)."""
 
     resource: str
     authorization_servers: list[str] = []
@@ -18,7 +18,7 @@ class ResourceMetadata(Struct, frozen=True, kw_only=True):
 
 
 class ServerMetadata(Struct, frozen=True, kw_only=True):
-    """RFC 8414 and OpenID Connect Discovery: an authorization server."""
+    """Metadata of an authorization server (RFC 8414, OpenID Connect Discovery)."""
 
     issuer: str
     token_endpoint: str
@@ -33,14 +33,14 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
 
 
 def resource_metadata_urls(server: WebAddress) -> list[str]:
-    """Where a server's metadata may be, in the order to try (2026-07-28, discovery)."""
+    """Return the metadata URLs of a server in order of trial (2026-07-28, discovery)."""
     root = f"{base_of(server)}/.well-known/oauth-protected-resource"
     target = server.target.removeprefix("/") if server.path == "/" else server.target
     return [f"{root}{target}", root] if target else [root]
 
 
 def server_metadata_urls(issuer: WebAddress) -> list[str]:
-    """Where the metadata of an authorization server may be, in the order to try."""
+    """Return the metadata URLs of an authorization server in order of trial."""
     base, path = base_of(issuer), issuer.path.rstrip("/")
     urls = [
         f"{base}/.well-known/oauth-authorization-server{path}",
@@ -50,12 +50,12 @@ def server_metadata_urls(issuer: WebAddress) -> list[str]:
 
 
 def default_server(server: WebAddress) -> ServerMetadata:
-    """2025-03-26, fallbacks: where the endpoints are if nothing says so."""
+    """Return default endpoints for a server without metadata (2025-03-26, fallbacks)."""
     base = base_of(server)
     return ServerMetadata(
         issuer=base,
         authorization_endpoint=f"{base}/authorize",
         token_endpoint=f"{base}/token",
         registration_endpoint=f"{base}/register",
-        code_challenge_methods_supported=["S256"],  # 2025-03-26: PKCE is required of everyone
+        code_challenge_methods_supported=["S256"],  # 2025-03-26: all servers must support PKCE
     )

@@ -23,20 +23,20 @@ REDIRECT: Final = "http://127.0.0.1:0/callback"
 
 
 class OAuth(Authorizer):
-    """Tokens that a user gives in a browser (OAuth 2.1, the authorization code grant with PKCE).
+    """Tokens by user consent in a browser (OAuth 2.1, authorization code with PKCE).
 
-    Who the client is: `client_id`, with its `client_secret` or `private_key`, where it was
-    registered beforehand, with the authorization server `issuer`; or `client_metadata_url`, the
-    https URL of its client id metadata document; otherwise it registers itself as `client_name`.
+    The client is one of: `client_id` with a `client_secret` or `private_key`, registered in advance
+    with the authorization server `issuer`; `client_metadata_url`, the https URL of a client id
+    metadata document; otherwise it registers itself as `client_name`.
 
-    `redirect` is where the browser brings the answer: a page of this program on the loopback
-    interface, port 0 for any that is free. `open_browser` shows a URL to the user in place of the
-    system's browser; `redirect_handler` does all of it, and returns the URL to which the
-    authorization server sent the user. The user has `wait_seconds`.
+    `redirect` is the redirect URI: a page of this program on the loopback interface, with port 0
+    for any free port. `open_browser` shows a URL to the user instead of the system's browser;
+    `redirect_handler` replaces the whole exchange, and returns the URL to which the authorization
+    server sent the user. The user has `wait_seconds`.
 
-    `scopes` are asked for besides those that the server wants. `storage` keeps tokens and
-    registrations, in memory unless it says otherwise. With `dpop` tokens are bound to a key of
-    this client, and others not taken. One object may serve several clients and servers.
+    `scopes` are requested in addition to those that the server requires. `storage` keeps tokens and
+    registrations, by default in memory. With `dpop`, tokens are bound to a key of this client, and
+    unbound tokens are rejected. One object may serve several clients and servers.
     """
 
     def __init__(
@@ -103,6 +103,6 @@ def _check_redirect(redirect: str, handler: RedirectHandler | None) -> None:
 
 
 def _check_metadata_url(url: str | None) -> None:
-    # 2026-07-28, client id metadata documents: https, and a path.
+    # 2026-07-28, client id metadata documents: an https URL with a path.
     if url is not None and not (url.startswith("https://") and parse(url).path != "/"):
         raise ValueError(f"a client_metadata_url is an https URL with a path, not {url!r}")

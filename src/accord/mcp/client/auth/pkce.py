@@ -9,12 +9,12 @@ from secrets import token_urlsafe
 
 
 def unguessable() -> str:
-    """256 bits, in the letters that a code verifier may have."""
+    """Return 256 random bits, in the alphabet of code verifiers."""
     return token_urlsafe(32)
 
 
 def code_challenge(verifier: str) -> str:
-    """S256: the only method that does not show the verifier."""
+    """Return the S256 challenge, the only method that does not reveal the verifier."""
     return base64url(sha256(verifier.encode("ascii")).digest())
 
 

@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 
 class KnownServer(Struct, frozen=True):
-    """Where the token for a server came from."""
+    """The issuer and resource of the token for a server."""
 
     issuer: str
     resource: str
 
 
 class Records:
-    """The records of one storage."""
+    """Typed access to one storage."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -59,7 +59,7 @@ class Records:
         await self._delete(f"client {issuer}")
 
     async def issuer_of(self, client_id: str) -> str | None:
-        """With whom a client that was registered beforehand is known."""
+        """Return the authorization server at which a preregistered client was accepted."""
         return await self._get(f"issuer {client_id}", str)
 
     async def keep_issuer(self, client_id: str, issuer: str) -> None:

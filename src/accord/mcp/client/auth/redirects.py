@@ -1,7 +1,7 @@
-"""Taking the user to the authorization server, and the answer back.
+"""The redirect to the authorization server, and the response from there.
 
-The answer comes as a request of the user's browser to this machine. Anybody can make such
-requests: only the one that brings the `state` of the attempt ends the wait.
+The response arrives as a request of the user's browser to this machine. Any web page can send such
+requests, so that only one with the `state` of this authorization ends the wait.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from accord.transports.web_address import WebAddress, parse
 Opener: TypeAlias = Callable[[str], Awaitable[None] | None]
 """Shows a URL to the user."""
 RedirectHandler: TypeAlias = Callable[[str], Awaitable[str]]
-"""Takes the user to a URL, and gives back the one that the authorization server sent them to."""
+"""Opens a URL for the user; returns the URL that the server redirected to."""
 
 MAX_PARAMETERS: Final = 50
 CLOSE_SECONDS: Final = 2.0
@@ -38,7 +38,7 @@ CLOSE_SECONDS: Final = 2.0
 _HEADERS: Final = (
     b"content-type: text/html; charset=utf-8\r\n"
     b"cache-control: no-store\r\n"
-    b"referrer-policy: no-referrer\r\n"  # the address of the page holds the code
+    b"referrer-policy: no-referrer\r\n"  # the URL of the page contains the code
     b"x-content-type-options: nosniff\r\n"
     b"content-security-policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
 )
@@ -60,22 +60,22 @@ _STRANGE: Final = _page("Nothing to see here", "This is not an answer that is wa
 
 
 class Redirect:
-    """Where answers arrive during one attempt."""
+    """Receives the authorization response at one redirect URI."""
 
     def __init__(self, uri: str, take: Callable[[str, str], Awaitable[str]]) -> None:
         self.uri = uri
         self._take = take
-        """Takes the user to a URL with a state; where the answer sent them."""
+        """Opens a URL with a state; returns the URL of the response."""
 
     @staticmethod
     def handled(uri: str, handler: RedirectHandler) -> Redirect:
-        """A redirect that the application takes care of."""
+        """Return a redirect that the application handles."""
         return Redirect(uri, lambda url, state: handler(url))
 
     async def authorize(self, url: str, state: str, seconds: float) -> dict[str, str]:
-        """Take the user to `url`; the parameters of the answer, whose state is the right one.
+        """Open `url`, and return the parameters of the response with the same state.
 
-        Raises AuthorizationError, also when the user takes longer than that.
+        Raises AuthorizationError, also after `seconds`.
         """
         try:
             async with asyncio.timeout(seconds):
@@ -84,7 +84,7 @@ class Redirect:
             raise AuthorizationError(
                 f"nobody answered within {seconds:g} seconds", recoverable=True
             ) from None
-        # 2026-07-28, open redirection: answers with another state are discarded.
+        # 2026-07-28, open redirection: discard responses with another state.
         if not same_state(answer, state):
             raise UntrustedError("the answer of the authorization server has another state")
         return answer
@@ -92,9 +92,9 @@ class Redirect:
 
 @asynccontextmanager
 async def listening(uri: str, opener: Opener | None) -> AsyncIterator[Redirect]:
-    """A redirect to a page of this program: `uri` on the loopback interface, port 0 for any.
+    """Serve a redirect URI on the loopback interface; port 0 means any port.
 
-    Raises ConnectError when nothing can listen there.
+    Raises ConnectError if the port cannot be bound.
     """
     pages = _Pages()
     listener = await listen_web(uri, pages, Options(limits=Limits(max_message_bytes=1024)))
@@ -109,13 +109,13 @@ async def listening(uri: str, opener: Opener | None) -> AsyncIterator[Redirect]:
         yield Redirect(f"{base_of(at)}{at.path}", take)
     finally:
         with suppress(TimeoutError):
-            # A browser keeps connections that it may never use.
+            # Browsers keep idle connections open, so the listener is closed with a timeout.
             async with asyncio.timeout(CLOSE_SECONDS):
                 await listener.close()
 
 
 def loopback(uri: str) -> WebAddress:
-    """The address of a redirect URI on this machine. Raises ValueError for any other."""
+    """Return the address of a loopback redirect URI. Raise ValueError for others."""
     try:
         address = parse(uri)
     except ConnectError as error:
@@ -129,7 +129,7 @@ def loopback(uri: str) -> WebAddress:
 
 
 def with_port_of(uri: str, registered: str) -> str:
-    """`uri` with the port that it had when the client was registered, if it may have any."""
+    """Return `uri` with the port of the registered URI, if `uri` allows any port."""
     address = parse(uri)
     if address.port != 0 or not registered:
         return uri
@@ -139,7 +139,7 @@ def with_port_of(uri: str, registered: str) -> str:
 
 
 def parameters_of(url: str) -> dict[str, str]:
-    """The parameters of an answer. Raises UntrustedError for one that says something twice."""
+    """Return the parameters of a response. Raise UntrustedError if one is repeated."""
     try:
         pairs = parse_qsl(
             urlsplit(url).query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS
@@ -147,7 +147,7 @@ def parameters_of(url: str) -> dict[str, str]:
     except ValueError:
         raise UntrustedError("the answer of the authorization server is malformed") from None
     parameters = dict(pairs)
-    # RFC 6749, section 3.1: no parameter more than once.
+    # RFC 6749, section 3.1: parameters must not be repeated.
     if len(parameters) != len(pairs):
         raise UntrustedError("the answer of the authorization server says something twice")
     return parameters
@@ -170,7 +170,7 @@ async def _open(opener: Opener | None, url: str) -> None:
 
 
 class _Pages(LivingApp[str]):
-    """Answers the browser; implements `WebApp`."""
+    """The page that the browser is redirected to; implements `WebApp`."""
 
     def __init__(self) -> None:
         self.state = ""
@@ -204,7 +204,7 @@ class _Pages(LivingApp[str]):
             return False
 
     async def start(self) -> None:
-        """Nothing is needed."""
+        """Do nothing: there is nothing to start."""
 
     async def close(self, drain: float) -> None:
-        """Nothing is under way for long."""
+        """Do nothing: no request takes long."""

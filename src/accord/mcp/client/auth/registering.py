@@ -1,5 +1,7 @@
-"""How a client becomes known to an authorization server: beforehand, by a document of its own, or
-by registering itself (RFC 7591)."""
+"""Registration with an authorization server.
+
+A client is registered in advance, by a client id metadata document, or dynamically (RFC 7591).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from accord.transports.web_address import parse
 
 
 class _Registered(Struct, frozen=True):
-    """RFC 7591, section 3.2.1."""
+    """The response to a registration (RFC 7591, section 3.2.1)."""
 
     client_id: str
     client_secret: str | None = None
@@ -28,23 +30,25 @@ class _Registered(Struct, frozen=True):
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """What an application says of itself."""
+    """Metadata of the client, as the application gives it."""
 
     client_name: str
     client_uri: str | None = None
     registered: Registration | None = None
-    """As what it was registered beforehand."""
+    """The registration, if it was made in advance."""
     metadata_url: str | None = None
-    """Where its client id metadata document is."""
+    """URL of the client id metadata document."""
     key: PrivateKey | None = None
-    """The private key whose public half that document names."""
+    """The private key whose public half is in that document."""
 
 
 async def known_client(
     attempt: Attempt, identity: Identity, scopes: tuple[str, ...]
 ) -> Registration | None:
-    """The client as the authorization server knows it already, in the order of preference of
-    2026-07-28, client registration; None where it has to register."""
+    """Return the existing registration, None if the client has to register.
+
+    The order of preference is that of 2026-07-28, client registration.
+    """
     if identity.registered is not None:
         return identity.registered
     authority = attempt.realm.authority
@@ -53,7 +57,7 @@ async def known_client(
     client = await attempt.records.registration(authority.issuer)
     if client is None or 0 < client.expires_at <= time.time():
         return None
-    # Some give no scopes but those that were registered.
+    # Some servers grant only scopes that were registered.
     return client if set(scopes) <= set(client.scopes) else None
 
 
@@ -96,12 +100,12 @@ def _request(
     request: dict[str, Any] = {
         "client_name": identity.client_name,
         "redirect_uris": [redirect_uri],
-        # 2026-07-28, refresh tokens: who wants them says so here.
+        # 2026-07-28, refresh tokens: a client requests the grant type here.
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": method,
-        # 2026-07-28, client registration: without it OpenID Connect takes a client for a web
-        # application, which may not have redirects to this machine.
+        # 2026-07-28, client registration: the OpenID Connect default is "web", which does not allow
+        # loopback redirects.
         "application_type": "native" if is_local(parse(redirect_uri)) else "web",
     }
     if identity.client_uri is not None:
@@ -112,7 +116,10 @@ def _request(
 
 
 def _method(given: str | None, asked: Method) -> Method:
-    """RFC 7591, section 3.2.1: the server may register another method than was asked for."""
+    """Return the registered authentication method.
+
+    RFC 7591, section 3.2.1: the server may register another one than was requested.
+    """
     if given is None or given == asked:
         return asked
     if given in ("none", "client_secret_basic", "client_secret_post"):

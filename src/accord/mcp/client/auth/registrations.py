@@ -21,40 +21,42 @@ ASSERTION_SECONDS: Final = 60
 
 
 class Registration(Struct, frozen=True, kw_only=True):
-    """A client as one authorization server knows it."""
+    """A client as registered with one authorization server."""
 
     client_id: str
-    """Empty for one that need not be known."""
+    """Empty for a client that is identified by its assertion alone."""
     client_secret: str | None = None
     method: Method | None = None
-    """How the client authenticates; None to follow what the server takes."""
+    """Authentication method; None to choose one that the server supports."""
     key: PrivateKey | None = None
     redirect_uri: str = ""
-    """Where the server sends the user back to; empty for what was not registered here."""
+    """The registered redirect URI; empty if the client did not register itself."""
     scopes: tuple[str, ...] = ()
-    """What was registered for."""
+    """The registered scopes."""
     expires_at: float = 0.0
-    """When the secret is over; 0 for never."""
+    """Time at which the secret expires; 0 for never."""
 
     def __repr__(self) -> str:
         return f"Registration({self.client_id!r}, …)"
 
 
 class Proof(Struct, frozen=True):
-    """What a token request carries so that the server knows the client."""
+    """The form fields and headers that authenticate the client in a token request."""
 
     form: dict[str, str]
     headers: dict[str, str]
 
 
 def prove(client: Registration, issuer: str, supported: Sequence[str] | None) -> Proof:
-    """How `client` authenticates with the authorization server `issuer`, which takes the
-    methods `supported`."""
+    """Return the authentication of `client` at the authorization server `issuer`.
+
+    `supported` are the methods of the server, which are used if the client has no fixed one.
+    """
     method = client.method or choose_method(client, supported)
     if method == "private_key_jwt":
         return Proof(_assertion(client, issuer), {})
     if method == "client_secret_basic" and client.client_secret is not None:
-        # RFC 6749, section 2.3.1: both are form-encoded first.
+        # RFC 6749, section 2.3.1: id and secret are form-encoded before base64.
         pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret)}"
         return Proof({}, {"authorization": f"Basic {b64encode(pair.encode()).decode()}"})
     if method == "client_secret_post" and client.client_secret is not None:
@@ -63,19 +65,19 @@ def prove(client: Registration, issuer: str, supported: Sequence[str] | None) ->
 
 
 def choose_method(client: Registration, supported: Sequence[str] | None) -> Method:
-    """The best method that both sides have."""
+    """Return the best method that client and server support."""
     if client.key is not None:
         return "private_key_jwt"
     if client.client_secret is None:
         return "none"
-    # RFC 8414, section 2: without a list it is client_secret_basic.
+    # RFC 8414, section 2: the default is client_secret_basic.
     if supported and "client_secret_basic" not in supported and "client_secret_post" in supported:
         return "client_secret_post"
     return "client_secret_basic"
 
 
 def method_to_register(supported: Sequence[str] | None) -> Method:
-    """What a client that can keep no secret asks for, and what it makes do with."""
+    """Return the method to register: `none` if possible, else one with a secret."""
     methods = ("client_secret_basic",) if supported is None else tuple(supported)
     wanted: tuple[Method, ...] = ("none", "client_secret_basic", "client_secret_post")
     return next((method for method in wanted if method in methods), "none")
@@ -87,7 +89,8 @@ def _assertion(client: Registration, issuer: str) -> dict[str, str]:
     claims = {
         "iss": client.client_id,
         "sub": client.client_id,
-        # The issuer and nothing else: an endpoint's URL may be another server's claim.
+        # Use the issuer as the only audience: another server could claim a token endpoint's URL as
+        # its own.
         "aud": issuer,
         "jti": token_urlsafe(16),
         "iat": now,

@@ -11,15 +11,14 @@ OFFLINE_ACCESS: Final = "offline_access"
 
 MAX_SCOPES: Final = 100
 MAX_SCOPE: Final = 200
-"""How long one may be; they are part of a URL."""
+"""Maximum length of one scope; scopes are part of a URL."""
 
 _SCOPE = re.compile(rf"[\x21\x23-\x5b\x5d-\x7e]{{1,{MAX_SCOPE}}}")
-"""RFC 6749, section 3.3."""
+"""The syntax of a scope (RFC 6749, section 3.3), of bounded length."""
 
 
 def union(*sets: Iterable[str]) -> tuple[str, ...]:
-    """All scopes once, in the order in which they come; what is none is left out, and so are
-    those that are too many."""
+    """Return all valid scopes once, in order, up to `MAX_SCOPES`."""
     scopes = dict.fromkeys(scope for each in sets for scope in each if _SCOPE.fullmatch(scope))
     return tuple(scopes)[:MAX_SCOPES]
 
@@ -31,16 +30,19 @@ def wanted(
     before: tuple[str, ...],
     configured: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """2026-07-28, scope selection: what the challenge says, else what the resource knows, along
-    with what was asked for before; and what the application wants in any case."""
+    """Return the scopes to request (2026-07-28, scope selection).
+
+    They are those of the challenge, or else of the resource; those requested before; and those that
+    the application configured.
+    """
     return union(before, challenged or (() if before else supported), configured)
 
 
 def for_refreshing(scopes: tuple[str, ...], authority: Iterable[str] | None) -> tuple[str, ...]:
-    """The same with what makes the authorization server give refresh tokens, where it says that
-    it has that (2026-07-28, refresh tokens).
+    """Return the scopes with `offline_access`, if the server supports it.
 
-    Not in place of no scopes at all, which stand for those that the server gives by default.
+    The server then issues refresh tokens (2026-07-28, refresh tokens). An empty list stays empty:
+    it stands for the default scopes of the server.
     """
     if scopes and authority is not None and OFFLINE_ACCESS in authority:
         return union(scopes, (OFFLINE_ACCESS,))

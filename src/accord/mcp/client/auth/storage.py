@@ -17,18 +17,18 @@ import msgspec
 
 
 class Storage(Protocol):
-    """Keeps values that are secret. May be used by several clients at once."""
+    """A store of secret values. Several clients may use it concurrently."""
 
     async def get(self, key: str) -> bytes | None: ...
 
     async def set(self, key: str, value: bytes) -> None: ...
 
     async def delete(self, key: str) -> None:
-        """Does nothing where there is no such key."""
+        """Delete a key; a missing key is no error."""
 
 
 class MemoryStorage:
-    """Keeps everything until the program ends."""
+    """A store in memory, until the program ends."""
 
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
@@ -44,11 +44,13 @@ class MemoryStorage:
 
 
 class FileStorage:
-    """Keeps everything in one file that only its owner can read.
+    """A store in one file that only its owner can read.
 
-    The file is replaced as a whole, under a lock, so that several programs may share it. Raises
-    OSError where it cannot be read or written, PermissionError where others could read it, and
-    ValueError where it is not such a file, RuntimeError on systems without POSIX locks and modes.
+    The file is replaced atomically, under a lock, so that several programs may share it.
+
+    Raises OSError if it cannot be read or written, PermissionError if others could read it,
+    ValueError if its content is not such a file, and RuntimeError on systems without POSIX locks
+    and modes.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -88,7 +90,7 @@ class FileStorage:
             self._write(msgspec.json.encode(values))
 
     def _write(self, data: bytes) -> None:
-        # mkstemp makes a file that nobody else can open.
+        # mkstemp creates a file that only its owner can open.
         handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
         try:
             with open(handle, "wb") as file:

@@ -11,17 +11,17 @@ from accord.mcp.client.auth.web import Reply
 
 MAX_TOKEN: Final = 16 * 1024
 LEEWAY_SECONDS: Final = 30.0
-"""How long before its end a token is no longer used, at most."""
+"""Maximum time before expiry at which a token is renewed."""
 LEEWAY_SHARE: Final = 0.1
-"""The same as a share of its life, for short ones."""
+"""The same as a share of the lifetime, which applies to short-lived tokens."""
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """An access token, with all that is needed to use and to renew it."""
+    """An access token with everything needed to use and renew it."""
 
     access_token: str
     scheme: str
-    """Bearer or DPoP: how it is presented."""
+    """Authorization scheme: Bearer or DPoP."""
     issuer: str
     resource: str
     client_id: str
@@ -29,7 +29,7 @@ class Token(Struct, frozen=True, kw_only=True):
     granted: tuple[str, ...]
     refresh_token: str | None = None
     stale_at: float | None = None
-    """When to get another one, in seconds since 1970; None where nobody said."""
+    """Time to renew the token, in seconds since 1970; None if it has no known expiry."""
 
     def __repr__(self) -> str:
         return f"Token(…, issuer={self.issuer!r}, resource={self.resource!r})"
@@ -43,12 +43,12 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class TokenResponse(Struct, frozen=True, kw_only=True):
-    """RFC 6749, section 5.1."""
+    """The successful response of a token endpoint (RFC 6749, section 5.1)."""
 
     access_token: str
     token_type: str
     expires_in: float | str | None = None
-    """Some send the number as a string."""
+    """Some servers send the number as a string."""
     refresh_token: str | None = None
     scope: str | None = None
     issued_token_type: str | None = None
@@ -63,7 +63,7 @@ class _Refusal(Struct, frozen=True):
 
 
 def read_response(reply: Reply, where: str) -> TokenResponse:
-    """What a token endpoint answered. Raises AuthorizationError."""
+    """Return the response of a token endpoint. Raise AuthorizationError."""
     if reply.status == 200:
         response = reply.read(TokenResponse)
         if response is None or not _is_token(response.access_token):
@@ -73,7 +73,7 @@ def read_response(reply: Reply, where: str) -> TokenResponse:
 
 
 def refusal(reply: Reply, where: str) -> AuthorizationError:
-    """The error that a reply is."""
+    """Return the error that a reply stands for."""
     refused = reply.read(_Refusal)
     if refused is not None and 400 <= reply.status < 500:
         return oauth_error(where, refused.error, refused.error_description)
@@ -81,11 +81,13 @@ def refusal(reply: Reply, where: str) -> AuthorizationError:
 
 
 def scheme_of(response: TokenResponse, *, bound: bool) -> str:
-    """How the token is presented. Raises UntrustedError for one that is less than was asked
-    for, or of a kind that nobody knows."""
+    """Return the authorization scheme of a token.
+
+    Raises UntrustedError if it is not bound as requested, AuthorizationError for an unknown type.
+    """
     kind = response.token_type.lower()
     if bound and kind != "dpop":
-        # RFC 9449, section 5: a client that wants the protection discards such a response.
+        # RFC 9449, section 5: a client that requires binding discards such a response.
         raise UntrustedError("the token is not bound to this client's key, which was asked for")
     if kind not in ("bearer", "dpop") or (kind == "dpop" and not bound):
         raise AuthorizationError(f"the token is of the unknown type {response.token_type[:40]!r}")
@@ -103,10 +105,10 @@ def stale_at(response: TokenResponse, now: float) -> float | None:
 
 
 def scopes_in(text: str | None, otherwise: tuple[str, ...]) -> tuple[str, ...]:
-    """RFC 6749, section 5.1: without a scope the token has what was asked for."""
+    """Return the granted scopes; by default those requested (RFC 6749, section 5.1)."""
     return otherwise if text is None else tuple(dict.fromkeys(text.split()))
 
 
 def _is_token(text: str) -> bool:
-    """Whether it can stand in a header."""
+    """Return whether the token fits into a header."""
     return 0 < len(text) <= MAX_TOKEN and text.isascii() and text.isprintable() and " " not in text

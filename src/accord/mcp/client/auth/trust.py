@@ -17,7 +17,7 @@ from accord.transports.web_address import WebAddress, parse
 Origin = tuple[str, str, int]
 
 _URL = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]{1,2000}")
-"""The characters of RFC 3986, no fragment, and not too many of them."""
+"""The characters of RFC 3986 without fragments, at most 2,000."""
 
 
 def origin_of(address: WebAddress) -> Origin:
@@ -25,19 +25,19 @@ def origin_of(address: WebAddress) -> Origin:
 
 
 def base_of(address: WebAddress) -> str:
-    """The URL without path and query, and without a slash behind it."""
+    """Return the URL without path, query and trailing slash."""
     return f"{address.scheme}://{address.authority}"
 
 
 def is_local(address: WebAddress) -> bool:
-    # A name below `localhost` may be looked up elsewhere.
+    # Names below `localhost` may be resolved by DNS, so they do not count as local.
     return is_loopback(address.host) and not address.host.endswith(".localhost")
 
 
 def trusted(url: str, what: str, *, local: bool) -> WebAddress:
-    """The address of a URL that is https, or, where `local`, http on this machine.
+    """Return the address of an https URL, or of a local http URL if `local`.
 
-    Raises UntrustedError. What comes through may be opened in a browser.
+    Raises UntrustedError. Accepted URLs may be opened in a browser.
     """
     try:
         address = parse(url if _URL.fullmatch(url) else "")
@@ -53,10 +53,10 @@ def trusted(url: str, what: str, *, local: bool) -> WebAddress:
 
 
 def covers(resource: str, server: str) -> bool:
-    """Whether `server` is the protected resource, or a part of it.
+    """Return whether `server` is the protected resource, or below it.
 
-    RFC 9728, section 3.3, wants the two to be identical; a resource that is the origin, or a
-    folder above the server, is usual, and no more than the server itself could ask for.
+    RFC 9728, section 3.3, requires the two to be identical. In practice the resource is often the
+    origin or a parent path, which grants no more than the server could request itself.
     """
     try:
         whole, part = parse(resource), parse(server)

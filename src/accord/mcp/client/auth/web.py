@@ -32,14 +32,14 @@ T = TypeVar("T")
 
 
 class Reply(Struct, frozen=True):
-    """A whole response."""
+    """A complete HTTP response."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def read(self, kind: type[T]) -> T | None:
-        """The body as a JSON object of that kind; None where it is none."""
+        """Return the body decoded as `kind`; None if it is not valid."""
         try:
             found: T = decode_json(self.body, kind)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -48,7 +48,7 @@ class Reply(Struct, frozen=True):
 
 
 class Web:
-    """Sends requests while it is entered: `async with Web(tls) as web`."""
+    """An HTTP client with a timeout and a size limit: `async with Web(tls) as web`."""
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
         self._options = Options(tls=tls, connect_seconds=REQUEST_SECONDS)
@@ -66,7 +66,7 @@ class Web:
         self._requester.close()
 
     async def get(self, address: WebAddress) -> Reply:
-        """A document. Raises AuthorizationError when nobody answers."""
+        """Return a document. Raise AuthorizationError if the request fails."""
         reply = await self._send("GET", address, {})
         for _ in range(MAX_REDIRECTS):
             target = _redirect(address, reply)

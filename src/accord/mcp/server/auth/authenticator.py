@@ -14,7 +14,7 @@ from accord.transports.web.app import WebRequest
 
 
 class Refusal(Struct, frozen=True):
-    """Why nobody is let in with these credentials."""
+    """The answer to a request with invalid or missing credentials."""
 
     status: int = 401
     headers: bytes = b""
@@ -24,27 +24,31 @@ class Refusal(Struct, frozen=True):
 
 
 class Authenticator(Protocol):
-    """Tells who sends a request. Subclasses say how.
+    """The authentication of requests, implemented by subclasses.
 
-    Two more members are used where there are any: `repeatable`, which is true where a request may
-    be authenticated twice, once before its body is read; and `answer_lines(principal)`, which
-    gives further header lines of the answers to somebody.
+    Two more members are used if present: `repeatable`, true if a request may be authenticated
+    twice, once before its body is read; and `answer_lines(principal)`, which returns further header
+    lines for the answers to a principal.
     """
 
     def page(self, request: WebRequest) -> Reply | None:
-        """What is answered to anybody who asks, such as metadata; None for everything else."""
+        """Return a public page such as metadata; None for other requests."""
         return None
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        """Why a request is refused by its head alone, before its body is read. Equal heads are
-        refused alike; None where more is to be known."""
+        """Refuse a request by its head alone, before its body is read.
+
+        Equal heads are refused alike. None if more data is needed to decide.
+        """
         return None
 
     def authenticate(
         self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | None | Awaitable[Principal | Refusal | None]:
-        """On whose behalf a request is made; None for nobody in particular. `channel` is what is
-        known of the other end, where there is a connection already."""
+        """Return the principal of a request, or a refusal.
+
+        None means an anonymous caller. `channel` describes the connection, if one exists already.
+        """
 
     def forbidden(self, scopes: Sequence[str]) -> bytes:
-        """Header lines of a 403 for somebody who lacks one of `scopes`."""
+        """Return the header lines of a 403 for a caller that lacks one of `scopes`."""

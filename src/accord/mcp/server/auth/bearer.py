@@ -33,9 +33,9 @@ _LIMITED: Final = "This needs permissions that the caller does not have"
 
 
 class BearerAuth(Authenticator):
-    """Lets in whoever has a token that `verifier` knows.
+    """Authentication by bearer tokens that `verifier` accepts.
 
-    Everybody needs all of `scopes`. `implies` says which scopes a broader one has in it:
+    Every caller needs all of `scopes`. `implies` lists the scopes that a broader one includes:
     `{"notes:write": ["notes:read"]}`.
     """
 
@@ -46,7 +46,7 @@ class BearerAuth(Authenticator):
         scopes: Iterable[str] = (),
         implies: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
-        """Raises ValueError for scopes that cannot be said in a header."""
+        """Raise ValueError for scopes that cannot be sent in a header."""
         self._verifier = verifier
         self._scopes = tuple(dict.fromkeys(scopes))
         self._needed = frozenset(self._scopes)
@@ -116,12 +116,17 @@ class BearerAuth(Authenticator):
         return not principal.has_expired and self._is_bound(principal, found, request)
 
     def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
-        """Whether a token is presented by whom it is bound to. Here nobody can show that, so
-        that only tokens will do which whoever bears them may use."""
+        """Return whether a token is presented by its rightful client.
+
+        Here no proof of possession is checked, so only unbound tokens are accepted.
+        """
         return found.scheme == "bearer" and not principal.claims.get("cnf")
 
     def _broadened(self, principal: Principal) -> Principal:
-        """2026-07-28, authorization: a broader scope implies the narrower ones in it."""
+        """Return the principal with all implied scopes.
+
+        2026-07-28, authorization: a broader scope implies the narrower ones in it.
+        """
         implied = self._implied
         more = [implied[scope] for scope in principal.scopes if scope in implied]
         return replace(principal, scopes=principal.scopes.union(*more)) if more else principal
@@ -149,13 +154,15 @@ class BearerAuth(Authenticator):
         return Refusal(401, header, _body(error))
 
     def _challenge(self, scheme: Scheme = "bearer", **parameters: str) -> bytes:
-        """A header line that says how to be let in, to somebody who tried it by `scheme`."""
+        """Return the `WWW-Authenticate` line for a client that used `scheme`."""
         return challenge("Bearer", **parameters)
 
 
 def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
-    """Who asks for credentials; for a verifier, by the rules of bearer tokens. Raises TypeError
-    for what is neither, before anybody calls."""
+    """Return `auth`, or `BearerAuth` around a verifier.
+
+    Raises TypeError for any other value, when the server is configured.
+    """
     if isinstance(auth, Verifier):
         return BearerAuth(auth)
     if not callable(getattr(auth, "authenticate", None)):
@@ -167,7 +174,7 @@ def authenticator_of(auth: Authenticator | Verifier) -> Authenticator:
 
 
 def _closed(implies: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    """For each scope all that it implies, over however many steps."""
+    """Return for each scope all that it implies, over any number of steps."""
     direct = {scope: frozenset(implied) for scope, implied in implies.items()}
     closed: dict[str, frozenset[str]] = {}
     for scope in direct:

@@ -17,13 +17,13 @@ MAX_SCOPES: Final = 100
 
 
 def challenge(scheme: str, **parameters: str) -> bytes:
-    """The header line of one challenge; parameters without a value are left out."""
+    """Return the header line of one challenge, without empty parameters."""
     said = ", ".join(f"{name}={_quoted(value)}" for name, value in parameters.items() if value)
     return f"www-authenticate: {scheme}{' ' if said else ''}{said}\r\n".encode("ascii")
 
 
 def scope_of(scopes: Iterable[str]) -> str:
-    """The value of the parameter `scope`; what cannot be a scope is not said."""
+    """Return the value of the parameter `scope`, without invalid scopes."""
     names = [each for each in dict.fromkeys(scopes) if is_scope(each)]
     return " ".join(names[:MAX_SCOPES])
 
@@ -33,7 +33,7 @@ def is_scope(text: str) -> bool:
 
 
 def _quoted(value: str) -> str:
-    """RFC 9110, section 5.6.4: a quoted string."""
+    """Return a quoted string (RFC 9110, section 5.6.4)."""
     clean = _UNQUOTABLE.sub("?", value)
     escaped = clean.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -14,20 +14,19 @@ MAX_SCOPES: Final = 1_000
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What a token must say to be one for this server."""
+    """Requirements on the claims of a token for this server."""
 
     issuer: str | None
-    """None where whoever tells about tokens vouches for them."""
+    """None if the endpoint that reports the claims vouches for them."""
     audience: frozenset[str] | None
-    """In canonical form, one of them will do; None where only tokens for this server are told
-    about."""
+    """Accepted audiences in canonical form; None if only tokens for this server are reported."""
     leeway: float
-    """How far clocks may differ, in seconds."""
+    """Tolerated clock difference in seconds."""
     must_expire: bool = True
 
 
 def principal_of(claims: dict[str, Any], expected: Expected, now: float) -> Principal | None:
-    """Whose a token with these claims is; None if it is not valid here and now."""
+    """Return the principal of valid claims; None for invalid ones."""
     if not (_is_issued(claims, expected) and _is_for(claims, expected.audience)):
         return None
     expires = claims.get("exp")
@@ -60,7 +59,10 @@ def _principal(claims: dict[str, Any], expires: float | None) -> Principal | Non
 
 
 def scopes_in(claims: dict[str, Any]) -> frozenset[str]:
-    """RFC 8693, section 4.2: `scope`, a text with blanks; others say `scp`, some as a list."""
+    """Return the scopes of a token.
+
+    RFC 8693, section 4.2: `scope`, a text with blanks; some issuers use `scp`, some a list.
+    """
     found: list[str] = []
     for name in ("scope", "scp"):
         said = claims.get(name)
@@ -77,7 +79,10 @@ def _is_issued(claims: dict[str, Any], expected: Expected) -> bool:
 
 
 def _is_for(claims: dict[str, Any], audience: frozenset[str] | None) -> bool:
-    """2026-07-28, authorization: tokens must have been issued for this very server."""
+    """Return whether the audience is this server.
+
+    2026-07-28, authorization: tokens must have been issued for this very server.
+    """
     if audience is None:
         return True
     said = claims.get("aud")
@@ -90,7 +95,7 @@ def _is_past(value: Any, now: float) -> bool:
 
 
 def _is_time(value: Any) -> bool:
-    """RFC 7519, section 2: NumericDate."""
+    """Return whether a value is a NumericDate (RFC 7519, section 2)."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from accord.transports.web.app import WebRequest
 
 MAX_TOKEN: Final = 16 * 1024
-"""The longest token that is looked at, in characters."""
+"""The limit of a token, in characters."""
 
 Scheme: TypeAlias = Literal["bearer", "dpop"]
 
@@ -21,7 +21,7 @@ _PARTS: Final = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?: +(.*))?")
 
 
 class Credentials(Struct, frozen=True):
-    """A token, and how it was presented."""
+    """A token and its scheme."""
 
     scheme: Scheme
     token: str
@@ -31,15 +31,15 @@ class Credentials(Struct, frozen=True):
 
 
 class Malformed(Struct, frozen=True):
-    """A request that presents a token in a way that none may be presented in."""
+    """Credentials that violate the rules for presenting a token."""
 
     why: str
     in_url: bool = False
-    """Whether the token is in the URL, where none belongs."""
+    """True if the token is in the URL, which is forbidden."""
 
 
 def credentials_in(request: WebRequest) -> Credentials | Malformed | None:
-    """What a request presents; None where it presents nothing that is known here."""
+    """Return the credentials of a request; None for unknown or missing ones."""
     # 2026-07-28, authorization: tokens must not be in the query, where logs would keep them.
     if request.query and _names_token(request.query):
         why = "a token belongs into the header Authorization, not into the URL"
@@ -64,7 +64,7 @@ def credentials_in(request: WebRequest) -> Credentials | Malformed | None:
 
 
 def is_token(text: str) -> bool:
-    """Whether a text can be presented as a token at all."""
+    """Return whether a text has the syntax of a token."""
     return _TOKEN.fullmatch(text) is not None
 
 

@@ -27,7 +27,10 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 async def get_document(address: WebAddress, tls: ssl.SSLContext | None) -> dict[str, Any]:
-    """A JSON object. Raises UnavailableError."""
+    """Return the JSON object at `address`.
+
+    Raises UnavailableError.
+    """
     return await _ask("GET", address, {}, None, tls)
 
 
@@ -37,7 +40,10 @@ async def post_form(
     headers: Mapping[str, str],
     tls: ssl.SSLContext | None,
 ) -> dict[str, Any]:
-    """The JSON object that answers a form. Raises UnavailableError."""
+    """Return the JSON object that answers a form.
+
+    Raises UnavailableError.
+    """
     fields = {"content-type": "application/x-www-form-urlencoded", **headers}
     return await _ask("POST", address, fields, urlencode(form).encode("ascii"), tls)
 

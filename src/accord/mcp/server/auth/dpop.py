@@ -1,4 +1,4 @@
-"""Proofs that a client has the key which its token is bound to (RFC 9449)."""
+"""DPoP proofs: possession of the key that a token is bound to (RFC 9449)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from accord.mcp.server.auth.signatures import (
 )
 
 WINDOW_SECONDS: Final = 60.0
-"""How far from now, either way, a proof may say that it was made."""
+"""Tolerated distance of a proof's `iat` from now, in either direction."""
 MAX_SEEN: Final = 100_000
-"""How many proofs are remembered; beyond it the oldest is forgotten."""
+"""The limit of remembered proofs; beyond it the oldest is forgotten."""
 
 
 class DpopProofs:
-    """Checks proofs, and that none is used twice in this process."""
+    """A checker of proofs that also rejects replays within this process."""
 
     def __init__(self, *, now: Callable[[], float]) -> None:
         self._now = now
@@ -37,9 +37,9 @@ class DpopProofs:
         return len(self._seen)
 
     def shows(self, proof: str, *, method: str, url: str, token: str, thumbprint: str) -> bool:
-        """Whether `proof` is one for this request, by whoever has the key of `thumbprint`.
+        """Return whether `proof` is valid for this request and key.
 
-        RFC 9449, section 4.3, lists what is checked.
+        RFC 9449, section 4.3, lists the checks. `thumbprint` identifies the key.
         """
         header = read_header(proof) if len(proof) <= MAX_TOKEN else None
         if header is None or header.alg not in ALGORITHMS or header.jwk is UNSET:
@@ -67,7 +67,7 @@ class DpopProofs:
         )
 
     def _is_new(self, claims: dict[str, Any], thumbprint: str) -> bool:
-        """RFC 9449, section 11.1: proofs are not to be replayed."""
+        """Return whether a proof is not a replay (RFC 9449, section 11.1)."""
         id, now = claims.get("jti"), self._now()
         if not isinstance(id, str) or not id:
             return False

@@ -1,7 +1,6 @@
-"""`Introspection`: an authorization server is asked about each token (RFC 7662).
+"""`Introspection`: each token is looked up at an authorization server (RFC 7662).
 
-For tokens that say nothing by themselves, and for those that must end the moment they are
-revoked.
+For opaque tokens, and for tokens that must end at the moment of revocation.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ class _Kept(Struct, frozen=True):
 
 
 class Introspection:
-    """A verifier that asks the introspection endpoint at `url`, as `client_id`.
+    """A token verifier backed by RFC 7662 introspection.
 
-    `audience` is what tokens for this server are issued for; None only where the endpoint
-    tells about no others. `issuer` is compared where it is given. A token that was valid is
-    taken for valid for `cache_seconds` more, and may have been revoked in the meantime.
+    Asks the endpoint at `url` as `client_id`. `audience` is the audience of tokens for this server;
+    None only if the endpoint reports no tokens of other servers. `issuer` is compared if given. A
+    valid token stays valid for `cache_seconds`, even if it is revoked in the meantime.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class Introspection:
         tls: ssl.SSLContext | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Raises ValueError for a URL that tokens must not be sent to."""
+        """Raise ValueError for a URL that tokens must not be sent to."""
         self._address = trusted(url)
         audiences = (audience,) if isinstance(audience, str) else audience
         self._expected = Expected(

@@ -17,7 +17,10 @@ _OPENID: Final = "/.well-known/openid-configuration"
 
 
 async def find_key_set(issuer: str, tls: ssl.SSLContext | None) -> WebAddress:
-    """The address of an issuer's keys. Raises UnavailableError."""
+    """Return the address of an issuer's keys.
+
+    Raises UnavailableError.
+    """
     problem = UnavailableError(f"{issuer} has no metadata")
     for url in places_of(issuer):
         try:
@@ -37,7 +40,7 @@ async def find_key_set(issuer: str, tls: ssl.SSLContext | None) -> WebAddress:
 
 
 def places_of(issuer: str) -> list[str]:
-    """Where the metadata of an issuer may be, in the order in which clients look for it."""
+    """Return the metadata URLs of an issuer, in the order of lookup."""
     parts = urlsplit(issuer)
     host, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
     found = [f"{host}{_OAUTH}{path}", f"{host}{_OPENID}{path}", f"{host}{path}{_OPENID}"]

@@ -1,7 +1,7 @@
-"""`JwtVerifier`: access tokens that an issuer has signed (RFC 9068, RFC 8725).
+"""`JwtVerifier`: access tokens signed by an issuer (RFC 9068, RFC 8725).
 
-The algorithm comes from a list of ours, the key from the issuer's own set by kind and name, and
-nothing else of a token is believed before its signature holds.
+The algorithm must be in our own list, and the key comes from the issuer's set by type and id. No
+claim of a token is read before its signature is verified.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from accord.mcp.server.auth.signatures import (
 from accord.mcp.server.principal import Principal
 
 MAX_KEPT: Final = 10_000
-"""How many tokens are remembered that were verified."""
+"""The limit of cached tokens."""
 KEEP_SECONDS: Final = 60.0
-"""For how long, so that keys which an issuer has withdrawn are missed in time."""
+"""Lifetime of a cached token, which bounds the use of withdrawn keys."""
 
 _KINDS: Final = frozenset(("", "jwt", "at+jwt", "application/at+jwt"))
-"""RFC 8725, section 3.11: what access tokens call themselves. Others are other things, signed by
-the same issuer."""
+"""RFC 8725, section 3.11: the `typ` of access tokens. Other values are other objects of the same
+issuer."""
 
 
 class _Kept(Struct, frozen=True):
     principal: Principal
     until: float
     changes: int
-    """Of the keys, when this token was verified."""
+    """The version of the key set when this token was verified."""
 
 
 class JwtVerifier:
-    """A verifier for the tokens of one issuer.
+    """A token verifier for the signed tokens of one issuer.
 
-    `audience` is what tokens for this server are issued for: its URL, or what the issuer calls
-    it; one of several will do. `jwks` is where the issuer publishes its keys, or the keys
-    themselves; without it they are where the issuer's metadata says. `algorithms` are those
-    that tokens may be signed with. `leeway` is how far clocks may differ, in seconds.
+    `audience` is the audience of tokens for this server: its URL, or the issuer's name for it; one
+    of several suffices. `jwks` is the URL of the issuer's keys, or the keys themselves; by default
+    the issuer's metadata names the URL. `algorithms` are the accepted signature algorithms.
+    `leeway` is the tolerated clock difference in seconds.
     """
 
     def __init__(
@@ -66,7 +66,10 @@ class JwtVerifier:
         tls: ssl.SSLContext | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Raises ValueError for settings that cannot be, ImportError without accord[auth]."""
+        """Check the settings.
+
+        Raises ValueError for invalid ones, ImportError without accord[auth].
+        """
         load_jwt()
         audiences = (audience,) if isinstance(audience, str) else tuple(audience)
         if not issuer or not audiences or not all(audiences):
@@ -89,9 +92,9 @@ class JwtVerifier:
         self._now = now
         self._kept: dict[bytes, _Kept] = {}
         self.authorization_servers = (issuer,)
-        """Who issues the tokens, for `ProtectedResource`."""
+        """The issuers of the tokens, for `ProtectedResource`."""
         self.resource = audiences[0]
-        """What they are for, for `ProtectedResource`."""
+        """The resource that the tokens are for, for `ProtectedResource`."""
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -128,7 +131,7 @@ class JwtVerifier:
         return None
 
     def _keep(self, digest: bytes, principal: Principal) -> None:
-        """A token is sent with every request: what was verified once need not be again."""
+        """Cache a verified token, as clients send it with every request."""
         assert principal.expires is not None
         if len(self._kept) >= MAX_KEPT:
             self._kept.clear()

@@ -22,28 +22,31 @@ log = logging.getLogger("accord.mcp.auth")
 
 MAX_KEYS: Final = 100
 MAX_TRIED: Final = 4
-"""How many keys are tried for a token that names none."""
+"""The limit of keys that are tried for a token without a key id."""
 PAUSE_SECONDS: Final = 10.0
-"""How long it takes at least until keys are fetched again."""
+"""Minimum time between two fetches of keys."""
 MAX_STALE_SECONDS: Final = 86_400.0
-"""How long keys are used that cannot be fetched anew."""
+"""Maximum age of keys that cannot be fetched again."""
 
 
 class KeySet(Protocol):
-    """Where the keys of an issuer are found."""
+    """The keys of an issuer."""
 
     changes: int
-    """How often the keys have changed."""
+    """A version that grows whenever the keys change."""
 
     def find(self, id: str | None, algorithm: str) -> list[PublicKey] | Awaitable[list[PublicKey]]:
-        """The keys that a token may have been signed with. Raises UnavailableError."""
+        """Return the keys that a token may have been signed with.
+
+        Raises UnavailableError.
+        """
 
 
 class FixedKeys:
-    """Keys that were given beforehand."""
+    """Keys from the configuration."""
 
     def __init__(self, document: Any) -> None:
-        """Raises ValueError if there is no key that can be used."""
+        """Raise ValueError if there is no usable key."""
         self.changes = 0
         self._keys = read_keys(document)
         if not self._keys:
@@ -54,7 +57,7 @@ class FixedKeys:
 
 
 class RemoteKeys:
-    """Keys that an issuer publishes, at `url` or at where its metadata says."""
+    """Keys that an issuer publishes, at `url` or at the URL in its metadata."""
 
     def __init__(
         self,
@@ -65,7 +68,7 @@ class RemoteKeys:
         tls: ssl.SSLContext | None,
         now: Callable[[], float],
     ) -> None:
-        """Raises ValueError for URLs that are not to be trusted."""
+        """Raise ValueError for untrusted URLs."""
         self._issuer = issuer
         self._address = None if url is None else trusted(url)
         if url is None:
@@ -104,7 +107,7 @@ class RemoteKeys:
         )
 
     def _since(self, then: float) -> float:
-        """How long ago something was; for ever where a clock was put back."""
+        """Return the seconds since `then`; infinity if the clock went backwards."""
         passed = self._now() - then
         return passed if passed >= 0 else float("inf")
 
@@ -131,14 +134,20 @@ class RemoteKeys:
 
 
 def read_keys(document: Any) -> list[PublicKey]:
-    """The keys of a set that can be used; what cannot is passed over (RFC 7517, section 5)."""
+    """Return the usable keys of a set.
+
+    Unusable ones are skipped (RFC 7517, section 5).
+    """
     said = document.get("keys") if isinstance(document, dict) else document
     found = map(read_key, list(said)[:MAX_KEYS]) if isinstance(said, list | tuple) else ()
     return [key for key in found if key is not None]
 
 
 def suiting(keys: list[PublicKey], id: str | None, algorithm: str) -> list[PublicKey]:
-    """Those of a name, or where a token names none, all that its algorithm may be used with."""
+    """Return the keys with an id that fit the algorithm.
+
+    For a token without a key id, return all that fit, up to a limit.
+    """
     usable = [key for key in keys if key.suits(algorithm)]
     if id is None:
         return usable[:MAX_TRIED]

@@ -15,8 +15,10 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def trusted(url: str) -> WebAddress:
-    """The address that `url` names. Raises ValueError for one over which tokens and keys could
-    be read or changed: 2026-07-28, authorization, communication security."""
+    """Return the address of `url` if tokens and keys are safe on the way there.
+
+    Raises ValueError for others: 2026-07-28, authorization, communication security.
+    """
     try:
         address = parse(url)
     except ConnectError as error:
@@ -27,7 +29,10 @@ def trusted(url: str) -> WebAddress:
 
 
 def resource_url(url: str) -> str:
-    """A resource identifier (RFC 8707, section 2) in its canonical form. Raises ValueError."""
+    """Return a resource identifier (RFC 8707, section 2) in canonical form.
+
+    Raises ValueError.
+    """
     parts = _split(url)
     if parts is None or not parts.hostname or parts.fragment or parts.username is not None:
         raise ValueError(f"{url!r} is not the http or https URL of a resource, without fragment")
@@ -35,10 +40,10 @@ def resource_url(url: str) -> str:
 
 
 def canonical(identifier: str) -> str:
-    """The form of an identifier in which equal ones are the same text.
+    """Return the canonical form of an identifier, for comparison.
 
-    2026-07-28, authorization: scheme and host in any letter case; RFC 3986, section 6.2.3: an
-    empty path is "/", and the usual port need not be said. What is no URL is itself.
+    2026-07-28, authorization: scheme and host in any letter case; RFC 3986, section 6.2.3: an empty
+    path is "/", and the default port is optional. A text that is not a URL stays as it is.
     """
     parts = _split(identifier)
     if parts is None or not parts.hostname:
@@ -51,9 +56,9 @@ def canonical(identifier: str) -> str:
 
 
 def well_known_url(resource: str) -> str:
-    """Where the metadata of a resource is.
+    """Return the URL of a resource's metadata.
 
-    RFC 9728, section 3.1: the well-known part stands between the host and the path.
+    RFC 9728, section 3.1: the well-known part is inserted between the host and the path.
     """
     parts = urlsplit(resource)
     query = f"?{parts.query}" if parts.query else ""

@@ -1,5 +1,4 @@
-"""`ProtectedResource`: a server that takes the tokens of OAuth authorization servers, and tells
-clients which ones those are (RFC 9728)."""
+"""`ProtectedResource`: OAuth tokens, and metadata about their issuers (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -36,14 +35,14 @@ _PREFLIGHT: Final = (
 
 
 class ProtectedResource(BearerAuth):
-    """Lets in whoever has a token for `resource`, the URL that clients know this server by.
+    """Authentication by OAuth access tokens for `resource`.
 
-    `authorization_servers` are those who give such tokens; a `JwtVerifier` knows its own, and
-    which resource its tokens are for. `scopes` are what everybody needs, `scopes_supported` what
-    clients should ask for at first. The metadata is served at its well-known places, and below
-    the path of the server; `metadata_url` is the one that clients are sent to, if that is not
-    the first of them. Tokens that are bound to a key (DPoP) need its proof; with
-    `dpop_required` no others are taken.
+    `resource` is the URL of this server for its clients. `authorization_servers` issue the tokens;
+    a `JwtVerifier` provides its own, and its resource. Every caller needs all of `scopes`; clients
+    should ask for `scopes_supported` at first. The metadata is served at its well-known paths, and
+    below the path of the server; `metadata_url` is the one sent to clients, if it is not the first
+    of them. Tokens that are bound to a key (DPoP) need its proof; with `dpop_required` no other
+    tokens are accepted.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class ProtectedResource(BearerAuth):
         metadata_url: str = "",
         dpop_required: bool = False,
     ) -> None:
-        """Raises ValueError for URLs and scopes that cannot be."""
+        """Raise ValueError for invalid URLs and scopes."""
         super().__init__(verifier, scopes=scopes, implies=implies)
         self.resource = resource_url(resource or getattr(verifier, "resource", ""))
         trusted(self.resource)
@@ -96,13 +95,16 @@ class ProtectedResource(BearerAuth):
 
     @property
     def metadata_path(self) -> str:
-        """Where the metadata is, as a path from the root of the host."""
+        """The path of the metadata from the root of the host."""
         return urlsplit(well_known_url(self.resource)).path
 
     @cached_property
     def metadata_asgi(self) -> WebAsgi:
-        """The metadata as an ASGI application, for `metadata_path` of an application in which the
-        server is mounted: nothing at the root of the host reaches the server itself there."""
+        """The metadata as an ASGI application.
+
+        Mount it at `metadata_path` if the server is itself mounted in an application: requests to
+        the root of the host do not reach the server there.
+        """
         from accord.transports.web.asgi import WebAsgi
 
         return WebAsgi(_Metadata(self))
@@ -112,7 +114,7 @@ class ProtectedResource(BearerAuth):
         return self.describe(request) if below or request.path in self._paths else None
 
     def describe(self, request: WebRequest) -> Reply:
-        """The answer to whoever asks for the metadata."""
+        """Return the answer to a request for the metadata."""
         if request.method == "OPTIONS":
             return Reply(204, _OPEN + _PREFLIGHT)
         if request.method not in _METHODS:
@@ -123,8 +125,11 @@ class ProtectedResource(BearerAuth):
     # Tokens that are bound to a key
 
     def _is_bound(self, principal: Principal, found: Credentials, request: WebRequest) -> bool:
-        """RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and only a
-        bound one has it."""
+        """Return whether a token is used as its binding demands.
+
+        RFC 9449, section 7.1: a bound token needs the scheme DPoP and a proof, and an unbound one
+        must not use that scheme.
+        """
         bound = principal.claims.get("cnf")
         if not bound:
             return found.scheme == "bearer" and not self._dpop_required
@@ -140,8 +145,10 @@ class ProtectedResource(BearerAuth):
         )
 
     def _url_of(self, request: WebRequest) -> str:
-        """The URL that a client asked for: proxies may have changed all of it but what is below
-        the server's own path."""
+        """Return the URL that the client requested.
+
+        Proxies may have changed everything except the part below the server's own path.
+        """
         return f"{self.resource.rstrip('/')}/{request.place}" if request.place else self.resource
 
     def _challenge(self, scheme: Scheme = "bearer", **parameters: str) -> bytes:
@@ -152,7 +159,7 @@ class ProtectedResource(BearerAuth):
 
 
 class _Metadata(LivingApp[Reply]):
-    """Answers every request by the metadata; implements `LivingApp`."""
+    """An application that answers every request with the metadata; a `LivingApp`."""
 
     def __init__(self, resource: ProtectedResource) -> None:
         self._resource = resource
@@ -167,10 +174,10 @@ class _Metadata(LivingApp[Reply]):
         raise AssertionError("every request is answered by its head")
 
     async def start(self) -> None:
-        """It is always ready."""
+        """Do nothing: the metadata is static."""
 
     async def close(self, drain: float) -> None:
-        """Nothing is ever under way."""
+        """Do nothing: no request is ever in flight."""
 
 
 def _check_scopes(scopes: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
-"""Signatures of JWTs: which algorithms there are, which keys go with them, whether one holds.
+"""Signatures of JWTs: algorithms, keys and verification.
 
-PyJWT and cryptography do the work, and are loaded when it is to be done.
+PyJWT and cryptography do the work, and are imported on first use.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
     "PS384": ("RSA", ""),
     "PS512": ("RSA", ""),
 }
-"""The type and the curve of each algorithm's keys. Neither `none` nor HMACs are among them: who
-can check one of those can make one, and no public key must ever be taken for a secret."""
+"""The key type and the curve of each algorithm. Neither `none` nor HMACs are included: a key that
+verifies an HMAC can also create one, and a public key must never be used as a secret."""
 MIN_RSA_BITS: Final = 2048
 """RFC 7518, section 3.3."""
 
@@ -39,11 +39,11 @@ _MEMBERS: Final = {
     "OKP": ("crv", "kty", "x"),
     "RSA": ("e", "kty", "n"),
 }
-"""RFC 7638, section 3.2: what a public key is made of, in this order."""
+"""RFC 7638, section 3.2: the members of a public key, in this order."""
 
 
 class JoseHeader(Struct):
-    """The head of a JWT; what else it says is of no importance here."""
+    """The header of a JWT, as far as it matters here."""
 
     alg: str
     kid: str | UnsetType = UNSET
@@ -54,23 +54,23 @@ class JoseHeader(Struct):
 
 
 class PublicKey(Struct, frozen=True):
-    """A key that signatures can be checked with."""
+    """A key for verifying signatures."""
 
     id: str | None
     kind: tuple[str, str]
     """Its type and its curve."""
     algorithm: str | None
-    """The one that it is for; None for all that go with its kind."""
+    """The only allowed algorithm; None for all that fit the key."""
     members: dict[str, str]
     key: Any
-    """The same for cryptography."""
+    """The same key as an object of cryptography."""
 
     def suits(self, algorithm: str) -> bool:
         return ALGORITHMS[algorithm] == self.kind and self.algorithm in (None, algorithm)
 
     @property
     def thumbprint(self) -> str:
-        """RFC 7638: what tells keys apart."""
+        """The key's thumbprint (RFC 7638)."""
         return base64url(sha256(msgspec.json.encode(self.members)).digest())
 
 
@@ -79,7 +79,7 @@ _decode_payload = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def read_header(token: str) -> JoseHeader | None:
-    """The head of a JWT, None for what is none. Nothing of it has been verified."""
+    """Return the unverified header of a JWT; None for an invalid one."""
     head, _, rest = token.partition(".")
     if rest.count(".") != 1:
         return None
@@ -94,7 +94,10 @@ def read_header(token: str) -> JoseHeader | None:
 
 
 def read_key(jwk: Any) -> PublicKey | None:
-    """A key (RFC 7517), None for one that cannot be used here. Only its public half is read."""
+    """Return a public key (RFC 7517); None for an unusable one.
+
+    Private members are ignored.
+    """
     kind, curve = (_text(jwk, "kty"), _text(jwk, "crv")) if isinstance(jwk, dict) else ("", "")
     names = _MEMBERS.get(kind, ())
     members = {name: _text(jwk, name) for name in names}
@@ -115,7 +118,7 @@ def read_key(jwk: Any) -> PublicKey | None:
 
 
 def read_signed(token: str, key: PublicKey, algorithm: str) -> dict[str, Any] | None:
-    """What a JWT says that was signed with `key` by `algorithm`; None if it was not."""
+    """Return the claims of a JWT; None if its signature is invalid."""
     if not key.suits(algorithm):
         return None
     jwt = load_jwt()
@@ -129,7 +132,10 @@ def read_signed(token: str, key: PublicKey, algorithm: str) -> dict[str, Any] | 
 
 @cache
 def load_jwt() -> Any:
-    """PyJWT. Raises ImportError that says how to get it."""
+    """Return the module of PyJWT.
+
+    Raises ImportError with a hint on the missing extra.
+    """
     try:
         import_module("cryptography")
         return import_module("jwt")

@@ -1,6 +1,6 @@
-"""Who is at the other end of a WebSocket: told once, by the headers of its handshake.
+"""Authentication of WebSocket connections, once, by the headers of the handshake.
 
-Such a connection ends with the token that opened it.
+The connection ends when the token that opened it expires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from accord.transports.web.app import JSON, WebRequest
 
 
 def admission(auth: Authenticator | Verifier) -> Admit:
-    """Who decides on handshakes. The details of a connection say whose it is: `principal`."""
+    """Return a callback that authenticates handshakes.
+
+    It stores the caller under `principal` in the details of the connection.
+    """
     authenticator = authenticator_of(auth)
 
     def admit(target: str, headers: Mapping[str, str]) -> Verdict | Awaitable[Verdict]:
@@ -36,7 +39,10 @@ def admission(auth: Authenticator | Verifier) -> Admit:
 
 
 def belong_to(peer: Peer, principal: Principal) -> None:
-    """Have all calls of a connection made on behalf of `principal`, until its token ends."""
+    """Make all calls of a connection on behalf of `principal`.
+
+    The connection is aborted when the principal's token expires.
+    """
     link = peer.call_state[LINK] = DuplexLink(peer)
     link.principal = principal
     if principal.seconds_left is None:

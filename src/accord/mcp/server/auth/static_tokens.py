@@ -11,16 +11,16 @@ from accord.mcp.server.principal import Principal
 
 
 class StaticTokens:
-    """A verifier for fixed tokens, each with its principal or with the principal's name.
+    """A token verifier for fixed tokens, each with its principal or its subject.
 
         StaticTokens({os.environ["ADA_TOKEN"]: Principal(subject="ada", scopes=…)})
 
-    Tokens are kept as digests under a key of this process. Nobody outside can know how close
-    the digest of a guess comes to another, so that the time of a look-up tells nothing.
+    Tokens are kept as digests under a key of this process. An attacker cannot know how close the
+    digest of a guess comes to another, so the time of a lookup reveals nothing.
     """
 
     def __init__(self, tokens: Mapping[str, Principal | str]) -> None:
-        """Raises ValueError for a token that no client could send."""
+        """Raise ValueError for a token that no client could send."""
         if not tokens:
             raise ValueError("without any token nobody can be let in")
         self._key = token_bytes(32)

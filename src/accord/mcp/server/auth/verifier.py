@@ -9,14 +9,19 @@ from accord.mcp.server.principal import Principal
 
 
 class UnavailableError(Exception):
-    """Nobody can tell at the moment whose a token is, as whoever knows does not answer. The
-    client is told to come back (503), and nothing else."""
+    """Tokens cannot be verified now, because their issuer does not answer.
+
+    The client is asked to retry (503) and gets no further details.
+    """
 
 
 @runtime_checkable
 class Verifier(Protocol):
-    """Tells whose a token is."""
+    """A token verifier."""
 
     def verify(self, token: str) -> Principal | None | Awaitable[Principal | None]:
-        """The principal that `token` was given to, None if it is not valid here; plain, or
-        `async def` where that takes its time. Raises UnavailableError when nobody can tell."""
+        """Return the principal of `token`; None if the token is invalid here.
+
+        A plain or an `async def` method. Raises UnavailableError if the token cannot be verified
+        now.
+        """

@@ -23,7 +23,7 @@ _BEFORE_ID: Final = len(b'{"jsonrpc":"2.0","id":')
 _ERROR: Final = ord("e")
 MAX_RETRY_SECONDS: Final = 86_400
 _IN_SESSIONS: Final = frozenset((403, 413, 429))
-"""The statuses that errors have in the handshake era, which ties none to its own errors."""
+"""Statuses of errors in the handshake era, which defines none for its own errors."""
 
 
 class _Error(Struct):
@@ -40,12 +40,12 @@ _decode = msgspec.json.Decoder(_Failure).decode
 
 
 class Status(Struct, frozen=True):
-    """The status of an answer, which permissions it says are missing, when to come again."""
+    """The HTTP status of an answer, with missing scopes and a retry delay."""
 
     code: int = 200
     scopes: tuple[str, ...] = ()
     retry_after: int = 0
-    """Seconds; 0 where nobody says."""
+    """Seconds; 0 if unknown."""
 
 
 OK: Final = Status()
@@ -53,7 +53,7 @@ BAD_REQUEST: Final = Status(400)
 
 
 def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
-    """The status of the answer to the request `id`."""
+    """Return the status of the answer to the request `id`."""
     if type(answer) is Refused:
         return BAD_REQUEST
     length = len(str(id)) if type(id) is int else len(encode(id))
@@ -71,14 +71,16 @@ def status_of(answer: bytes, id: Id | UnsetType, era: Era) -> Status:
 
 
 def _seconds(value: Any) -> int:
-    """RFC 9110, section 10.2.3: whole seconds."""
+    """Return whole seconds (RFC 9110, section 10.2.3)."""
     known = isinstance(value, int | float) and 0 < value < MAX_RETRY_SECONDS
     return ceil(value) if known else 0
 
 
 def restated(answer: bytes, id: Id | UnsetType) -> bytes:
-    """An error with the code that the stateless era has for it: those who dispatch requests
-    do not know which era they serve."""
+    """Return an error with its code of the stateless era.
+
+    The dispatcher does not know the era of a request.
+    """
     error = _decode(answer).error
     reason = error.data.get("reason") if isinstance(error.data, dict) else None
     case = CASES.get(reason) if isinstance(reason, str) else None

@@ -14,17 +14,17 @@ from accord.transports.web.app import Exchange
 
 
 class Arrival(Struct, frozen=True, eq=False):
-    """One request over HTTP."""
+    """One admitted HTTP request."""
 
     head: McpHead
     principal: Principal | None
     exchange: Exchange
 
     def accept(self) -> None:
-        """Answer what needs no answer (2025-03-26 and later, transports)."""
+        """Reply to a message without an answer (2025-03-26 and later, transports)."""
         self.exchange.reply(b"", status=202, headers=self.head.lines)
 
     def refuse(self, status: int, error: RpcError, id: Any = UNSET, headers: bytes = b"") -> None:
-        """Answer with an error; `id` is that of the message, if it is known."""
+        """Answer with an error; `id` is that of the message, if known."""
         body = encode_failure(None if id is UNSET else id, error)
         self.exchange.reply(body, status=status, headers=self.head.json + headers)

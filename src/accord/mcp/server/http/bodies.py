@@ -18,7 +18,7 @@ class _Meta(Struct, gc=False):
 
 
 class Mirrored(Struct, gc=False):
-    """The members of params that headers repeat, and that tell the era."""
+    """The members of params that headers repeat, or that show the era."""
 
     meta: _Meta | UnsetType = field(name="_meta", default=UNSET)
     name: Raw | UnsetType = UNSET
@@ -28,7 +28,7 @@ class Mirrored(Struct, gc=False):
 
     @property
     def is_modern(self) -> bool:
-        """Whether the request says its version, as only the stateless era does."""
+        """True if the request states its version, as only the stateless era does."""
         return self.meta is not UNSET and self.meta.version is not UNSET
 
     @property
@@ -36,7 +36,7 @@ class Mirrored(Struct, gc=False):
         return None if self.meta is UNSET else _text(self.meta.version)
 
     def name_for(self, method: str) -> str | None:
-        """What `Mcp-Name` has to say for a request of `method`."""
+        """Return the expected `Mcp-Name` for a request of `method`."""
         match NAME_MEMBERS.get(method):
             case "name":
                 return _text(self.name)
@@ -54,7 +54,10 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 
 def mirrored(params: Any) -> Mirrored:
-    """What params say; nothing where they are not as they should be, which is told later."""
+    """Return the mirrored members of params; none for malformed params.
+
+    The error is reported later.
+    """
     if params is UNSET:
         return NOTHING_MIRRORED
     try:

@@ -83,25 +83,25 @@ HTTP_LIMITS: Final = Limits(
 )
 PULSE_SECONDS: Final = 15.0
 SAVE_SECONDS: Final = 1.0
-"""How long changes of sessions are waited for, at least, when the endpoint closes."""
+"""Minimum time to wait for changes of sessions when the endpoint closes."""
 
 _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
-"""What only clients of the stateless era ask for."""
+"""Methods that only clients of the stateless era call."""
 
 
 class McpEndpoint(LivingApp[McpHead]):
-    """Serves a server over HTTP; implements `LivingApp`.
+    """An MCP server over HTTP; implements `LivingApp`.
 
-    `origins` are the web pages that may ask, beside the server's own; `hosts` the names that
-    it may be called by, where the loopback interface is not called by its own. `auth` says who
-    asks, in place of the server's own. `sessions` and `events` keep the state of the handshake
-    era; without `handshake` there is none. `batches` says whether versions that dropped them
-    take them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below
-    the path. `plain_refusals` sends errors for want of permissions with status 200, for clients
-    that throw the body of a 403 away. `plain` serves requests that say nothing of MCP, neither
-    session nor version, as plain JSON-RPC. `pages` are answered for their paths, wherever they are.
-    `shared` is the URL of a store (`accord.store`) that several processes keep their sessions,
-    streams and tasks in, so that each can serve the clients of all.
+    `origins` are the allowed web origins besides the server's own; `hosts` the allowed host names,
+    if the loopback interface is reached under another name. `auth` authenticates callers in place
+    of the server's own. `sessions` and `events` keep the state of the handshake era; with
+    `handshake=False` that era is not served. `batches` allows batches in versions that dropped
+    them. `old_sse` serves HTTP+SSE of 2024-11-05 at `sse` below the path. `plain_refusals` sends
+    permission errors with status 200, for clients that discard the body of a 403. `plain` serves
+    requests without session and version as plain JSON-RPC. `pages` are served at their paths, which
+    may lie outside of the endpoint's path. `shared` is the URL of a store (`accord.store`) in which
+    several processes keep their sessions, streams and tasks, so that each can serve the clients of
+    all.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class McpEndpoint(LivingApp[McpHead]):
             "observer": observer,
         }
         self._loop: asyncio.AbstractEventLoop | None = None
-        """The one that this endpoint is started on."""
+        """The event loop that this endpoint was started on."""
         self._thread = 0
         self._closed_on: asyncio.AbstractEventLoop | None = None
         self._starting: asyncio.Task[None] | None = None
@@ -167,7 +167,7 @@ class McpEndpoint(LivingApp[McpHead]):
         self._readers: Mapping[str, Callable[[Any], Params]]
         self._tasks: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()
-        """What is to be finished before the endpoint closes."""
+        """Work that must finish before the endpoint closes."""
         self._old_sse = OldSse(self, self._dispatch)
         self._handshake = Handshake(self, batches=batches)
         self._plain = Plain(self) if plain else None
@@ -175,7 +175,7 @@ class McpEndpoint(LivingApp[McpHead]):
 
     @property
     def in_flight(self) -> int:
-        """How many requests are being served."""
+        """The number of requests in flight."""
         return 0 if self._loop is None else self.dispatcher.in_flight
 
     def now(self) -> float:
@@ -244,8 +244,10 @@ class McpEndpoint(LivingApp[McpHead]):
         return self._gate.too_large(request, most)
 
     async def start(self) -> None:
-        """Begin the server's lifespan. Requests that come before it has begun wait for it, so
-        that nobody needs to call this."""
+        """Begin the server's lifespan, if it has not begun.
+
+        Requests wait for it on arrival, so calling this is optional.
+        """
         loop = asyncio.get_running_loop()
         self._closed_on = None
         if self._loop is loop:
@@ -276,7 +278,7 @@ class McpEndpoint(LivingApp[McpHead]):
             self._starting = None
 
     async def _share(self) -> None:
-        """Begin to share with other processes what they all serve."""
+        """Join the processes that share sessions, if configured."""
         if self._shared is None:
             return
         from accord.mcp.server.shared.shared import Shared
@@ -316,7 +318,7 @@ class McpEndpoint(LivingApp[McpHead]):
         )
 
     async def close(self, drain: float) -> None:
-        """Let requests be answered for so long, then end all streams and sessions."""
+        """Let requests finish for `drain` seconds, then end all streams and sessions."""
         self.server.closing.set()
         if self._loop is not None:
             await self.dispatcher.drain(drain)
@@ -370,7 +372,7 @@ class McpEndpoint(LivingApp[McpHead]):
                 self._refuse_invalid(arrival, message)
 
     def _take(self, arrival: Arrival, what: Envelope, method: str) -> None:
-        """A request or a notification."""
+        """Dispatch a request or a notification."""
         id, params = what.id, what.params
         if id is None or type(id) is float:
             stateless = _is_stateless(arrival.head, method, mirrored(params))
@@ -389,8 +391,10 @@ class McpEndpoint(LivingApp[McpHead]):
         self._take_unknown(arrival, what, method)
 
     def _take_known(self, arrival: Arrival, id: Id, method: str, params: Params) -> bool:
-        """Take a request whose params are read, if its headers are as they should be, as is
-        the common case; whether they are."""
+        """Serve a request with decoded params and correct headers: the common case.
+
+        Return False if it needs a closer look.
+        """
         head = arrival.head
         if params.meta.protocol_version is not UNSET:
             if not self._headers.agree(head, method, params):
@@ -404,14 +408,14 @@ class McpEndpoint(LivingApp[McpHead]):
         return True
 
     def _take_old(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
-        """Take a request or a notification that is not of the stateless era."""
+        """Dispatch a request or a notification outside of the stateless era."""
         if self._plain is not None and is_plain(arrival.head, method):
             self._plain.take(arrival, id, method, params)
         else:
             self._handshake.take(arrival, id, method, params)
 
     def _take_unknown(self, arrival: Arrival, what: Envelope, method: str) -> None:
-        """Take a request or a notification, or say what is wrong with it."""
+        """Dispatch a request or a notification, or answer with its error."""
         id = what.id
         found = mirrored(what.params)
         if found is NOTHING_MIRRORED and what.params is not UNSET:
@@ -460,19 +464,22 @@ class McpEndpoint(LivingApp[McpHead]):
     def request_error(
         self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None
     ) -> RpcError:
-        """Return the error for a request that is refused; see `accord.mcp.protocol.codes`."""
+        """Return the error for a refused request.
+
+        See `accord.mcp.protocol.errors`.
+        """
         found = Era.STATELESS if stateless else Era.HANDSHAKE
         return request_error(fault, era=found, profile=self.server.codes, of=of)
 
     def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
-        """Return the answer to an item of a batch whose id is refused; None if it is served."""
+        """Return the answer to a batch item with a refused id; None to serve it."""
         fault = id_fault(id, in_use)
         if fault is None:
             return None
         return encode_failure(id if fault == "id_conflict" else None, self.request_error(fault))
 
     def refused(self, message: Invalid) -> bytes:
-        """Return the answer to an item of a batch that is no message."""
+        """Return the answer to an invalid item of a batch."""
         if is_id_fault(message):
             return encode_failure(message.id, self.request_error("invalid_id"))
         return message.answer or encode_failure(message.id, message.error)
@@ -480,7 +487,7 @@ class McpEndpoint(LivingApp[McpHead]):
     # Around all of this
 
     def after(self, done: Awaitable[None] | None, proceed: Callable[[], None]) -> None:
-        """Go on when something that may take its time is done, whoever has left meanwhile."""
+        """Proceed when `done` completes, even if the client has left meanwhile."""
         if done is None:
             proceed()
             return
@@ -499,7 +506,7 @@ class McpEndpoint(LivingApp[McpHead]):
     def then(
         self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
     ) -> None:
-        """Go on with a value that may take its time; a client that leaves ends the wait."""
+        """Proceed with a value, awaited if needed; a lost client ends the wait."""
         if not hasattr(value, "__await__"):
             proceed(value)
             return

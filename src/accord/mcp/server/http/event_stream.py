@@ -26,13 +26,13 @@ def event_id(stream: int, number: int) -> str:
 
 
 def parse_event_id(text: str) -> tuple[int, int] | None:
-    """The stream and the number of an event; None for what is no id of ours."""
+    """Return the stream and the number of an event; None for a foreign id."""
     found = _ID.fullmatch(text)
     return None if found is None else (int(found[1]), int(found[2]))
 
 
 class EventStream:
-    """One stream of a session, with or without a connection at the moment."""
+    """One stream of a session, connected or not."""
 
     __slots__ = ("_connection", "_held", "_last", "_leaving", "_session", "number")
 
@@ -41,9 +41,9 @@ class EventStream:
         self._last = 0
         self._connection: Stream | None = None
         self._held: list[tuple[Stream, bytes]] | None = None
-        """What is to be sent when the stream can be resumed; None once it can."""
+        """Data that waits until the stream can be resumed; None afterwards."""
         self._leaving: list[Stream] = []
-        """Connections that end with what is held for them."""
+        """Connections that close after their held data is sent."""
         self.number = number
 
     @property
@@ -52,21 +52,21 @@ class EventStream:
 
     @property
     def is_over(self) -> bool:
-        """Whether everything was said on it."""
+        """True if the stream is complete."""
         return self._session.streams is None or self.number not in self._session.streams
 
     @property
     def _is_nobodys(self) -> bool:
-        """Whether the token has ended of whoever listens, without a request to be answered."""
+        """True for announcements to a principal with an expired token."""
         owner, announces = self._session.owner, self._session.announcements is self
         return announces and owner is not None and owner.has_expired
 
     def is_at(self, number: int) -> bool:
-        """Whether nothing came after the event with this number."""
+        """Return whether `number` is the last event."""
         return number == self._last
 
     def connect(self, connection: Stream) -> None:
-        """Send over this connection from here on, in place of any other."""
+        """Send over this connection from now on, in place of any other."""
         self._attach(connection)
         if self._session.state.version >= V2025_11_25:
             # 2025-11-25, transports: at once an event with an id and no data, so that the
@@ -74,12 +74,12 @@ class EventStream:
             self._write(connection, encode_priming(event_id(self.number, self._last)))
 
     def reconnect(self, connection: Stream, missed: Sequence[Event]) -> None:
-        """The same for a client that comes back, and has missed these events."""
+        """Connect a returning client and send the events that it missed."""
         self._attach(connection)
         self.relay(missed, False)
 
     def relay(self, events: Sequence[Event], is_last: bool) -> None:
-        """Send what another process said on this stream."""
+        """Send events of another process on this stream."""
         if self._connection is not None:
             for event in events:
                 data = encode_event(event.data, id=event_id(self.number, event.number))
@@ -110,12 +110,14 @@ class EventStream:
             self._held.append((connection, data))
 
     def hold(self) -> None:
-        """Send nothing before others know of this stream: whoever has an event of it may come
-        back to them."""
+        """Hold data back until the stream is registered with the event store.
+
+        A client that has received an event may resume its stream at any process.
+        """
         self._held = []
 
     def let_go(self) -> None:
-        """Others know of it."""
+        """Send the held data: the stream is registered."""
         held, self._held = self._held or [], None
         for connection, data in held:
             connection.write(data)
@@ -130,7 +132,7 @@ class EventStream:
             self.disconnect()
 
     def disconnect(self) -> None:
-        """End the present connection."""
+        """End the current connection."""
         connection, self._connection = self._connection, None
         self._session.endpoint.pulse.discard(self)
         if connection is not None and self._held is None:
@@ -139,7 +141,7 @@ class EventStream:
             self._leaving.append(connection)
 
     def lost(self, connection: Stream) -> None:
-        """The client of a connection is gone."""
+        """Forget a connection that was lost."""
         if self._connection is connection:
             self._connection = None
             self._session.endpoint.pulse.discard(self)

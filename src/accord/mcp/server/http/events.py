@@ -27,20 +27,20 @@ class Event(Struct, frozen=True, gc=False):
 
 
 Relay: TypeAlias = Callable[[Sequence[Event], bool], None]
-"""Takes the next events of a stream, and whether they are the last."""
+"""Receives the next events of a stream, and whether they are the last."""
 
 
 class Elsewhere(Struct, frozen=True):
-    """A stream that goes on in another process."""
+    """A stream that continues in another process."""
 
     events: Sequence[Event]
-    """What the client has missed."""
+    """The events that the client has missed."""
     follow: Callable[[Relay], Callable[[], None]]
-    """Has a function called with all that comes after them; call what it gives to stop."""
+    """Subscribes a function to all later events; returns a function that unsubscribes it."""
 
 
 class Orphaned(Struct, frozen=True):
-    """A stream of announcements whose process is gone: others announce from now on."""
+    """A stream of announcements of a dead process; another one announces now."""
 
     events: Sequence[Event]
 
@@ -49,27 +49,29 @@ Found: TypeAlias = Sequence[Event] | Elsewhere | Orphaned | None
 
 
 class EventStore(Protocol):
-    """Keeps the events of streams. Streams are numbered within their session."""
+    """A store of the events of streams, which are numbered per session."""
 
     def opened(self, session: str, stream: int, requests: Sequence[Id]) -> Awaitable[None] | None:
-        """A stream begins, on which these requests are answered; none for announcements. Nothing
-        is sent on it before this is done."""
+        """Register a stream before anything is sent on it.
+
+        `requests` are answered on the stream; a stream of announcements has none.
+        """
 
     def closed(self, session: str, stream: int) -> None:
-        """Everything was said on a stream."""
+        """Mark a stream as complete."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         """Keep an event. Never blocks."""
 
     def after(self, session: str, stream: int, number: int) -> Found | Awaitable[Found]:
-        """The events of a stream that came after `number`; None if they are not all known."""
+        """Return the events of a stream after `number`; None if some are unknown."""
 
     def forget(self, session: str) -> None:
-        """The session is over."""
+        """Drop all events of a session that has ended."""
 
 
 class MemoryEvents:
-    """Keeps events in this process: of each session the last ones, within a limit for all."""
+    """The events of this process: the last ones per session, within a total limit."""
 
     def __init__(
         self,
@@ -83,15 +85,15 @@ class MemoryEvents:
         self._max_per_session = max_per_session
         self._sessions: OrderedDict[str, _Kept] = OrderedDict()
         self.size = 0
-        """How many bytes are kept."""
+        """The number of bytes in memory."""
         self.count = 0
-        """How many events are kept."""
+        """The number of events in memory."""
 
     def opened(self, session: str, stream: int, requests: Sequence[Id]) -> None:
-        """Nothing is known of a stream but its events."""
+        """Do nothing: only events are kept."""
 
     def closed(self, session: str, stream: int) -> None:
-        """They stay, for a client that lost the last of them."""
+        """Do nothing: events remain for a client that lost the last of them."""
 
     def append(self, session: str, stream: int, event: Event) -> None:
         kept = self._sessions.get(session)
@@ -145,10 +147,10 @@ class _Kept:
     def __init__(self) -> None:
         self.events: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self.streams: dict[int, int] = {}
-        """The number of the last event of each stream."""
+        """The last event's number of each stream."""
 
     def drop(self) -> int:
-        """Forget the oldest event; how many bytes that frees."""
+        """Drop the oldest event and return its size in bytes."""
         (stream, number), data = self.events.popitem(last=False)
         if self.streams[stream] == number:
             del self.streams[stream]

@@ -47,29 +47,29 @@ _JSON_ALONE: Final = ("application/json",)
 
 
 class McpHead(Struct, frozen=True):
-    """A request that was let in so far."""
+    """The checked head of a request."""
 
     request: WebRequest
     route: Route
     is_message: bool
-    """Whether it is a POST to the endpoint itself."""
+    """True for a POST to the endpoint itself."""
     version: str | None
-    """What `MCP-Protocol-Version` says."""
+    """The header `MCP-Protocol-Version`."""
     session_id: str | None
     mcp_method: str | None
-    """What `Mcp-Method` says."""
+    """The header `Mcp-Method`."""
     mcp_name: str | None
-    """What `Mcp-Name` says, decoded; None also for what cannot be."""
+    """The header `Mcp-Name`, decoded; None also for an undecodable one."""
     lines: bytes
-    """Header lines of the response for browsers that ask on behalf of another origin."""
+    """Header lines of the response for browsers with another origin."""
     json: bytes
     """Header lines of a response with JSON."""
     principal: Principal | None = None
-    """Who asks, where that was found out before the body was read."""
+    """The caller, if authenticated before the body was read."""
 
 
 class Gate:
-    """The rules of one endpoint."""
+    """The checks of one endpoint."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Gate:
         self._plain = plain
 
     def judge(self, request: WebRequest) -> Reply | McpHead:
-        """Lets a request in, or says why not."""
+        """Admit a request, or return the reply that refuses it."""
         route = self._route(request.place)
         fields = request.fields
         cors = self._cors(request)
@@ -119,7 +119,7 @@ class Gate:
         )
 
     def _reply_for(self, refusal: _MediaRefusal, request: WebRequest) -> Reply:
-        """The answer to a request whose media types do not fit, in the codes of its version."""
+        """Return the refusal of a request's media types, in the codes of its version."""
         error = failure(
             refusal.case,
             f"Invalid Request: {refusal.why}",
@@ -129,7 +129,7 @@ class Gate:
         return Reply(CASES[refusal.case].status, JSON + refusal.lines, encode_failure(None, error))
 
     def _accepted(self, request: WebRequest, route: Route) -> tuple[str, ...]:
-        """The media types that a client must take."""
+        """Return the media types that a client must accept."""
         if self._plain and request.method == "POST":
             says_nothing = VERSION not in request.fields and SESSION not in request.fields
             if says_nothing and route == "endpoint":
@@ -143,7 +143,7 @@ class Gate:
         return Reply(503, JSON + RETRY_AFTER + self._cors(request), encode_failure(None, error))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
-        """What is answered in place of a body that is too large."""
+        """Return the answer to a body that is too large."""
         version = request.fields.get(VERSION, "")
         error = failure(
             "message_too_large",
@@ -164,10 +164,10 @@ class Gate:
         return "messages" if place.startswith(MESSAGES_PLACE) else None
 
     def _allows_host(self, request: WebRequest) -> bool:
-        """Whether a request names a host that may be named.
+        """Return whether the requested host name is allowed.
 
-        A name that leads to the loopback interface and is not its own was pointed there by
-        somebody else's DNS server (DNS rebinding).
+        A name that resolves to the loopback interface and is not one of its own names was made to
+        do so by a foreign DNS server (DNS rebinding).
         """
         name = request.fields.get("host", "").lower()
         if not name:
@@ -209,7 +209,7 @@ def _decoded(value: str | None) -> str | None:
 
 
 def refusal_body(message: str) -> bytes:
-    """A JSON-RPC error that answers no request in particular."""
+    """Return a JSON-RPC error without a request id."""
     return encode_failure(None, own_error("invalid_request", f"Invalid Request: {message}"))
 
 
@@ -223,7 +223,7 @@ def _wrong_method(methods: tuple[str, ...]) -> Reply:
 
 
 class _MediaRefusal(Struct, frozen=True):
-    """Why the media types of a request do not fit."""
+    """The refusal of a request's media types."""
 
     case: Literal["unsupported_media_type", "media_type_not_acceptable"]
     why: str
@@ -261,7 +261,7 @@ def _accept_refusal(request: WebRequest, needed: tuple[str, ...]) -> _MediaRefus
 
 
 def _range(element: str) -> str:
-    """The media range of one element; empty if its weight is 0, which means not acceptable."""
+    """Return the media range of one element; empty for weight 0 (not acceptable)."""
     media_range, *parameters = (part.strip(" \t") for part in element.split(";"))
     unwanted = any(re.fullmatch(r"q=0(\.0*)?", each) for each in parameters)
     return "" if unwanted else media_range

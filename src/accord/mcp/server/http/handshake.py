@@ -39,7 +39,7 @@ _RETRY: Final = b"retry-after: 1\r\n"
 
 
 class Handshake:
-    """Serves the sessions of one endpoint."""
+    """Requests of the handshake era at one endpoint."""
 
     def __init__(self, endpoint: McpEndpoint, *, batches: bool) -> None:
         self._endpoint = endpoint
@@ -48,7 +48,7 @@ class Handshake:
     # What arrives
 
     def take(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
-        """A request or a notification."""
+        """Serve a request or a notification."""
         if method == "initialize" and arrival.head.session_id is None:
             self._initialize(arrival, id, method, params)
             return
@@ -59,7 +59,7 @@ class Handshake:
             self._use(arrival, found, lambda it: self._take_in(arrival, it, id, method, params), id)
 
     def settle(self, arrival: Arrival, response: Success | Failure) -> None:
-        """A client's answer."""
+        """Take a client's answer to a request of the server."""
 
         def use(session: HttpSession) -> None:
             session.settle(response)
@@ -71,7 +71,7 @@ class Handshake:
         self._in_session(arrival, lambda it: self._batch_in(arrival, it, messages))
 
     def listen(self, arrival: Arrival) -> None:
-        """GET: the announcements of a session, or a stream that was interrupted."""
+        """Serve a GET: announcements of a session, or an interrupted stream."""
         last = arrival.head.request.fields.get("last-event-id", "")
         if last:
             self._in_session(arrival, lambda it: self._find_stream(arrival, it, last))
@@ -79,7 +79,7 @@ class Handshake:
             self._in_session(arrival, lambda it: self._announce_to(arrival, it))
 
     def end(self, arrival: Arrival) -> None:
-        """DELETE."""
+        """Serve a DELETE: end the session."""
 
         def use(session: HttpSession) -> None:
             ending = self._endpoint.sessions.end(session)
@@ -91,7 +91,7 @@ class Handshake:
         self._in_session(arrival, use)
 
     def _in_session(self, arrival: Arrival, use: Callable[[HttpSession], None]) -> None:
-        """Find the session of a request, or say why there is none."""
+        """Find the session of a request, or refuse the request."""
         found = self._find(arrival, UNSET)
         if found is not None:
             self._use(arrival, found, use, UNSET)
@@ -99,8 +99,10 @@ class Handshake:
     def _find(
         self, arrival: Arrival, id: Any
     ) -> HttpSession | Awaitable[HttpSession | None] | None:
-        """The session of a request, which may take its time to be found. None if there is none,
-        and that has been answered."""
+        """Return the session of a request, or an awaitable of it.
+
+        None if there is none; the request has been refused then.
+        """
         version, session_id = arrival.head.version, arrival.head.session_id
         if version is not None and version not in HANDSHAKE_VERSIONS:
             # 2025-06-18, transports: an invalid or unsupported version is answered 400. One
@@ -133,7 +135,7 @@ class Handshake:
         self._endpoint.then(found, late, arrival.exchange)
 
     def _owned(self, session: HttpSession | None, arrival: Arrival, id: Any) -> HttpSession | None:
-        """The session that was found for a request; None if there is none, and that is answered."""
+        """Return the session of a request; None after refusing a request without one."""
         if session is None:
             # 2025-11-25, transports: unknown and ended sessions are 404. So are those of others, as
             # nobody else is to learn that they exist.
@@ -215,8 +217,10 @@ class Handshake:
     def _requests_in(
         self, arrival: Arrival, session: HttpSession, messages: list[Message]
     ) -> list[Request | bytes]:
-        """The requests of a batch, with ready answers to those that are none; what is not to
-        be answered is taken at once."""
+        """Return the requests of a batch, and ready answers to invalid items.
+
+        Notifications and answers are taken at once.
+        """
         requests: list[Request | bytes] = []
         used: set[Id] = set()
         for message in messages:
@@ -240,7 +244,10 @@ class Handshake:
     def _announce_to(
         self, arrival: Arrival, session: HttpSession, missed: Sequence[Event] = (), of: int = 0
     ) -> None:
-        """Announce to this client from here on; it has missed some events of another stream."""
+        """Send announcements to this client from now on.
+
+        `missed` are events of the stream `of` that it has not received.
+        """
         self._endpoint.then(
             self._endpoint.sessions.listens(session),
             lambda _: self._connect_announcements(arrival, session, missed, of),

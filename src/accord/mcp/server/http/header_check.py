@@ -35,7 +35,7 @@ log = logging.getLogger("accord.mcp.http")
 
 
 class HeaderCheck:
-    """The rules for the requests of one server; knows which arguments of tools headers repeat."""
+    """The header checks of one server, including headers of tool arguments."""
 
     def __init__(self, server: Server) -> None:
         self._tools = server.tools
@@ -43,7 +43,10 @@ class HeaderCheck:
         self._parameters: dict[str, tuple[HeaderParameter, ...]] = {}
 
     def agree(self, head: McpHead, method: str, params: Params) -> bool:
-        """Whether headers say what the request says: quick to find out, for those that do."""
+        """Return whether the headers agree with the request.
+
+        A fast check: False may also mean that a full check is needed.
+        """
         if params.meta.protocol_version != head.version or method != head.mcp_method:
             return False
         member = _NAMED_BY.get(method)
@@ -53,7 +56,7 @@ class HeaderCheck:
         return name == head.mcp_name and not (method == "tools/call" and self._of_tool(name))
 
     def fault(self, head: McpHead, method: str, found: Mirrored) -> RpcError | None:
-        """What is wrong with the headers of a request; None if nothing is."""
+        """Return the error for a request's headers; None if they are correct."""
         version = found.version
         if version is None:
             return missing_version(head.version)
@@ -70,7 +73,7 @@ class HeaderCheck:
         return None if wrong is None else header_mismatch(wrong)
 
     def _of_tool(self, name: str) -> tuple[HeaderParameter, ...]:
-        """The parameters of a tool that headers repeat."""
+        """Return the parameters of a tool that headers repeat."""
         if self._tools.version != self._version:
             self._version = self._tools.version
             self._parameters.clear()

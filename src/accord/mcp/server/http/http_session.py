@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SPAN: Final = 1_000_000_000
-"""How many streams, and how many requests to its client, a process numbers in one session. Those
-of a process begin at a multiple of it; the first is the stream for what belongs to no request."""
+"""The number range of a process for streams, and for requests to the client, in one session. A
+process starts at a multiple of it; the first number is the stream of announcements."""
 
 
 class Others(Protocol):
@@ -41,20 +41,20 @@ class Others(Protocol):
         """The number of this process among them."""
 
     def listen_to(self, session: HttpSession) -> bool:
-        """Whether the client listens for announcements of another process."""
+        """Return whether the client listens to announcements of another process."""
 
     def say(self, session: HttpSession, data: bytes) -> None:
-        """Have that process announce a message."""
+        """Make that process send an announcement."""
 
     def settle(self, session: HttpSession, response: Success | Failure) -> None:
-        """Hand a client's answer to the process that waits for it."""
+        """Forward a client's answer to the process that waits for it."""
 
     def cancel(self, session: HttpSession, id: RequestId) -> None:
-        """Stop a request that another process serves."""
+        """Cancel a request that another process serves."""
 
 
 class HttpSession:
-    """A client that shook hands, and what is under way for it."""
+    """A client that has shaken hands, with its requests and streams."""
 
     __slots__ = (
         "__weakref__",
@@ -84,16 +84,16 @@ class HttpSession:
         self.others = others
         self.id = id
         self.owner = principal
-        """Who began it: nobody else may use it."""
+        """The principal that began it; only this principal may use it."""
         self.state = Session()
         self.used = endpoint.now()
-        """When it was last used."""
+        """Time of the last use."""
         self.calls: dict[object, SessionCall] | None = None
-        """The requests that are being served, by their ids."""
+        """Requests in flight, by id."""
         self.streams: dict[int, EventStream] | None = None
-        """The streams that have not ended, by their numbers."""
+        """Open streams, by number."""
         self.announcements: EventStream | None = None
-        """The stream of what belongs to no request, once the client has asked for it."""
+        """The stream of announcements, once the client has asked for it."""
         self.over = False
         self._numbered = self._first
         self._asked: Calls | None = None
@@ -105,7 +105,7 @@ class HttpSession:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being served, or the client listens."""
+        """True if requests are in flight or the client listens."""
         listens = self.announcements is not None and self.announcements.connected
         return bool(self.calls) or listens
 
@@ -125,7 +125,7 @@ class HttpSession:
             self.calls = self.calls or None
 
     def serves(self, id: Id) -> bool:
-        """Whether a request with this id is being served."""
+        """Return whether a request with this id is in flight."""
         return self.calls is not None and id_key(id) in self.calls
 
     def cancel(self, id: RequestId) -> None:
@@ -138,35 +138,38 @@ class HttpSession:
     # Streams
 
     def new_stream(self, requests: Sequence[Id]) -> EventStream:
-        """A stream for the answers to a POST."""
+        """Return a new stream for the answers to a POST."""
         self._numbered += 1
         return self._keep(EventStream(self, self._numbered), requests)
 
     def listen(self) -> EventStream:
-        """The stream of what belongs to no request."""
+        """Return the stream of announcements."""
         if self.announcements is None:
             self.announcements = self._keep(EventStream(self, self._first), ())
         return self.announcements
 
     def stream(self, number: int) -> EventStream:
-        """A stream that goes on, or the last of one that has ended."""
+        """Return an open stream, or a stand-in for one that has ended."""
         found = None if self.streams is None else self.streams.get(number)
         return EventStream(self, number) if found is None else found
 
     def end_stream(self, stream: EventStream) -> None:
-        """Everything was said on this stream."""
+        """End a stream that is complete."""
         stream.disconnect()
         known = None if self.streams is None else self.streams.pop(stream.number, None)
         if known is not None and not self.over:
             self.endpoint.events.closed(self.id, stream.number)
 
     def announce(self, method: str, params: Any) -> None:
-        """Say what belongs to no request; to nobody where nobody listened to this process."""
+        """Send an announcement if the client listens to this process."""
         if self.announcements is not None:
             self.announcements.send(notification(method, params))
 
     def announce_anywhere(self, data: bytes) -> bool:
-        """Say what belongs to no request from wherever the client listens; whether it does."""
+        """Send an announcement from the process that the client listens to.
+
+        Return whether the client listens to any.
+        """
         if self.announcements is not None:
             self.announcements.send(data)
             return True
@@ -176,7 +179,7 @@ class HttpSession:
         return True
 
     def stop_announcing(self) -> None:
-        """Another process announces from now on."""
+        """End the stream of announcements: another process has taken over."""
         if self.announcements is not None:
             self.end_stream(self.announcements)
             self.announcements = None
@@ -202,7 +205,7 @@ class HttpSession:
         timeout: float | None,
         send: Callable[[bytes], None],
     ) -> T:
-        """Have a request sent by `send`, and wait for the answer."""
+        """Send a request to the client by `send`, and wait for the answer."""
         if self._asked is None:
             ids = Counter(first=self._first + 1)
             asked = Asked(limits=self.endpoint.limits, next_id=ids)
@@ -244,7 +247,7 @@ class HttpSession:
         self._ends.append(callback)
 
     def end(self) -> None:
-        """The session is over: nothing of it stays."""
+        """End the session and drop all of its state."""
         self.leave()
         ends, self._ends = self._ends, None
         for callback in ends or ():
@@ -252,7 +255,7 @@ class HttpSession:
         self.endpoint.events.forget(self.id)
 
     def leave(self) -> None:
-        """Nothing of the session goes on in this process."""
+        """Abandon the session's requests and streams in this process."""
         self.over = True
         for call in tuple((self.calls or {}).values()):
             call.abandon()

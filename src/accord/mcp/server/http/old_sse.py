@@ -1,9 +1,9 @@
-"""HTTP+SSE of 2024-11-05: a stream of events for what the server says, POSTs for the client.
+"""HTTP+SSE of 2024-11-05: a stream of events to the client, POSTs back.
 
-    GET …/sse            event `endpoint`: where to POST; then an event per message
-    POST …/messages/ID   202, and the answer comes as an event
+    GET …/sse            event `endpoint`: the URI to POST to; then an event per message
+    POST …/messages/ID   202, and the answer arrives as an event
 
-To the rest of the server that is a duplex connection like any other: a channel with a peer.
+To the rest of the server this is a duplex connection like any other: a channel with a peer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_STREAMS: Final = 1_000
 
 
 class OldSse:
-    """The streams of HTTP+SSE that are open."""
+    """The open streams of HTTP+SSE."""
 
     def __init__(self, endpoint: McpEndpoint, options: dict[str, Any]) -> None:
         self._endpoint = endpoint
@@ -42,7 +42,7 @@ class OldSse:
         return len(self._channels)
 
     def open(self, arrival: Arrival) -> None:
-        """GET: a connection that lasts as long as its stream."""
+        """Serve a GET: open a connection that lasts as long as its stream."""
         head, exchange = arrival.head, arrival.exchange
         if len(self._channels) >= MAX_STREAMS:
             arrival.refuse(503, too_many_sessions(), headers=b"retry-after: 1\r\n")
@@ -66,7 +66,7 @@ class OldSse:
         stream.write(encode_event(path.encode(), event="endpoint"))
 
     def take(self, arrival: Arrival, body: bytes) -> None:
-        """POST: a message for one of the connections."""
+        """Serve a POST: deliver a message to one of the connections."""
         request = arrival.head.request
         channel = self._channels.get((request.place or "").removeprefix(MESSAGES_PLACE))
         link = None if channel is None else channel.link
@@ -113,7 +113,7 @@ class SseChannel:
         self._receiver: Receiver | None = None
         self.id = id
         self.link: DuplexLink | None = None
-        """The way to the client, and whose it is."""
+        """The link to the client, with its principal."""
 
     @property
     def info(self) -> ChannelInfo:
@@ -144,7 +144,7 @@ class SseChannel:
             self._stream.write(KEEP_ALIVE)
 
     def lost(self) -> None:
-        """The client is gone."""
+        """Report that the client is gone."""
         self._among.forget(self)
         receiver, self._receiver = self._receiver, None
         if receiver is not None:

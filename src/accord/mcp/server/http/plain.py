@@ -32,22 +32,22 @@ T = TypeVar("T")
 WITH_SESSION: Final = frozenset(
     ("initialize", "resources/subscribe", "resources/unsubscribe", "logging/setLevel")
 )
-"""What begins a session, or means nothing without one."""
+"""Methods that begin a session, or are meaningless without one."""
 
 
 def is_plain(head: McpHead, method: str) -> bool:
-    """Whether a request that does not say its version says nothing else of MCP either."""
+    """Return whether a request without a version has nothing else of MCP either."""
     return head.session_id is None and head.version is None and method not in WITH_SESSION
 
 
 class Plain:
-    """Serves plain requests to one endpoint."""
+    """Plain JSON-RPC at one endpoint."""
 
     def __init__(self, endpoint: McpEndpoint) -> None:
         self._endpoint = endpoint
 
     def take(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
-        """A request or a notification."""
+        """Serve a request or a notification."""
         if id is UNSET:
             self._hear(arrival, method, params)
             arrival.accept()
@@ -129,7 +129,7 @@ class PlainPost:
 
 
 class PlainCall:
-    """A request that is being served; implements `Source` and `Link`."""
+    """A request in flight; implements `Source` and `ClientLink`."""
 
     __slots__ = ("_arrival", "_ends", "_take", "principal", "session")
 
@@ -165,7 +165,7 @@ class PlainCall:
     # What the handler can do: see `Link`
 
     def notify(self, method: str, params: Any) -> None:
-        """Nobody hears what comes before the answer."""
+        """Drop the notification: only the answer reaches the client."""
 
     announce = notify
 
@@ -179,7 +179,7 @@ class PlainCall:
         raise ConnectionLostError("a client without a session cannot be asked")
 
     def cancel(self, id: RequestId) -> None:
-        """No request is known by its id."""
+        """Do nothing: requests are not found by their ids."""
 
     def close_stream(self) -> None:
-        """There is none."""
+        """Do nothing: there is no stream."""

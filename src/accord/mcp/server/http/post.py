@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from accord.mcp.server.http.http_session import HttpSession
 
 RETRY_MS: Final = 500
-"""How long a client is asked to wait before it comes back for a stream that was let go."""
+"""Delay before a client comes back for a released stream."""
 
 
 class Post(Struct, eq=False):
-    """One POST whose requests are being answered."""
+    """One POST with requests in flight."""
 
     session: HttpSession
     arrival: Arrival
     _waiting: int = 1
-    """How many of the requests have not been answered."""
+    """The number of requests without an answer."""
     is_batch: bool = False
     lines: bytes = b""
-    """Further header lines of an answer that is JSON."""
+    """Further header lines of an answer in JSON."""
     requests: list[Id] = []
-    """The ids of the requests in it."""
+    """The ids of its requests."""
     _answers: dict[int, tuple[Id, bytes]] = {}
-    """What is to be sent, by the place of its request."""
+    """Ids and answers by the position of the request."""
     _exchange: Exchange | None = None
-    """How the client is answered; None once it was, or is gone."""
+    """The HTTP exchange; None once it is answered or the client is gone."""
     _beaten: bool = False
     _stream: EventStream | None = None
     _connection: Stream | None = None
@@ -50,27 +50,29 @@ class Post(Struct, eq=False):
         exchange.on_gone = self._gone
 
     def send(self, data: bytes) -> None:
-        """Send a message that belongs to one of the requests. One for a client that is gone and
-        has no event to resume from is dropped."""
+        """Send a message that belongs to one of the requests.
+
+        It is dropped if the client is gone and has no event to resume from.
+        """
         if self._stream is not None or self._exchange is not None:
             self._open().send(data)
 
     @property
     def can_send(self) -> bool:
-        """Whether what is sent may reach the client."""
+        """True if a message may still reach the client."""
         return self._waiting > 0 and (self._stream is not None or self._exchange is not None)
 
     def let_go(self) -> None:
-        """Close the connection before everything is said; the client comes back by GET."""
+        """Close the connection early; the client comes back by GET."""
         if self._exchange is not None:
             self._open().release(RETRY_MS)
 
     def wait(self) -> None:
-        """One of the requests takes its time."""
+        """Register for keep-alives: a request takes longer."""
         self.session.endpoint.pulse.add(self)
 
     def answered(self, place: int, data: bytes | None, id: Id = None) -> None:
-        """The request at `place` has been answered, or will not be."""
+        """Record the answer to the request at `place`; None if it has none."""
         self._waiting -= 1
         if self._stream is not None:
             if data is not None:
@@ -109,8 +111,10 @@ class Post(Struct, eq=False):
             endpoint.send_json(exchange, data, status, lines)
 
     def beat(self) -> None:
-        """Answer by a stream what has taken a while: proxies and clients give up what stays
-        silent, and a stream can be resumed."""
+        """Switch a slow answer to a stream.
+
+        Proxies and clients give up on silent connections, and a stream can be resumed.
+        """
         if self._beaten:
             self.session.endpoint.pulse.discard(self)
             if self._exchange is not None:

@@ -8,16 +8,19 @@ from typing import Protocol
 
 
 class Beating(Protocol):
-    """Something that shows its client that it is alive."""
+    """A stream that sends keep-alives."""
 
     def beat(self) -> None: ...
 
 
 class Pulse:
-    """Beats for all streams that are open, and looks after what grows old."""
+    """Keep-alives for all open streams, and the sweep for old sessions."""
 
     def __init__(self, seconds: float, sweep: Callable[[], bool]) -> None:
-        """`sweep` is called at every beat, and says whether it wants to be called again."""
+        """Store `sweep`, which runs at every beat.
+
+        It returns whether it needs to run again.
+        """
         self._seconds = seconds
         self._sweep = sweep
         self._streams: set[Beating] = set()
@@ -35,7 +38,7 @@ class Pulse:
         self._streams.discard(stream)
 
     def start(self) -> None:
-        """There is something to look after."""
+        """Start the timer, because there are streams or sessions."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._seconds, self._beat)

@@ -10,7 +10,7 @@ from accord.mcp.protocol.versions import STATELESS_VERSIONS, VERSIONS, Era
 
 
 def missing_version(version: str | None) -> RpcError:
-    """The error for a request of the stateless era that does not say its version."""
+    """Return the error for a stateless request that does not state its version."""
     if version is None:
         return header_mismatch(f"{VERSION} header is missing")
     if version not in STATELESS_VERSIONS:

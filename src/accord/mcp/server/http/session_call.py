@@ -27,7 +27,10 @@ T = TypeVar("T")
 
 
 class SessionLink(Struct, eq=False):
-    """The way to the client of a session; implements `Link`, for what belongs to no request."""
+    """The link to the client of a session, for messages outside of any request.
+
+    Implements `ClientLink`.
+    """
 
     _session: HttpSession
     session: Session | None
@@ -46,7 +49,10 @@ class SessionLink(Struct, eq=False):
         return await self._session.ask(method, params, into=into, timeout=timeout, send=self._say)
 
     def _say(self, data: bytes) -> None:
-        """Send a message that has no better place. Raises ConnectionLostError."""
+        """Send a message as an announcement.
+
+        Raises ConnectionLostError.
+        """
         if not self._session.announce_anywhere(data):
             raise ConnectionLostError("the client does not listen for requests of the server")
 
@@ -54,11 +60,11 @@ class SessionLink(Struct, eq=False):
         self._session.cancel(id)
 
     def close_stream(self) -> None:
-        """There is no request whose stream could be closed."""
+        """Do nothing: no request's stream is open here."""
 
 
 class NotificationSource:
-    """Where a notification of a session comes from; implements `Source`."""
+    """The source of a session's notification; implements `Source`."""
 
     __slots__ = ("_arrival", "_link")
 
@@ -70,29 +76,29 @@ class NotificationSource:
         return context_of(self._arrival, self._link, method, id)
 
     def answer(self, data: bytes | None) -> None:
-        """Notifications are not answered."""
+        """Do nothing: notifications have no answers."""
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only notifications are dispatched")
 
 
 class SessionCall(SessionLink, eq=False):
-    """A request that is being served; implements `Source` and `Link`."""
+    """A request in flight; implements `Source` and `ClientLink`."""
 
     _post: Post
     id: Id
     _place: int = 0
-    """Its place in a batch."""
+    """The position in a batch."""
     _running: Cancellable | None = None
     _over: bool = False
 
     def register(self) -> None:
-        """Let the request be found by its id."""
+        """Make the request findable by its id."""
         self._post.requests.append(self.id)
         self._session.add(self)
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
-        """Take what the dispatcher gave."""
+        """Take the dispatcher's answer or running call."""
         if type(answer) is bytes or answer is None or type(answer) is Refused:
             self.answer(answer)
         else:
@@ -120,7 +126,7 @@ class SessionCall(SessionLink, eq=False):
         raise AssertionError("only requests are dispatched")
 
     def abandon(self) -> None:
-        """Stop serving the request; it is not answered."""
+        """Stop serving the request without an answer."""
         if self._running is not None:
             self._running.cancel()
         self.answer(None)
@@ -146,7 +152,7 @@ class SessionCall(SessionLink, eq=False):
 
 
 class InitializeCall(SessionCall, eq=False):
-    """The request that begins a session: there is one once it has succeeded."""
+    """The request that begins a session, which exists once it has succeeded."""
 
     def answer(self, data: bytes | None) -> None:
         session = self._session

@@ -15,60 +15,66 @@ from accord.mcp.server.session import Phase
 
 
 class SessionLimits(Struct, frozen=True, kw_only=True):
-    """How many sessions there may be, and for how long."""
+    """Limits on the number and lifetime of sessions."""
 
     max_sessions: int = 10_000
-    """Beyond it the session that was unused for longest makes room."""
+    """Beyond it the least recently used session is ended."""
     max_per_principal: int = 100
-    """The same for each principal; those without one count together, for `max_sessions` only."""
+    """The same per principal; anonymous sessions only count for `max_sessions`."""
     idle_seconds: float = 1_800.0
-    """How long a session may stay unused while nobody listens for its messages."""
+    """Lifetime of an unused session without a listening client."""
     handshake_seconds: float = 60.0
-    """How long a client may take to send `notifications/initialized`."""
+    """Time until a client must send `notifications/initialized`."""
 
 
 ID_BYTES: Final = 32
 MAX_LOOKED: Final = 100
-"""How many sessions are looked at for one that never began."""
+"""The limit of sessions that are searched for one that never became ready."""
 
 
 def new_id() -> str:
-    """2025-11-25, transports: unguessable, and visible ASCII characters only."""
+    """Return an unguessable session id of visible ASCII.
+
+    2025-11-25, transports.
+    """
     return secrets.token_urlsafe(ID_BYTES)
 
 
 class Sessions(Protocol):
-    """Where sessions are found."""
+    """A store of sessions."""
 
     def __len__(self) -> int: ...
 
     def has_room(self, principal: Principal | None) -> bool | Awaitable[bool]:
-        """Whether somebody may begin a session; may end one that is not used for it."""
+        """Return whether a principal may begin a session.
+
+        May end an unused session to make room.
+        """
 
     def add(self, session: HttpSession) -> None: ...
 
     def save(self, session: HttpSession) -> Awaitable[None] | None:
-        """Keep what a request has changed of a session; before the request is answered."""
+        """Save a request's changes of a session, before the request is answered."""
 
     def listens(self, session: HttpSession) -> Awaitable[None] | None:
-        """The client listens for announcements here; before it is told that it does."""
+        """Register that the client listens here, before its stream is opened."""
 
     def find(
         self, id: str, principal: Principal | None
     ) -> HttpSession | None | Awaitable[HttpSession | None]:
-        """The session, if there is one and it is this principal's."""
+        """Return the session if it exists and belongs to this principal."""
 
     def end(self, session: HttpSession) -> Awaitable[None] | None: ...
 
     def sweep(self, now: float) -> bool:
-        """End those that are too old; whether any are left."""
+        """End sessions that are too old; return whether any are left."""
 
     def end_all(self) -> None:
-        """Nothing is served here any more."""
+        """End all sessions, because this process stops serving."""
 
 
 class MemorySessions:
-    """The sessions of this process, the one that was unused for longest first."""
+    """The sessions of this process, least recently used first."""
 
     def __init__(self, limits: SessionLimits | None = None) -> None:
         self._limits = SessionLimits() if limits is None else limits
@@ -96,10 +102,10 @@ class MemorySessions:
             self._owned.setdefault(owner, OrderedDict())[session.id] = None
 
     def save(self, session: HttpSession) -> None:
-        """Sessions are kept as they are."""
+        """Do nothing: sessions stay in memory."""
 
     def listens(self, session: HttpSession) -> None:
-        """Nobody else needs to know."""
+        """Do nothing: there is no other process."""
 
     def find(self, id: str, principal: Principal | None) -> HttpSession | None:
         session = self._sessions.get(id)
@@ -134,7 +140,10 @@ class MemorySessions:
             self.end(session)
 
     def _make_room(self, among: Iterable[str]) -> bool:
-        """End the session that was unused for longest, one that never began first."""
+        """End the least recently used session; return False if all are busy.
+
+        One that never became ready is preferred.
+        """
         idle: HttpSession | None = None
         for looked, id in enumerate(among):
             session = self._sessions[id]

@@ -35,7 +35,7 @@ EVENT_STREAM: Final = (
 
 
 class StatelessCall(Struct, eq=False):
-    """A request that is being served; implements `Source` and `Link`."""
+    """A request in flight; implements `Source` and `ClientLink`."""
 
     _endpoint: McpEndpoint
     _head: McpHead
@@ -50,7 +50,7 @@ class StatelessCall(Struct, eq=False):
     _ends: list[Callable[[], None]] | None = None
 
     def begin(self, answer: bytes | None | Cancellable) -> None:
-        """Take what the dispatcher gave."""
+        """Take the dispatcher's answer or running call."""
         if type(answer) is bytes or answer is None or type(answer) is Refused:
             self.answer(answer)
         else:
@@ -106,7 +106,7 @@ class StatelessCall(Struct, eq=False):
             self._open().write(encode_event(notification(method, params)))
 
     def announce(self, method: str, params: Any) -> None:
-        """Nobody hears what belongs to no request: clients listen by a request of their own."""
+        """Do nothing: clients listen by a request of their own."""
 
     def at_end(self, callback: Callable[[], None]) -> None:
         if self._over:
@@ -120,16 +120,21 @@ class StatelessCall(Struct, eq=False):
         raise own_error("capability_not_supported", "in this version servers send no requests")
 
     def cancel(self, id: RequestId) -> None:
-        """2026-07-28, Streamable HTTP: only closing its stream cancels a request."""
+        """Do nothing: only closing its stream cancels a request.
+
+        2026-07-28, Streamable HTTP.
+        """
 
     def close_stream(self) -> None:
-        """A stream of this era cannot be resumed, so that it stays open."""
+        """Do nothing: a stream of this era cannot be resumed."""
 
     # The stream
 
     def beat(self) -> None:
-        """Show that the request is being served, by a stream once that has taken a while:
-        proxies and clients give up what stays silent."""
+        """Send a keep-alive, by a stream once the answer is slow.
+
+        Proxies and clients give up on silent connections.
+        """
         if self._beaten:
             self._open().write(KEEP_ALIVE)
         self._beaten = True
@@ -141,7 +146,10 @@ class StatelessCall(Struct, eq=False):
         return self._stream
 
     def cancel_by_disconnect(self) -> None:
-        """2026-07-28, Streamable HTTP: closing the stream cancels the request."""
+        """Cancel the request, because its stream was closed.
+
+        2026-07-28, Streamable HTTP.
+        """
         if self._over:
             return
         self._over = True

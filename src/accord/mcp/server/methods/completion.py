@@ -1,4 +1,4 @@
-"""`completion/complete`: what an argument of a prompt or a template could be."""
+"""`completion/complete`: suggestions for an argument of a prompt or a template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from accord.mcp.server.core import Core
 
 MAX_VALUES: Final = 100
-"""2025-11-25, completion: at most so many values in one answer."""
+"""2025-11-25, completion: the limit of values in one answer."""
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -57,8 +57,11 @@ class _Completion:
     async def _find(
         self, params: CompleteParams, incoming: Incoming
     ) -> ServedPrompt | ServedResource:
-        """What has the argument. Raises RpcError (2025-11-25, completion: -32602 for a prompt or
-        a resource that is not there)."""
+        """Return the prompt or resource with the argument.
+
+        Raises RpcError (2025-11-25, completion: -32602 for a prompt or a resource that does not
+        exist).
+        """
         component: ServedPrompt | ServedResource | None
         if isinstance(params.ref, PromptReference):
             name = params.ref.name

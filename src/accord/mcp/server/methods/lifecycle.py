@@ -1,4 +1,4 @@
-"""How a client and a server get to know each other, in both eras."""
+"""Handshake, discovery, log level and cancellation, in both eras."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class _Lifecycle:
         )
 
     def _with_instructions(self, incoming: Incoming, make: Any) -> Any:
-        """The result, or a coroutine of it where the instructions take their time."""
+        """Return the result, or a coroutine of it for async instructions."""
         value: Any = self._server.instructions
         if callable(value):
             value = value(self._core.context(incoming)) if _takes_context(value) else value()

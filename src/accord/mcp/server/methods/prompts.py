@@ -81,7 +81,10 @@ class _Prompts:
             raise named from error
 
     async def _find(self, params: GetPromptParams, incoming: Incoming) -> ServedPrompt:
-        """The prompt that is asked for. Raises RpcError."""
+        """Return the requested prompt.
+
+        Raises RpcError.
+        """
         prompt = await self._server.find_prompt(params.name)
         if prompt is None or not self._access.is_enabled(prompt, incoming):
             raise failure(

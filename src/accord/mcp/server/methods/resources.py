@@ -1,4 +1,4 @@
-"""`resources/…`: lists, templates, reading, and the subscriptions of the handshake era."""
+"""`resources/…`: lists, templates, reading, subscriptions of the handshake era."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`subscriptions/listen`: a request that stays open and tells of changes (2026-07-28)."""
+"""`subscriptions/listen`: an open request for notifications (2026-07-28)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accord.mcp.server.core import Core
 
 MAX_TASKS: Final = 1_000
-"""How many tasks one request can listen to."""
+"""The limit of tasks in one subscription."""
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -74,8 +74,10 @@ class _Subscriptions:
     async def _with_tasks(
         self, wanted: SubscriptionFilter, incoming: Incoming
     ) -> SubscriptionFilter:
-        """With those tasks alone that the client may know of. Raises RpcError for a client that
-        wants to hear of tasks and does not declare their extension."""
+        """Return the filter with only the tasks that the client may see.
+
+        Raises RpcError for a client that names tasks and does not declare their extension.
+        """
         if not wanted.task_ids:
             return wanted
         check_extension(incoming)
@@ -85,7 +87,7 @@ class _Subscriptions:
 
 
 class StreamListener:
-    """Hears of what one `subscriptions/listen` asked for."""
+    """The listener of one `subscriptions/listen`."""
 
     __slots__ = ("_id", "_link", "_lists", "_uris")
 

@@ -82,7 +82,10 @@ class _Tasks:
         return self._outcome(await stream.end_of(params.task_id), incoming)
 
     def _outcome(self, record: TaskRecord, incoming: Incoming) -> Any:
-        """2025-11-25, tasks: exactly what the request would have been answered with."""
+        """Return the original request's result, or raise its error.
+
+        2025-11-25, tasks: exactly what the request would have been answered with.
+        """
         if record.result is not UNSET:
             return record.result
         if record.error is not None:
@@ -137,8 +140,10 @@ class _Tasks:
         return self._core.replies.finish(Result(), incoming)
 
     def _check(self, incoming: Incoming) -> None:
-        """Raises RpcError where there are no tasks: in older versions, and for clients that do
-        not declare the extension."""
+        """Raise RpcError where there are no tasks.
+
+        That is in older versions, and for clients that do not declare the extension.
+        """
         if incoming.era is Era.STATELESS:
             check_extension(incoming)
         elif incoming.version != V2025_11_25:

@@ -101,7 +101,7 @@ class _Tools:
     # left behind if a call is cancelled before it has come to that.
 
     async def _run(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
-        """Serve a call of a tool that looks at no context, and so can ask nobody."""
+        """Serve a call of a tool without a context, which cannot ask the client."""
         session = incoming.link.session
         self._enter(tool, session, incoming)
         seconds = self._seconds if tool.timeout is UNSET else None
@@ -123,7 +123,7 @@ class _Tools:
         return self._core.replies.finish(result, incoming)
 
     async def _finish(self, work: Awaitable[CallToolResult], incoming: Incoming) -> Any:
-        """A function that was said to be quick, and gave something to await."""
+        """Await the result of a function that was declared quick and is not."""
         return self._core.replies.finish(await work, incoming)
 
     async def _run_with_context(
@@ -152,7 +152,10 @@ class _Tools:
         )
 
     def _enter(self, tool: ServedTool, session: Session | None, incoming: Incoming) -> None:
-        """Count a call that is to run now. Raises RpcError if too many are running."""
+        """Count a call that starts now.
+
+        Raises RpcError if too many are running.
+        """
         most = self._most if tool.concurrency is UNSET else tool.concurrency
         if (most is not None and tool.running >= most) or (
             session is not None and session.running >= self._limits.max_calls_per_session

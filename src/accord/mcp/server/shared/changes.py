@@ -11,7 +11,7 @@ from accord.mcp.server.shared.worker import Worker
 
 
 class SharedChanges:
-    """Passes on what changes here, and tells here what changes elsewhere."""
+    """Change notifications, forwarded to and from the other workers."""
 
     def __init__(self, listeners: Listeners, worker: Worker) -> None:
         self._listeners = listeners
@@ -29,7 +29,7 @@ class SharedChanges:
         self._listeners.stop_passing_on(self._pass_on)
 
     def _pass_on(self, change: Change) -> None:
-        """Called in whatever thread something changes in."""
+        """Queue a change for the other workers, in the thread of the change."""
         if getattr(self._telling, "of_others", False):
             return
         with self._lock:

@@ -1,12 +1,11 @@
-"""Events that any worker can send again.
+"""Events of streams that any worker can send again.
 
-A stream belongs to the worker that says something on it, whose number is part of its own. That
-worker keeps its events in memory too. What it says is written to the store in the order in which
-it was said, all that waits in one transaction.
+A stream belongs to one worker, encoded in its number. That worker keeps the events in memory too,
+and writes them to the store in order, all waiting ones in one transaction.
 
-A client that comes back to another worker gets what it missed from the store. That worker follows
-the stream from then on: its owner tells it whenever there is more to read. If the owner is gone,
-the requests that were to be answered on the stream are answered with an error.
+A client that returns to another worker gets the missed events from the store. That worker then
+follows the stream: its owner announces new events. If the owner is dead, the open requests of the
+stream are answered with an error.
 """
 
 from __future__ import annotations
@@ -32,12 +31,13 @@ log = logging.getLogger("accord.mcp.shared")
 
 MAX_PER_SESSION: Final = 256
 MAX_WAITING: Final = 10_000
-"""How much may wait to be written. What is said beyond it can be read again here alone."""
+"""The limit of entries that wait to be written. Events beyond it can only be sent again by this
+worker."""
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""How many bytes of events all workers keep together."""
+"""The limit of all workers' events together, in bytes."""
 
 Key: TypeAlias = tuple[str, int]
-"""A session, and the number of one of its streams."""
+"""A session id and the number of one of its streams."""
 
 _TRIM: Final = """
 DELETE FROM mcp_events WHERE session = $1 AND place <= (
@@ -71,7 +71,7 @@ class _Appended(Struct, frozen=True):
 
 
 class _Followed(Struct, frozen=True):
-    """Another worker is to be told when all before this is written."""
+    """A marker: notify followers once all entries before it are written."""
 
     key: Key
 
@@ -80,7 +80,7 @@ _Entry: TypeAlias = _Opened | _Closed | _Appended | _Followed
 
 
 class _Reached(Struct, frozen=True):
-    """What there is to read of another worker's stream."""
+    """The readable part of another worker's stream."""
 
     events: list[Event]
     is_over: bool
@@ -88,7 +88,7 @@ class _Reached(Struct, frozen=True):
 
 
 class _Answer(Struct):
-    """As much of a message as tells whether it answers a request."""
+    """The head of a message, enough to recognise an answer."""
 
     id: int | str | None = None
     method: Raw | UnsetType = UNSET
@@ -99,7 +99,7 @@ _decode_ids = msgspec.json.Decoder(list[int | str | None]).decode
 
 
 class _Follower:
-    """A client of this worker that is on another's stream."""
+    """A client of this worker on another worker's stream."""
 
     __slots__ = ("again", "busy", "last", "relay")
 
@@ -120,7 +120,7 @@ class SharedEvents:
         self._waiting: list[_Entry] = []
         self._writing = False
         self._followers: dict[Key, _Follower] = {}
-        """Clients here, on streams of others."""
+        """Clients of this worker on other workers' streams."""
         self._followed: dict[Key, set[int]] = {}
         """Workers that follow streams of this one."""
         self._beats = 0
@@ -200,8 +200,10 @@ class SharedEvents:
         return Elsewhere(reached.events, follow)
 
     async def _read(self, key: Key, number: int) -> _Reached | None:
-        """All that can be read now, after the event `number`; None for a stream that is unknown,
-        or has lost some of that."""
+        """Return the readable events of a stream after `number`.
+
+        None for an unknown stream, or one with a gap in these events.
+        """
         rows = await self._store.fetch(_STREAM, *key)
         if not rows:
             return None
@@ -224,7 +226,7 @@ class SharedEvents:
     async def _with_failures(
         self, key: Key, stream: Row, events: list[Event], number: int
     ) -> list[Event]:
-        """With an error for each request that nobody will answer any more."""
+        """Return the events, and an error for each request without an answer."""
         said = await self._store.fetch(_EVENTS, *key, 0)
         answers = [_decode_answer(bytes(row["data"])) for row in said]
         answered = {answer.id for answer in answers if answer.method is UNSET}
@@ -299,7 +301,7 @@ class SharedEvents:
     # Bounds
 
     async def _sweep(self) -> None:
-        """Forget the oldest events where there are too many bytes of them."""
+        """Delete the older half of all events if they exceed the byte limit."""
         self._beats += 1
         if self._beats % SWEEP_BEATS:
             return
@@ -313,7 +315,7 @@ class SharedEvents:
 
 
 class _Writing(Struct, frozen=True):
-    """One transaction of things that were said."""
+    """One transaction of entries."""
 
     worker: Worker
     waiting: list[_Entry]
@@ -347,7 +349,7 @@ class _Writing(Struct, frozen=True):
 
 
 def _unbroken(events: list[Event], number: int) -> list[Event]:
-    """Those that follow `number` without a gap."""
+    """Return the events that follow `number` without a gap."""
     kept = []
     for event in events:
         number += 1

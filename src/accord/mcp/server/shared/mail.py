@@ -9,21 +9,21 @@ from msgspec import Raw, Struct
 
 
 class Settled(Struct, frozen=True, tag="settled"):
-    """A client has answered what the recipient asked it."""
+    """A client has answered a request of the recipient."""
 
     session: str
     response: Raw
 
 
 class Cancelled(Struct, frozen=True, tag="cancelled"):
-    """A client does not want the answer to one of its requests any more."""
+    """A client has cancelled one of its requests."""
 
     session: str
     request: int | str
 
 
 class Said(Struct, frozen=True, tag="said"):
-    """The client listens to the recipient, and is to be told this."""
+    """An announcement for a client that listens to the recipient."""
 
     session: str
     message: Raw
@@ -37,31 +37,36 @@ class Listens(Struct, frozen=True, tag="listens"):
 
 
 class Saved(Struct, frozen=True, tag="saved"):
-    """The client listens to the recipient, and has told the sender what it wants to hear."""
+    """A new state of a session, for the worker that its client listens to.
+
+    The sender waits for a receipt before it answers the client.
+    """
 
     session: str
     version: int
     state: Raw
     worker: int
-    """Who wants to know when the recipient knows."""
+    """The worker that waits for the receipt."""
     receipt: int
 
 
 class Taken(Struct, frozen=True, tag="taken"):
-    """The sender knows what it was told by `Saved`."""
+    """The receipt for a `SessionSaved`."""
 
     receipt: int
 
 
 class Ended(Struct, frozen=True, tag="ended"):
-    """A session is over."""
+    """A session has ended."""
 
     session: str
 
 
 class Follow(Struct, frozen=True, tag="follow"):
-    """The client of a stream of the recipient is connected to the sender, which wants to hear of
-    what is said on it."""
+    """A client on the recipient's stream is connected to the sender.
+
+    The sender wants to be notified of new events.
+    """
 
     session: str
     stream: int
@@ -77,7 +82,7 @@ class Unfollow(Struct, frozen=True, tag="unfollow"):
 
 
 class Advanced(Struct, frozen=True, tag="advanced"):
-    """There is more to read of a stream that the recipient follows."""
+    """A followed stream has new events in the store."""
 
     session: str
     stream: int
@@ -91,7 +96,7 @@ class Changed(Struct, frozen=True, tag="changed"):
 
 
 class Completed(Struct, frozen=True, tag="completed"):
-    """The user is done with a page."""
+    """The user has finished with a page."""
 
     elicitation: str
 
@@ -103,7 +108,7 @@ class TaskChanged(Struct, frozen=True, tag="task"):
 
 
 class Gone(Struct, frozen=True, tag="gone"):
-    """A worker does not serve any more."""
+    """A worker is dead or has left."""
 
     worker: int
 

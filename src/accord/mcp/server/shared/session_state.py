@@ -15,7 +15,7 @@ from accord.mcp.server.session import Phase, Session
 
 
 class SessionState(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """All that a worker needs to go on with a session."""
+    """The state of a session that any worker needs to serve it."""
 
     phase: Phase
     key: str
@@ -43,7 +43,7 @@ def state_of(session: Session) -> SessionState:
 
 
 def restore(session: Session, state: SessionState) -> None:
-    """Make a session what `state` says."""
+    """Set a session to `state`."""
     session.phase = state.phase
     session.key = state.key
     session.version = state.version
@@ -54,7 +54,7 @@ def restore(session: Session, state: SessionState) -> None:
 
 
 def merge(base: SessionState, ours: SessionState, theirs: SessionState) -> SessionState:
-    """What two changes of `base` come to, of which theirs was first."""
+    """Return the merged state of two concurrent changes of `base`, theirs first."""
     added = ours.subscriptions - base.subscriptions
     removed = base.subscriptions - ours.subscriptions
     return replace(

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from accord.mcp.server.http.endpoint import McpEndpoint
 
 SWEEP_SECONDS: Final = 5.0
-"""How often uses are written down and sessions that are too old ended, at most."""
+"""Minimum time between two sweeps, which write uses down and end old sessions."""
 BUSY_SECONDS: Final = 60.0
-"""For how long a session that was in use is taken to be so, at most. Those that stay in use, as
-where a client listens, are written down again when a third of that has passed."""
+"""Lifetime of a session's busy mark in the store. Sessions that stay busy, as with a listening
+client, are marked again after a third of it."""
 WRITTEN_AT_ONCE: Final = 200
-"""How many uses one statement writes."""
+"""The limit of uses in one statement."""
 
 TAKEN_SECONDS: Final = 2.0
-"""How long a client waits for the process that it listens to, at most."""
+"""Maximum wait for the receipt of the worker that the client listens to."""
 
 # Another worker may have a session in use too.
 _WRITE_USES: Final = """
@@ -59,8 +59,10 @@ _FIND: Final = "SELECT owner, version, state, listener FROM mcp_sessions WHERE i
 
 
 class _Among(Struct, frozen=True):
-    """How to count sessions, and to find the one that was unused for longest, one that never
-    began first."""
+    """Queries for a set of sessions: their number, and the first one to end.
+
+    That is the least recently used one; sessions that never became ready come first.
+    """
 
     count: str
     idle: str
@@ -77,13 +79,13 @@ _OWN: Final = _Among(
 
 
 class _Use(Struct, frozen=True):
-    """When a session was last used, and until when it is known to be in use."""
+    """Times of a session's last use and of the end of its busy mark."""
 
     session: str
     at: float
     busy: float
     before: float
-    """Until when this worker last said it would be."""
+    """The end of the busy mark as this worker last wrote it."""
 
 
 class _Known(Struct):
@@ -91,19 +93,19 @@ class _Known(Struct):
 
     session: HttpSession
     version: int
-    """How often its state had changed when it was last looked up; 0 if it is nowhere yet."""
+    """The version of its state at the last lookup; 0 if it is not in the store yet."""
     state: SessionState
     listener: int | None = None
     hears_changes: bool = False
-    """Whether it is among the listeners of the server."""
+    """True if it is among the server's listeners."""
     written: float = 0.0
-    """When it was last used, as far as that is written down."""
+    """The time of its last use, as written to the store."""
     busy: float = 0.0
-    """Until when it is in use here, as far as that is written down."""
+    """The end of its busy mark, as written to the store."""
 
 
 class SharedSessions:
-    """The sessions of all workers; implements `Sessions` and `Others`."""
+    """The sessions of all workers; implements `Sessions` and `SessionPeers`."""
 
     def __init__(self, endpoint: McpEndpoint, worker: Worker) -> None:
         self._endpoint = endpoint
@@ -113,7 +115,7 @@ class SharedSessions:
         self._known: dict[str, _Known] = {}
         self._receipts = count(1)
         self._taking: dict[int, asyncio.Event] = {}
-        """Who waits for others to know the state of a session, by receipt."""
+        """Events that wait for a receipt, by number."""
         self._swept = 0.0
         shortest = min(self._limits.idle_seconds, self._limits.handshake_seconds)
         self._busy_seconds = min(BUSY_SECONDS, shortest)
@@ -181,11 +183,11 @@ class SharedSessions:
         return self._store.transact(lambda transaction: self._remove(transaction, [session.id]))
 
     def sweep(self, now: float) -> bool:
-        """The store is swept by the beats of the workers."""
+        """Do nothing: the workers' heartbeats sweep the store."""
         return False
 
     def end_all(self) -> None:
-        """Other workers go on with the sessions."""
+        """Leave all sessions to the other workers."""
         for id, known in self._known.items():
             known.session.leave()
             self._endpoint.events.forget(id)
@@ -252,7 +254,7 @@ class SharedSessions:
     # What is known here
 
     def _adopt(self, id: str, principal: Principal | None, row: Row) -> _Known:
-        """Begin to serve a session that was served elsewhere."""
+        """Begin to serve a session from the store."""
         session = HttpSession(self._endpoint, id, principal, self)
         state = session_state.decode(row["state"])
         restore(session.state, state)
@@ -269,7 +271,7 @@ class SharedSessions:
         self._take(known, row["version"], row["state"])
 
     def _take(self, known: _Known, version: int, state: bytes) -> None:
-        """Know a state that others left, if it is newer."""
+        """Adopt another worker's state of a session, if it is newer."""
         if version > known.version:
             theirs = session_state.decode(state)
             ours = state_of(known.session.state)
@@ -278,7 +280,10 @@ class SharedSessions:
             self._hear_changes(known)
 
     def _hear_changes(self, known: _Known) -> None:
-        """Every worker hears of every change, and tells the clients that listen to it."""
+        """Add a session to the listeners, once it is ready.
+
+        Every worker gets every change, and notifies the clients that listen to it.
+        """
         session = known.session
         if known.hears_changes or session.state.phase is not Phase.READY:
             return
@@ -372,7 +377,10 @@ class SharedSessions:
             await self._worker.post_all(transaction, *map(Ended, ids))
 
     async def _make_room(self, among: _Among, most: int, *owner: str) -> bool:
-        """Whether there is room for one more; another may have to go for it."""
+        """Return whether there is room for one more session.
+
+        May end an unused session to make room.
+        """
         [row] = await self._store.fetch(among.count, *owner)
         if row["n"] < most:
             return True
@@ -396,7 +404,7 @@ class SharedSessions:
     # Time
 
     async def _sweep(self) -> None:
-        """Write down which sessions were used, then end those that were not."""
+        """Write uses down, then end the sessions that were not used."""
         limits, now = self._limits, self._worker.now()
         if now - self._swept < min(SWEEP_SECONDS, self._busy_seconds / 3):
             return
@@ -418,7 +426,7 @@ class SharedSessions:
             self._end_here(id)
 
     def _uses(self, now: float) -> list[_Use]:
-        """How sessions are used here, of those where that is not written down."""
+        """Return the uses of sessions here that are not written down yet."""
         clock = self._endpoint.now()
         uses = []
         for id, known in self._known.items():
@@ -441,7 +449,7 @@ async def _write_uses(transaction: Transaction, uses: list[_Use]) -> None:
 
 
 def _rows(count: int) -> str:
-    """Places for so many uses, with their types, which PostgreSQL cannot guess."""
+    """Return typed placeholders for `count` uses, as PostgreSQL cannot infer types."""
     places = range(1, 4 * count, 4)
     return ", ".join(
         f"(CAST(${at} AS text), CAST(${at + 1} AS double precision), "
@@ -455,8 +463,11 @@ def _is_ready(state: SessionState) -> int:
 
 
 async def _until(taken: asyncio.Event) -> None:
-    """What a client subscribed to is looked at where it listens, which must know of it before the
-    client is told that it has. A process that does not say so in time may be gone."""
+    """Wait for the receipt of the worker that the client listens to.
+
+    That worker checks subscriptions, so it must know of one before its client gets an answer. A
+    worker that sends no receipt in time may be dead.
+    """
     with suppress(TimeoutError):
         async with asyncio.timeout(TAKEN_SECONDS):
             await taken.wait()

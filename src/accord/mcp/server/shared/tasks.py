@@ -104,7 +104,7 @@ class SharedTasks:
             await self.change(row["id"], _lost())
 
     async def _sweep(self) -> None:
-        """Forget tasks whose time is over and whose worker did not live to do so."""
+        """Delete expired tasks of workers that did not live to do so."""
         self._beats += 1
         if not self._beats % SWEEP_BEATS:
             now = self._worker.now()

@@ -25,9 +25,9 @@ M = TypeVar("M", bound=Mail)
 
 BEAT_SECONDS: Final = 1.0
 SWEEP_BEATS: Final = 10
-"""How many beats there are between two looks for what is too old or too much."""
+"""The number of heartbeats between two sweeps for old data."""
 DEAD_SECONDS: Final = 5.0
-"""How long a worker may be silent."""
+"""The silence after which a worker counts as dead."""
 
 # To nobody who is not there: a number may come from a client.
 _INSERT_MAIL: Final = (
@@ -45,16 +45,16 @@ def channel_of(worker: int) -> str:
 
 
 class Worker:
-    """This process among the others."""
+    """This process as a member of the cluster."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.number = 0
         self.others: set[int] = set()
-        """The numbers of those that are alive, as of the last beat."""
+        """The numbers of the other live workers, as of the last heartbeat."""
         self.on_beat: list[Callable[[], Awaitable[None]]] = []
         self._slow = 0.0
-        """By how many seconds the clock of this machine is behind that of the store."""
+        """The lag of this machine's clock behind that of the store, in seconds."""
         self._hear: dict[type, list[Callable[[Any], Any]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading = False
@@ -63,11 +63,11 @@ class Worker:
         self._stop: Callable[[], None] | None = None
 
     def on(self, kind: type[M], hear: Callable[[M], Any]) -> None:
-        """Have `hear` called with all mail of one kind."""
+        """Call `hear` with each message of one type."""
         self._hear.setdefault(kind, []).append(hear)
 
     async def join(self) -> None:
-        """Become one of the workers."""
+        """Join the cluster."""
         register = _REGISTER.format(now=NOW[self.store.engine])
         [row] = await self.store.transact(lambda transaction: transaction.fetch(register))
         self.number = row["id"]
@@ -76,7 +76,7 @@ class Worker:
         self._beating = asyncio.get_running_loop().create_task(self._beat_on())
 
     async def leave(self) -> None:
-        """Be none of them any more; what waits to be written is written first."""
+        """Leave the cluster, after pending writes are done."""
         if self._beating is not None:
             self._beating.cancel()
             await asyncio.gather(self._beating, return_exceptions=True)
@@ -88,21 +88,21 @@ class Worker:
             await self.store.transact(lambda transaction: self._bury(transaction, self.number))
 
     def now(self) -> float:
-        """The time as the store has it, in seconds since 1970."""
+        """Return the time of the store in seconds since 1970."""
         return time.time() + self._slow
 
     # Mail
 
     def send(self, to: int, *letters: Mail) -> None:
-        """Put something into another's mailbox, in a while."""
+        """Send messages to another worker, in the background."""
         self.spawn(self.store.transact(lambda transaction: self.post(transaction, to, *letters)))
 
     def send_all(self, *letters: Mail) -> None:
-        """Put something into everybody else's mailbox, in a while."""
+        """Send messages to all other workers, in the background."""
         self.spawn(self.store.transact(lambda transaction: self.post_all(transaction, *letters)))
 
     async def post(self, transaction: Transaction, to: int, *letters: Mail) -> None:
-        """The same as a part of a transaction."""
+        """Send messages to another worker as part of a transaction."""
         sent = 0
         for letter in letters:
             sent += await transaction.execute(_INSERT_MAIL, to, mail.write(letter))
@@ -115,7 +115,7 @@ class Worker:
             await self.post(transaction, row["id"], *letters)
 
     def spawn(self, chore: Coroutine[Any, Any, Any]) -> None:
-        """Do something that nobody waits for. What goes wrong is logged."""
+        """Run a coroutine in the background, and log its failure."""
         task = asyncio.get_running_loop().create_task(_logged(chore))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -168,7 +168,7 @@ class Worker:
             await chore()
 
     async def _show_life(self, transaction: Transaction) -> list[int]:
-        """Show that this worker is alive, and bury those that are not: their numbers."""
+        """Write a heartbeat, and remove dead workers; return their numbers."""
         show_life = _SHOW_LIFE.format(now=NOW[self.store.engine])
         [row] = await transaction.fetch(show_life, self.number)
         now: float = row["seen"]

@@ -1,1 +1,1 @@
-"""Tasks: calls that go on after their answer, in both forms of the protocol."""
+"""Tasks: calls that continue after their answer, in both forms of the protocol."""

@@ -9,13 +9,13 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.incoming import Incoming
 
 ANYONE: Final = "anyone"
-"""Who comes without a name and without a session. Tasks extension, security: then the id of a
-task, which nobody can guess, is all that it takes."""
+"""The owner of an anonymous caller's tasks outside of a session. Tasks extension, security: then
+knowledge of a task's unguessable id is sufficient."""
 _SESSION: Final = "session "
 
 
 def owner_of(incoming: Incoming) -> str:
-    """Whom a request acts for: a principal, or else a session.
+    """Return the owner of a request's tasks: a principal, or else a session.
 
     2025-11-25, tasks, access control: a task belongs to the authorization that it was made with.
     """
@@ -30,5 +30,5 @@ def owner_of(incoming: Incoming) -> str:
 
 
 def ends_with_session(owner: str) -> bool:
-    """Whether nobody can ask for the tasks of `owner` any more when a session is over."""
+    """Return whether the tasks of `owner` become unreachable with its session."""
     return owner.startswith(_SESSION)

@@ -10,18 +10,18 @@ from accord.mcp.protocol.tasks import TRANSITIONS, TaskError, TaskStatus, is_ove
 
 
 class TaskAnswer(Struct, frozen=True, omit_defaults=True):
-    """What came back for a question: a result, or an error in place of one."""
+    """The answer to a question: a result, or an error in place of one."""
 
     result: Raw | UnsetType = UNSET
     error: TaskError | UnsetType = UNSET
 
 
 class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One task. Can be encoded, so that other processes can read it."""
+    """One task as an encodable value, readable by other processes."""
 
     id: str
     owner: str
-    """Who may know of it."""
+    """The owner, who may see it."""
     created: float
     """Seconds since 1970."""
     updated: float
@@ -30,11 +30,11 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: TaskStatus = "working"
     message: str = ""
     questions: dict[str, Raw] = {}
-    """What the client is asked and has not answered, by key: requests without ids."""
+    """Open questions by key: requests without ids."""
     answers: dict[str, TaskAnswer] = {}
-    """What came back, for whoever runs the task."""
+    """Answers by key, for the process that runs the task."""
     result: Raw | UnsetType = UNSET
-    """What the request would have been answered with."""
+    """The result that the request would have had."""
     error: TaskError | None = None
 
     @property
@@ -46,7 +46,7 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return is_over(self.status)
 
     def asking(self, questions: dict[str, Raw], now: float) -> TaskRecord | None:
-        """With these questions open; None if it is over."""
+        """Return the record with these questions open; None if it is over."""
         if self.is_over:
             return None
         return replace(
@@ -54,14 +54,20 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def answered(self, answers: dict[str, TaskAnswer], now: float) -> TaskRecord | None:
-        """With answers to those of its questions that are open; None if there is none such."""
+        """Return the record with answers to its open questions.
+
+        None if none of them is open.
+        """
         new = {key: answer for key, answer in answers.items() if key in self.questions}
         if self.is_over or not new:
             return None
         return replace(self._without(set(new), now), answers={**self.answers, **new}, updated=now)
 
     def withdrawn(self, keys: set[str], now: float) -> TaskRecord | None:
-        """Without these questions; None if it is over or has none of them."""
+        """Return the record without these questions.
+
+        None if it is over or has none of them.
+        """
         if self.is_over or not keys & self.questions.keys():
             return None
         return self._without(keys, now)
@@ -80,9 +86,9 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
         result: Raw | UnsetType = UNSET,
         error: TaskError | None = None,
     ) -> TaskRecord | None:
-        """At its end; None if it has ended already.
+        """Return the record at its end; None if it has ended already.
 
-        2025-11-25, tasks: what was cancelled stays so, whatever comes of the work.
+        2025-11-25, tasks: a cancelled task stays cancelled, whatever the result of the work.
         """
         if status not in TRANSITIONS[self.status]:
             return None
@@ -99,5 +105,5 @@ class TaskRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def task_error(error: RpcError) -> TaskError:
-    """An error as a task keeps it."""
+    """Return an error in the form that a task keeps."""
     return TaskError(error.code, error.message, UNSET if error.data is None else error.data)

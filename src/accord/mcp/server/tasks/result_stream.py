@@ -22,10 +22,10 @@ _decode_request = msgspec.json.Decoder(InputRequest).decode
 
 
 class ResultStream:
-    """The client of one request, asked on behalf of a task.
+    """The client of one `tasks/result`, asked on behalf of a task.
 
-    2025-11-25, tasks, results: a client may leave such a stream at any time, which over HTTP
-    shows nowhere. So if there are several for one task, the newest asks.
+    2025-11-25, tasks, results: a client may leave such a stream at any time, which is invisible
+    over HTTP. So if there are several for one task, the newest asks.
     """
 
     def __init__(
@@ -35,11 +35,14 @@ class ResultStream:
         self._asker = asker
         self._incoming = incoming
         self._newest = newest
-        """Who asks for each task."""
+        """The newest stream of each task, which asks its questions."""
         self._asked: dict[str, asyncio.Task[None]] = {}
 
     async def end_of(self, id: str) -> TaskRecord:
-        """The task at its end. Raises RpcError if it is gone before."""
+        """Return the task at its end.
+
+        Raises RpcError if it is removed before.
+        """
         former = self._newest.get(id)
         self._newest[id] = self
         if former is not None:
@@ -57,7 +60,7 @@ class ResultStream:
             await self._leave(id)
 
     def stop_asking(self) -> None:
-        """Take back what is being asked: another asks it."""
+        """Withdraw the current questions: another stream asks them."""
         for work in self._asked.values():
             work.cancel()
         self._asked.clear()
@@ -95,7 +98,7 @@ class ResultStream:
         return TaskAnswer(result=Raw(bytes(raw)))
 
     async def _leave(self, id: str) -> None:
-        """Nobody waits here any more: others who do may ask."""
+        """Stop asking, and let another waiting stream ask."""
         work = tuple(self._asked.values())
         self.stop_asking()
         await asyncio.gather(*work, return_exceptions=True)

@@ -8,21 +8,21 @@ from accord.mcp.server.tasks.store import TaskStore
 
 
 class TaskSettings(Struct, frozen=True, kw_only=True):
-    """How long tasks are kept, how many, and where."""
+    """Retention, limits and storage of tasks."""
 
     ttl_ms: int = 3_600_000
-    """How long from its creation a task is kept, unless the client asks for another time."""
+    """Retention of a task from its creation, unless the client asks for another."""
     max_ttl_ms: int = 86_400_000
-    """The longest that a client gets."""
+    """Maximum retention that a client can ask for."""
     poll_ms: int = 1_000
-    """How often clients should look."""
+    """Recommended polling interval of clients."""
     max_tasks: int = 10_000
-    """How many tasks there may be, running or done."""
+    """Limit of tasks, running or done."""
     max_tasks_per_owner: int = 1_000
-    """How many of one principal, or of one session without a principal."""
+    """Limit of tasks per principal, or per session without a principal."""
     store: TaskStore | None = None
-    """Where they are kept; in the memory of this process by default."""
+    """The store; by default the memory of this process."""
 
 
 MIN_TTL_MS = 1_000
-"""The shortest that a client gets: what it asked for must be there to be fetched."""
+"""Minimum retention that a client can ask for: a result must remain long enough to be fetched."""

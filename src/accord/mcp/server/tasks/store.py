@@ -8,36 +8,41 @@ from typing import Protocol, TypeAlias
 from accord.mcp.server.tasks.record import TaskRecord
 
 Change: TypeAlias = Callable[[TaskRecord], TaskRecord | None]
-"""Makes a new record of an old one; None leaves the old one. May be called more than once."""
+"""Makes a new record of an old one; None keeps the old one. May be called more than once."""
 Hear: TypeAlias = Callable[[TaskRecord], None]
 
 
 class TaskStore(Protocol):
-    """Keeps the records of tasks. What waits for a task in any process hears of its changes."""
+    """A store of task records with change notifications to all processes."""
 
     async def add(self, record: TaskRecord, *, most: int, most_of_owner: int) -> bool:
-        """Keep a new task, unless there would be more than `most` of all, or of its owner. When
-        this returns, every process can read it."""
+        """Store a new task, unless a limit is reached.
+
+        `most` limits all tasks, `most_of_owner` those of its owner. When this returns, every
+        process can read it.
+        """
 
     async def get(self, id: str) -> TaskRecord | None:
-        """The record of a task; None for one that is unknown or removed."""
+        """Return the record of a task; None for an unknown or removed one."""
 
     async def change(self, id: str, change: Change) -> TaskRecord | None:
-        """Put what `change` makes of a record in its place, with nothing in between. Gives the
-        new record; None if there is none, or `change` gave none."""
+        """Replace a record by the result of `change`, atomically.
+
+        Returns the new record; None if there is no record, or `change` returned None.
+        """
 
     async def remove(self, id: str) -> None:
-        """Forget a task."""
+        """Remove a task."""
 
     async def of_owner(self, owner: str) -> list[TaskRecord]:
-        """The tasks of an owner, oldest first."""
+        """Return the tasks of an owner, oldest first."""
 
     def observe(self, hear: Hear) -> None:
-        """Have `hear` called on the loop with every record that changes, in any process."""
+        """Call `hear` on the event loop with every changed record, of any process."""
 
 
 class MemoryTaskStore:
-    """Tasks of one process."""
+    """The tasks of one process."""
 
     def __init__(self) -> None:
         self._records: dict[str, TaskRecord] = {}

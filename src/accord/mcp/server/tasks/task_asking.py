@@ -22,7 +22,7 @@ from accord.mcp.server.tasks.store import TaskStore
 
 
 class TaskAsking:
-    """The questions of one task; implements `Asking`."""
+    """The input channel of one task; implements `Asking`."""
 
     def __init__(
         self, id: str, incoming: Incoming, store: TaskStore, profile: Profile, once: Once
@@ -71,7 +71,7 @@ class TaskAsking:
         return read(question, key, bytes(answer.result), self._incoming.era, self._profile)
 
     def hear(self, record: TaskRecord) -> None:
-        """Take the answers that have come."""
+        """Take the answers in a changed record."""
         for key, answer in record.answers.items():
             waiting = self._waiting.get(key)
             if waiting is not None and not waiting.done():

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class TaskLink:
-    """A link for what belongs to a task; implements `Link`."""
+    """The link of a task to its client; implements `ClientLink`."""
 
     __slots__ = ("_era", "_id", "_link", "principal", "session")
 
@@ -44,4 +44,4 @@ class TaskLink:
         self._link.cancel(id)
 
     def close_stream(self) -> None:
-        """The request has been answered."""
+        """Do nothing: the request has been answered."""

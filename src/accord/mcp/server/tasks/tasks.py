@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("accord.mcp")
 
 MAX_MESSAGE = 200
-"""How much of a failure's text becomes the message of a status."""
+"""The limit of a failure's text in a status message."""
 
 
 class Running:
@@ -60,7 +60,7 @@ class Running:
     ) -> None:
         self.incoming = incoming
         self.link = link
-        """The way to the client that created it."""
+        """The link to the client that created it."""
         self.context = context
         self.asking = asking
         self.work: asyncio.Task[None] | None = None
@@ -85,20 +85,23 @@ class Tasks:
         self.keep_in(MemoryTaskStore() if settings.store is None else settings.store)
 
     def keep_in(self, store: TaskStore) -> None:
-        """Keep tasks there from now on; before any is created."""
+        """Use `store` from now on; before any task is created."""
         self.store = store
         store.observe(self._changed)
 
     @property
     def running(self) -> int:
-        """How many tasks this process runs."""
+        """The number of tasks that this process runs."""
         return len(self._running)
 
     # Whether a call becomes a task
 
     def wants(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> bool:
-        """Whether this call is to be a task. Raises RpcError if it must be one and cannot, or
-        must not be one and is asked to."""
+        """Return whether this call becomes a task.
+
+        Raises RpcError for a call that must be a task and cannot, or must not be one and asks for
+        it.
+        """
         if incoming.era is Era.STATELESS:
             return self._wants_by_extension(tool, incoming)
         has_tasks = incoming.version == V2025_11_25 and self._server.has_task_tools
@@ -112,7 +115,10 @@ class Tasks:
         return True
 
     def _wants_by_extension(self, tool: ServedTool, incoming: Incoming) -> bool:
-        """Tasks extension: the server decides, for clients that declare the extension."""
+        """Return whether a stateless call becomes a task.
+
+        Tasks extension: the server decides, for clients that declare the extension.
+        """
         if tool.task_support == "forbidden":
             return False
         if _has_extension(incoming):
@@ -133,7 +139,10 @@ class Tasks:
     # Running
 
     async def start(self, tool: ServedTool, params: CallToolParams, incoming: Incoming) -> Any:
-        """Run a call as a task; its handle is the result. Raises RpcError if there are too many."""
+        """Run a call as a task, and return its handle.
+
+        Raises RpcError if there are too many.
+        """
         context = self._core.context(incoming, params)
         record = await self._create(params, incoming)
         self._adopt(
@@ -147,10 +156,12 @@ class Tasks:
     async def start_when_told(
         self, tool: ServedTool, params: CallToolParams, incoming: Incoming
     ) -> Any:
-        """Run a call that becomes a task when its handler says so. Until then it is like any
-        other: its result is the result, and its questions are asked in rounds.
+        """Run a call that becomes a task when its handler asks for it.
 
-        Tasks extension, creation: what is asked before a task is created is asked in rounds.
+        Until then it is like any other: its result is the result, and its questions are asked in
+        rounds.
+
+        Tasks extension, creation: questions before the creation of a task are asked in rounds.
         """
         context = self._core.context(incoming, params)
         begun: asyncio.Future[TaskRecord] = asyncio.get_running_loop().create_future()
@@ -285,7 +296,10 @@ class Tasks:
     # Asking for tasks
 
     async def find(self, id: str, incoming: Incoming) -> TaskRecord:
-        """A task of whoever asks. Raises RpcError for one that is not there, or another's."""
+        """Return a task of the caller.
+
+        Raises RpcError for an unknown task, or another owner's.
+        """
         record = await self.store.get(id)
         if record is None or not _may_see(record, incoming):
             raise failure(
@@ -297,18 +311,18 @@ class Tasks:
         return record
 
     async def owned(self, incoming: Incoming) -> list[TaskRecord]:
-        """The tasks of whoever asks, oldest first."""
+        """Return the tasks of the caller, oldest first."""
         now = time.time()
         records = await self.store.of_owner(owner_of(incoming))
         return [record for record in records if record.expires > now]
 
     async def among(self, ids: Iterable[str], incoming: Incoming) -> list[TaskRecord]:
-        """Those of the tasks with these ids that whoever asks may know of."""
+        """Return those of the tasks that the caller may see."""
         records = [await self.store.get(id) for id in ids]
         return [it for it in records if it is not None and _may_see(it, incoming)]
 
     async def cancel(self, id: str) -> TaskRecord | None:
-        """Cancel a task; None if it was over."""
+        """Cancel a task; return None if it was over."""
         return await self.store.change(
             id,
             lambda record: record.ended(
@@ -317,14 +331,14 @@ class Tasks:
         )
 
     def next_change(self, id: str) -> Awaitable[None]:
-        """Done when the task changes from what it is now, or is forgotten."""
+        """Return an awaitable that is done at the task's next change or removal."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(id, set()).add(waiting)
         waiting.add_done_callback(lambda done: self._stop_waiting(id, done))
         return waiting
 
     def listen(self, ids: Iterable[str], hear: Hear) -> None:
-        """Have `hear` called with the records of these tasks when they change."""
+        """Call `hear` with the records of these tasks when they change."""
         for id in ids:
             self._listeners.setdefault(id, set()).add(hear)
 
@@ -336,7 +350,7 @@ class Tasks:
                 self._listeners.pop(id, None)
 
     def wake(self, id: str) -> None:
-        """Let those who wait for a task look at it again."""
+        """Wake the waiters of a task, so that they look at it again."""
         for waiting in tuple(self._waiting.get(id, ())):
             if not waiting.done():
                 waiting.set_result(None)
@@ -348,7 +362,7 @@ class Tasks:
             self._waiting.pop(id, None)
 
     def _changed(self, record: TaskRecord) -> None:
-        """A task has changed, here or in another process."""
+        """Handle a changed record, of this or another process."""
         running = self._running.get(record.id)
         if running is not None:
             if record.status != "cancelled":
@@ -364,7 +378,7 @@ class Tasks:
     # The end
 
     async def forget(self, id: str) -> None:
-        """A task whose time is over, or whom nobody can ask for: it is stopped and removed."""
+        """Stop and remove a task that has expired or become unreachable."""
         timer = self._timers.pop(id, None)
         if timer is not None:
             timer.cancel()
@@ -387,14 +401,14 @@ class Tasks:
                 running.work.cancel()
 
     def _spawn(self, chore: Coroutine[Any, Any, Any]) -> None:
-        """Do something that nobody waits for, and let it be found until it is done."""
+        """Run a coroutine in the background, and keep a reference until it is done."""
         work = asyncio.ensure_future(chore)
         self._chores.add(work)
         work.add_done_callback(self._chores.discard)
 
 
 def missing_extension(incoming: Incoming) -> RpcError:
-    """The error for a client that needs the extension and does not declare it."""
+    """Return the error for a client that does not declare the extension."""
     return failure(
         "capability_not_supported",
         "Missing required client capability",
@@ -404,13 +418,16 @@ def missing_extension(incoming: Incoming) -> RpcError:
 
 
 def check_extension(incoming: Incoming) -> None:
-    """Raises RpcError unless the client declares the extension."""
+    """Raise RpcError unless the client declares the extension."""
     if not _has_extension(incoming):
         raise missing_extension(incoming)
 
 
 def _may_see(record: TaskRecord, incoming: Incoming) -> bool:
-    """Whether a client may know of a task. Another's is as good as none."""
+    """Return whether a client may see a task.
+
+    Other owners' tasks look like unknown ones.
+    """
     return record.owner == owner_of(incoming) and record.expires > time.time()
 
 
@@ -419,8 +436,11 @@ def _has_extension(incoming: Incoming) -> bool:
 
 
 def _expire(tasks: ref[Tasks], id: str) -> None:
-    """The time of a task is over. A timer that lasts for hours keeps no server alive that is
-    gone."""
+    """Remove an expired task.
+
+    The timer holds a weak reference: it may last for hours and must not keep a dropped server
+    alive.
+    """
     found = tasks()
     if found is not None:
         found._spawn(found.forget(id))

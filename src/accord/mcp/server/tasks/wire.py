@@ -24,22 +24,22 @@ from accord.mcp.server.tasks.record import TaskRecord
 
 
 def task(record: TaskRecord) -> Task:
-    """A task of 2025-11-25."""
+    """Return a task of 2025-11-25."""
     return Task(**_members(record))
 
 
 def task_result(record: TaskRecord) -> TaskResult:
-    """What 2025-11-25 answers `tasks/get` with."""
+    """Return the result of `tasks/get` in 2025-11-25."""
     return TaskResult(**_members(record))
 
 
 def created(record: TaskRecord) -> TaskCreated:
-    """What 2026-07-28 answers a call with that became a task."""
+    """Return the result of a call that became a task in 2026-07-28."""
     return TaskCreated(status=record.status, **_extension_members(record))
 
 
 def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> DetailedTask:
-    """All that 2026-07-28 tells of a task."""
+    """Return a task with all details, in 2026-07-28."""
     members = _extension_members(record)
     if meta is not None:
         members["meta"] = meta
@@ -59,12 +59,12 @@ def detailed(record: TaskRecord, meta: dict[str, Any] | None = None) -> Detailed
 
 
 def heard(record: TaskRecord, subscription: Any) -> DetailedTask:
-    """What a subscription of 2026-07-28 hears of a task."""
+    """Return the params of a task notification to a subscription of 2026-07-28."""
     return detailed(record, {SUBSCRIPTION_ID: subscription})
 
 
 def related(params: Any, id: str) -> dict[str, Any]:
-    """Params with the task that they belong to (2025-11-25, tasks, related messages)."""
+    """Return params with their task (2025-11-25, tasks, related messages)."""
     members: dict[str, Any] = {} if params is None else to_builtins(params)
     meta = {**members.get("_meta", {}), RELATED_TASK: {"taskId": id}}
     return {**members, "_meta": meta}
@@ -94,6 +94,6 @@ def _extension_members(record: TaskRecord) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    """ISO 8601, in UTC."""
+    """Return a time in ISO 8601, in UTC."""
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
