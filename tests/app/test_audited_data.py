@@ -18,7 +18,7 @@ from accord.app.local import AUDIT_PURPOSE, Local, open_local, server_key
 from accord.app.settings import Settings
 from accord.hub.demo.loading import demo_operation
 from accord.hub.domain.acceptance import AcceptancePolicy
-from accord.operations.accounts.tokens import days_after
+from accord.operations.accounts.storage.tokens import days_after
 from accord.operations.arguments import convert
 from accord.operations.audit.chain import Chain
 from accord.operations.audit.verify import Finding, Report, look, verify

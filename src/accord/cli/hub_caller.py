@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,11 +12,6 @@ from accord.cli.parser import Parser
 if TYPE_CHECKING:
     from accord.app.local import Local
     from accord.operations.caller import Caller
-
-FIRST_ADMINISTRATOR: Final = """
-SELECT username FROM users WHERE role = 'Administrator' AND active = 1 ORDER BY created_at, id
-LIMIT 1
-"""
 
 
 def add_as_flag(parser: Parser) -> None:
@@ -31,6 +26,7 @@ def add_as_flag(parser: Parser) -> None:
 
 async def caller_named(local: Local, name: str | None) -> Caller:
     """That person, with every right. Raises UsageError where there is nobody, and ServiceError."""
+    from accord.operations.accounts.storage.users import FIRST_ADMINISTRATOR
     from accord.operations.caller import LOCAL
     from accord.operations.faces.asking import new_correlation_id
 

@@ -12,25 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from accord.operations.errors import ConflictError
+from accord.operations.storage import FIND_CALL, KEEP_CALL, SWEEP_CALLS
 from accord.operations.work import Work
-
-FIND: Final = """
-SELECT request_hash, change_id, result FROM idempotency
-WHERE user_id = $1 AND key = $2 AND created_at >= $3
-"""
-KEEP: Final = """
-INSERT INTO idempotency (user_id, key, request_hash, change_id, result, created_at)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (user_id, key) DO UPDATE
-SET request_hash = excluded.request_hash, change_id = excluded.change_id,
-    result = excluded.result, created_at = excluded.created_at
-"""
-SWEEP: Final = """
-DELETE FROM idempotency
-WHERE (user_id, key) IN (
-    SELECT user_id, key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2
-)
-"""
 
 KEPT: Final = timedelta(hours=24)
 SWEPT: Final = 10
@@ -58,7 +41,7 @@ def request_hash(operation: str, arguments: dict[str, Any]) -> str:
 async def find(work: Work, key: str, hashed: str) -> Before | None:
     """What the earlier call with this key gave. Raises ConflictError where that asked for
     something else."""
-    rows = await work.db.fetch(FIND, work.caller.user_id, _kept(key), _oldest(work))
+    rows = await work.db.fetch(FIND_CALL, work.caller.user_id, _kept(key), _oldest(work))
     if not rows:
         return None
     if rows[0]["request_hash"] != hashed:
@@ -68,10 +51,10 @@ async def find(work: Work, key: str, hashed: str) -> Before | None:
 
 async def keep(work: Work, key: str, hashed: str, change_id: str, result: Any) -> None:
     """Remember what this call gives."""
-    await work.db.execute(SWEEP, _oldest(work), SWEPT)
+    await work.db.execute(SWEEP_CALLS, _oldest(work), SWEPT)
     encoded = msgspec.json.encode(_without_secrets(msgspec.to_builtins(result))).decode()
     await work.db.execute(
-        KEEP, work.caller.user_id, _kept(key), hashed, change_id, encoded, work.now
+        KEEP_CALL, work.caller.user_id, _kept(key), hashed, change_id, encoded, work.now
     )
 
 

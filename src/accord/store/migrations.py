@@ -33,6 +33,7 @@ EXISTS: Final[dict[Engine, str]] = {
     "AND schemaname = ANY (current_schemas(false))",
 }
 APPLIED: Final = "SELECT number, name FROM accord_migrations WHERE part = $1"
+ALL_APPLIED: Final = "SELECT part, number, name FROM accord_migrations ORDER BY part, number"
 RECORD: Final = "INSERT INTO accord_migrations (part, number, name) VALUES ($1, $2, $3)"
 
 _NAME: Final = re.compile(r"(\d{4})_(\w+?)(?:\.(sqlite|postgresql))?\.sql")

@@ -7,8 +7,8 @@ from argon2 import PasswordHasher
 
 from accord.operations.accounts.accounts import SignInError
 from accord.operations.accounts.credentials import Credentials, bearer
-from accord.operations.accounts.login_sessions import MAX_OF_USER, insert
-from accord.operations.accounts.tokens import days_after
+from accord.operations.accounts.storage.login_sessions import MAX_OF_USER, insert
+from accord.operations.accounts.storage.tokens import days_after
 from accord.operations.errors import (
     ForbiddenError,
     NotFoundError,

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from accord.operations.accounts.lookups import EQUALS, Lookups
+from accord.operations.accounts.lookups import Lookups
+from accord.operations.accounts.storage.tokens import EQUALS
 from accord.store import Store, open_store
 from accord.store.errors import StoreError, UnavailableError
 from accord.store.store import Row

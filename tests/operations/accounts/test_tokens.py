@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.accounts.entities import Token
+from accord.operations.accounts.storage.tokens import MAX_USABLE, days_after
 from accord.operations.accounts.token_text import make_token
-from accord.operations.accounts.tokens import MAX_USABLE, days_after
 from accord.operations.caller import Caller
 from accord.operations.errors import (
     ConflictError,

@@ -13,10 +13,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType, to_builtins
 
 from accord.app.site import Site
 from accord.jsonrpc.limits import Limits
-from accord.operations.accounts import tokens
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.first_run import make_administrator
 from accord.operations.accounts.server_key import ServerKey
+from accord.operations.accounts.storage import tokens
 from accord.operations.audit.record import Record
 from accord.operations.errors import (
     ConflictError,

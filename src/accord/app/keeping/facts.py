@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec import Struct
 
 from accord.app.keeping.errors import KeepingError
-from accord.operations.accounts.server_key import FIND, SETTING
+from accord.operations.accounts.server_key import stored_fingerprint
 from accord.store.errors import UnavailableError
-from accord.store.migrations import EXISTS
+from accord.store.migrations import ALL_APPLIED, EXISTS
 from accord.store.store import Engine, Reading
-
-MIGRATIONS: Final = "SELECT part, number, name FROM accord_migrations ORDER BY part, number"
 
 
 class Facts(Struct, frozen=True):
@@ -27,11 +23,11 @@ async def facts(db: Reading, engine: Engine) -> Facts:
     if not await db.fetch(EXISTS[engine]):
         raise KeepingError("the database is empty: there is nothing to back up")
     found: dict[str, dict[int, str]] = {}
-    for row in await db.fetch(MIGRATIONS):
+    for row in await db.fetch(ALL_APPLIED):
         found.setdefault(row["part"], {})[row["number"]] = row["name"]
     if "operations" not in found:
         raise KeepingError("the database is none of Accord: there is nothing to back up")
-    keys = await db.fetch(FIND, SETTING)
-    if not keys:
+    fingerprint = await stored_fingerprint(db)
+    if fingerprint is None:
         raise UnavailableError("the database is just being made: try again in a moment")
-    return Facts(found, str(keys[0]["value"]))
+    return Facts(found, fingerprint)

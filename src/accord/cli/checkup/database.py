@@ -14,7 +14,7 @@ from accord.cli.checkup.finding import Finding, ok, problem, unseen, warning
 from accord.cli.checkup.reading import Readable, file_of, open_file, open_readable
 from accord.cli.db_status import look as look_at_migrations
 from accord.cli.installation import is_there
-from accord.operations.accounts.server_key import FIND, KEY_FILE, SETTING, ServerKeyError
+from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError, stored_fingerprint
 from accord.store import StoreError
 
 CHECK_SECONDS: Final = 10.0
@@ -115,8 +115,8 @@ async def _owner(store: Readable, settings: Settings) -> Finding:
         key = server_key(settings)
     except ServerKeyError as error:
         return unseen("key", str(error))
-    rows = await store.fetch(FIND, SETTING)
-    if rows and str(rows[0]["value"]) != key.fingerprint:
+    known = await stored_fingerprint(store)
+    if known is not None and known != key.fingerprint:
         advice = "restore the key that it was made with"
         return problem("key", "the database belongs to another server key", advice)
     return ok("key", "the database belongs to it")

@@ -24,7 +24,7 @@ from accord.hub.exchange.placing import LAST_NUMBER, Placing
 from accord.hub.exchange.project import Comment, Item, Label, Link, Numbered
 from accord.hub.exchange.report import Report
 from accord.hub.storage import baselines, items, labels
-from accord.operations.accounts import users
+from accord.operations.accounts.storage import users
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Operation
 from accord.operations.registry import Registry

@@ -7,8 +7,7 @@ names          what people may be called
 credentials    what a request presents: a bearer token or a cookie
 addresses      where a request comes from, also behind a proxy
 attempts       how fast somebody may guess passwords
-users, tokens, login_sessions
-               how each of them is kept
+storage        rows of users, tokens and login sessions, and their SQL
 last_used      when tokens and sessions were used last, written in batches
 first_run      the administrator of a new installation
 accounts       `Accounts`: tells who calls, lets people sign in and out

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from accord.operations.accounts import first_run, login_sessions, tokens, users
+from accord.operations.accounts import first_run
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.accounts.entities import FirstRun, SignedIn, User
 from accord.operations.accounts.last_used import LastUsed
@@ -22,6 +22,7 @@ from accord.operations.accounts.names import name_key
 from accord.operations.accounts.passwords import Passwords, random_password
 from accord.operations.accounts.server_key import ServerKey
 from accord.operations.accounts.sign_ins import SignIns
+from accord.operations.accounts.storage import login_sessions, tokens, users
 from accord.operations.accounts.token_text import kind_of, make_token
 from accord.operations.audit.failures import FailedAttempts
 from accord.operations.audit.record import Record, Trail

@@ -18,6 +18,10 @@ SECURE_COOKIE: Final = "__Host-accord_session"
 """The name over https: no other host, and nobody without https, can set such a cookie."""
 CSRF_HEADER: Final = "x-csrf-token"
 
+SESSION_DAYS: Final = 30
+"""Maximum lifetime of a login session."""
+SESSION_SECONDS: Final = SESSION_DAYS * 24 * 60 * 60
+
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_TOKEN: Final = 256
 """Longer texts cannot be tokens, and are not examined."""

@@ -6,9 +6,11 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-from accord.operations.accounts import tokens, users
 from accord.operations.accounts.entities import FirstRun, User
+from accord.operations.accounts.storage import tokens, users
+from accord.operations.accounts.token_text import DEFAULT_DAYS
 from accord.operations.rights import ASSISTANT_SCOPES
+from accord.operations.storage import FIND_SETTING, INSERT_SETTING
 from accord.operations.work import Database
 from accord.store.store import Transaction
 
@@ -16,14 +18,11 @@ USERNAME: Final = "admin"
 TOKEN_NAME: Final = "first run"
 
 SETTING: Final = "first_run"
-DONE: Final = "SELECT value FROM settings WHERE name = $1"
-ADMINISTRATORS: Final = "SELECT id FROM users WHERE role = 'Administrator' LIMIT 1"
-FINISH: Final = "INSERT INTO settings (name, value) VALUES ($1, $2)"
 
 
 async def is_needed(db: Database) -> bool:
     """Return True until a first administrator has existed."""
-    return not await db.fetch(DONE, SETTING) and not await db.fetch(ADMINISTRATORS)
+    return not await db.fetch(FIND_SETTING, SETTING) and not await db.fetch(users.ANY_ADMINISTRATOR)
 
 
 async def token_id(db: Database, user_id: str) -> str:
@@ -49,10 +48,10 @@ async def make_administrator(
         username=username,
         name=TOKEN_NAME,
         scopes=ASSISTANT_SCOPES,
-        days=tokens.DEFAULT_DAYS,
+        days=DEFAULT_DAYS,
         key=key,
         now=now,
     )
-    await db.execute(FINISH, SETTING, now)
+    await db.execute(INSERT_SETTING, SETTING, now)
     assert isinstance(token.token, str)
     return FirstRun(username=username, password=password, token=token.token), user

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
 
 from accord.store.errors import StoreError
 from accord.store.store import Engine, Row, Store
-
-EQUALS: Final[dict[Engine, str]] = {"sqlite": "= $1", "postgresql": "= ANY($1::text[])"}
-"""The condition of a statement that names the hashes to find."""
 
 
 class Lookups:

@@ -16,6 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from accord.operations.storage import FIND_SETTING, INSERT_SETTING
+from accord.operations.work import Database
 from accord.store.store import Store, Transaction
 
 KEY_FILE: Final = "key"
@@ -25,8 +27,6 @@ MIN_TEXT: Final = 32
 """Minimum number of characters of a key in the environment."""
 MAX_TEXT: Final = 4096
 
-FIND: Final = "SELECT value FROM settings WHERE name = $1"
-KEEP: Final = "INSERT INTO settings (name, value) VALUES ($1, $2)"
 SETTING: Final = "server_key_fingerprint"
 
 
@@ -74,10 +74,10 @@ class ServerKey:
         """
 
         async def work(transaction: Transaction) -> str:
-            rows = await transaction.fetch(FIND, SETTING)
-            if rows:
-                return str(rows[0]["value"])
-            await transaction.execute(KEEP, SETTING, self.fingerprint)
+            found = await stored_fingerprint(transaction)
+            if found is not None:
+                return found
+            await transaction.execute(INSERT_SETTING, SETTING, self.fingerprint)
             return self.fingerprint
 
         known = await store.transact(work)
@@ -87,6 +87,12 @@ class ServerKey:
                 f"{self.fingerprint}): restore the file {KEY_FILE!r} of its data directory, or set "
                 f"{KEY_VARIABLE} as it was"
             )
+
+
+async def stored_fingerprint(db: Database) -> str | None:
+    """Return the fingerprint of the key that a database belongs to; None for a new database."""
+    rows = await db.fetch(FIND_SETTING, SETTING)
+    return str(rows[0]["value"]) if rows else None
 
 
 def load_key(data: Path | None, environ: Mapping[str, str]) -> ServerKey:

@@ -7,8 +7,8 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from accord.operations.accounts import login_sessions
 from accord.operations.accounts.entities import LoginSession, SessionsEnded
+from accord.operations.accounts.storage import login_sessions
 from accord.operations.errors import NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import Page

@@ -19,6 +19,12 @@ from accord.operations.accounts.attempts import (
     Pace,
     keys_of,
 )
+from accord.operations.accounts.storage.login_sessions import (
+    DELETE_FAILURES,
+    FIND_FAILURES,
+    SET_FAILURES,
+    SWEEP_FAILURES,
+)
 from accord.store.clock import NOW
 from accord.store.store import Store, Transaction
 
@@ -27,20 +33,6 @@ T = TypeVar("T")
 LANE: Final = "sign-ins"
 SWEPT: Final = 20
 """Expired failures removed with each attempt, at most."""
-
-FIND: Final = """
-SELECT {now} AS now, f.key, f.count, f.last
-FROM (SELECT 1 AS one) AS always LEFT JOIN sign_in_failures f ON f.key IN ($1, $2, $3)
-"""
-KEEP: Final = """
-INSERT INTO sign_in_failures (key, count, last) VALUES ($1, $2, $3)
-ON CONFLICT (key) DO UPDATE SET count = excluded.count, last = excluded.last
-"""
-REMOVE: Final = "DELETE FROM sign_in_failures WHERE key = $1"
-SWEEP: Final = """
-DELETE FROM sign_in_failures
-WHERE key IN (SELECT key FROM sign_in_failures WHERE last < $1 ORDER BY last LIMIT $2)
-"""
 
 
 class SignIns:
@@ -52,7 +44,7 @@ class SignIns:
     def __init__(self, store: Store, secret: bytes) -> None:
         self._store = store
         self._secret = secret
-        self._find = FIND.format(now=NOW[store.engine])
+        self._find = FIND_FAILURES.format(now=NOW[store.engine])
 
     async def begin(self, name: str, address: str) -> Pace:
         """Decide on an attempt, and count it.
@@ -84,10 +76,10 @@ class SignIns:
             for hidden, key in keys.items():
                 failures = attempts.failures.get(key)
                 if failures is None:
-                    await db.execute(REMOVE, hidden)
+                    await db.execute(DELETE_FAILURES, hidden)
                 elif failures != known.get(key):
-                    await db.execute(KEEP, hidden, failures.count, failures.last)
-            await db.execute(SWEEP, now - FORGET_SECONDS, SWEPT)
+                    await db.execute(SET_FAILURES, hidden, failures.count, failures.last)
+            await db.execute(SWEEP_FAILURES, now - FORGET_SECONDS, SWEPT)
             return result
 
         return await self._store.transact(work, lane=LANE)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from accord.operations.accounts.storage.tokens import REVOKED_AMONG
+from accord.operations.accounts.storage.users import INACTIVE_AMONG
 from accord.operations.caller import Caller
 from accord.operations.work import Database
-
-REVOKED: Final = "SELECT id FROM tokens WHERE revoked_at IS NOT NULL AND id IN ({places})"
-INACTIVE: Final = "SELECT id FROM users WHERE active = 0 AND id IN ({places})"
 
 MOST: Final = 500
 """Ids in one statement, at most."""
@@ -28,8 +27,8 @@ class Barred:
 async def barred(db: Database, callers: Iterable[Caller | None]) -> Barred:
     """Return the callers among `callers` that are revoked or deactivated."""
     known = [caller for caller in callers if caller is not None]
-    tokens = await _among(db, REVOKED, {each.token_id for each in known if each.token_id})
-    people = await _among(db, INACTIVE, {each.user_id for each in known if each.user_id})
+    tokens = await _among(db, REVOKED_AMONG, {each.token_id for each in known if each.token_id})
+    people = await _among(db, INACTIVE_AMONG, {each.user_id for each in known if each.user_id})
     return Barred(frozenset(tokens | people))
 
 

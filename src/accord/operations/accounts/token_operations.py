@@ -6,10 +6,11 @@ from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta
 
-from accord.operations.accounts import tokens, users
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.entities import NewToken, Token
 from accord.operations.accounts.names import Label, Person, check_label
+from accord.operations.accounts.storage import tokens, users
+from accord.operations.accounts.token_text import DEFAULT_DAYS, MAX_DAYS
 from accord.operations.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
@@ -20,7 +21,7 @@ from accord.store.store import Row
 
 operations = Registry()
 
-Days: TypeAlias = Annotated[int, Meta(ge=1, le=tokens.MAX_DAYS, description="In days.")]
+Days: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_DAYS, description="In days.")]
 
 _NEWEST: Final = ("9999", "")
 """A cursor before every token."""
@@ -37,7 +38,7 @@ async def create_token(
     *,
     name: Label,
     scopes: list[Scope] | None = None,
-    expires_in: Days = tokens.DEFAULT_DAYS,
+    expires_in: Days = DEFAULT_DAYS,
     user: Person | None = None,
 ) -> NewToken:
     """Make a token for a program that acts for you; it is shown this once. Without scopes it may

@@ -19,6 +19,10 @@ CHECKSUM: Final = 6
 SHOWN: Final = 4
 """Random characters shown in lists of tokens."""
 
+MAX_DAYS: Final = 365
+DEFAULT_DAYS: Final = 90
+"""Lifetimes of access tokens."""
+
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PAIRS: Final = tuple(first + second for first in _DIGITS for second in _DIGITS)
 _TOKEN: Final = re.compile(r"accord_(pat|ses)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})", re.ASCII)

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from accord.operations.accounts import login_sessions, users
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.entities import User
 from accord.operations.accounts.names import (
@@ -19,6 +18,7 @@ from accord.operations.accounts.names import (
     check_name,
     check_password,
 )
+from accord.operations.accounts.storage import login_sessions, users
 from accord.operations.errors import ConflictError, InvalidError, StaleError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of

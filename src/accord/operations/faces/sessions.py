@@ -12,8 +12,11 @@ from msgspec import Meta
 
 from accord.jsonrpc.parameters import Parameter
 from accord.operations.accounts.accounts import MAX_PASSWORD, Accounts
-from accord.operations.accounts.credentials import expired_cookie, session_cookie
-from accord.operations.accounts.login_sessions import MAX_SECONDS
+from accord.operations.accounts.credentials import (
+    SESSION_SECONDS,
+    expired_cookie,
+    session_cookie,
+)
 from accord.operations.arguments import Part
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.operations.faces.answers import JSON, Answer, encode
@@ -69,7 +72,7 @@ class SignIn:
             correlation_id=visit.correlation_id,
             previous=visit.credentials,
         )
-        cookie = session_cookie(signed_in.token, secure=visit.secure, max_age=MAX_SECONDS)
+        cookie = session_cookie(signed_in.token, secure=visit.secure, max_age=SESSION_SECONDS)
         lines = JSON + self._location + b"set-cookie: %b\r\n" % cookie.encode("ascii")
         return Answer(201, lines, encode(signed_in))
 

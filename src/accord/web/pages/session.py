@@ -6,9 +6,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from accord.operations.accounts.credentials import expired_cookie, session_cookie
+from accord.operations.accounts.credentials import (
+    SESSION_SECONDS,
+    expired_cookie,
+    session_cookie,
+)
 from accord.operations.accounts.entities import SignedIn
-from accord.operations.accounts.login_sessions import MAX_SECONDS
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
 from accord.web.answers import Answer, Html, Redirect, is_ours
 from accord.web.routing import Pages
@@ -99,7 +102,7 @@ async def _signed_in(turn: Turn, username: str, password: str) -> SignedIn:
 
 
 def _kept(turn: Turn, signed_in: SignedIn) -> bytes:
-    cookie = session_cookie(signed_in.token, secure=turn.visit.secure, max_age=MAX_SECONDS)
+    cookie = session_cookie(signed_in.token, secure=turn.visit.secure, max_age=SESSION_SECONDS)
     return f"set-cookie: {cookie}\r\n".encode("ascii")
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.operations.accounts.tokens import DEFAULT_DAYS, MAX_DAYS
+from accord.operations.accounts.token_text import DEFAULT_DAYS, MAX_DAYS
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
 from accord.operations.rights import (

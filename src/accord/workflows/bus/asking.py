@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from msgspec import UNSET
 
-from accord.operations.accounts.users import find_row
+from accord.operations.accounts.storage.users import find_row
 from accord.operations.rights import RULES
 from accord.store.store import Transaction
 from accord.workflows.bus.envelope import Asked, CancelRun, SignalRun, StartRun

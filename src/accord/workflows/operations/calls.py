@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.a2a.protocol.errors import UnknownOutcomeError
-from accord.operations.accounts import tokens, users
+from accord.operations.accounts.storage import tokens, users
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.operations.errors import RateLimitedError, ServiceError, UnavailableError
@@ -33,7 +33,6 @@ _STARTER: Final = """
 SELECT workflow, version, user_id, username, token_id, scopes, correlation_id, traceparent
 FROM runs WHERE id = $1
 """
-_REVOKED: Final = "SELECT revoked_at FROM tokens WHERE id = $1"
 
 
 class _Refused(Exception):  # noqa: N818 - becomes a failed step
@@ -119,7 +118,7 @@ async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
 async def _check_token(db: Reading, run: Row) -> None:
     if not run["token_id"]:
         return
-    rows = await db.fetch(_REVOKED, run["token_id"])
+    rows = await db.fetch(tokens.REVOKED_AT, run["token_id"])
     if not rows or rows[0]["revoked_at"] is not None:
         raise _Refused(
             "insufficient_permissions", "the token that the run was started with was revoked"

@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from msgspec import Struct, json
 
-from accord.operations.accounts.users import BY_ID
+from accord.operations.accounts.storage.users import BY_ID
 from accord.operations.logs.redaction import redact_value
 from accord.store.store import Reading, Transaction
 from accord.workflows.core.definition import Definition

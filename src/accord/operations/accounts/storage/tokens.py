@@ -10,10 +10,12 @@ from hashlib import sha256
 from typing import Final
 
 from accord.operations.accounts.entities import NewToken, Token
-from accord.operations.accounts.lookups import EQUALS
 from accord.operations.accounts.token_text import SHOWN, make_token, shown_prefix
 from accord.operations.rights import SCOPES, Scope
 from accord.store.store import Engine, Row, Transaction
+
+EQUALS: Final[dict[Engine, str]] = {"sqlite": "= $1", "postgresql": "= ANY($1::text[])"}
+"""The condition of a statement that names the hashes to find; see `Lookups`."""
 
 COLUMNS: Final = """
 t.id, t.name, t.user_id, u.username, t.prefix, t.last_four, t.scopes, t.created_at, t.expires_at,
@@ -47,10 +49,10 @@ INSERT INTO tokens
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 """
 REVOKE: Final = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL"
+REVOKED_AMONG: Final = "SELECT id FROM tokens WHERE revoked_at IS NOT NULL AND id IN ({places})"
+REVOKED_AT: Final = "SELECT revoked_at FROM tokens WHERE id = $1"
 USED: Final = "UPDATE tokens SET last_used_at = $2 WHERE id = $1"
 
-MAX_DAYS: Final = 365
-DEFAULT_DAYS: Final = 90
 MAX_USABLE: Final = 100
 """Usable tokens per user."""
 

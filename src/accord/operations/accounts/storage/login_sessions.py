@@ -1,4 +1,7 @@
-"""How login sessions are kept: by a keyed hash of each token, until left alone for too long."""
+"""Login sessions, stored by a keyed hash of each token, and failed sign-ins.
+
+A session ends when it has not been used for too long.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ import hmac
 from hashlib import sha256
 from typing import Final
 
+from accord.operations.accounts.credentials import SESSION_DAYS
 from accord.operations.accounts.entities import LoginSession
-from accord.operations.accounts.lookups import EQUALS
-from accord.operations.accounts.tokens import days_after
+from accord.operations.accounts.storage.tokens import EQUALS, days_after
 from accord.store.store import Engine, Row, Transaction
 
 FIND: Final[dict[Engine, str]] = {
@@ -37,9 +40,21 @@ WHERE user_id = $1 AND expires_at > $2 AND seen_at > $3 ORDER BY seen_at DESC, h
 END_ONE: Final = "DELETE FROM login_sessions WHERE user_id = $1 AND substr(hash, 1, 16) = $2"
 SEEN: Final = "UPDATE login_sessions SET seen_at = $2 WHERE hash = $1"
 
+FIND_FAILURES: Final = """
+SELECT {now} AS now, f.key, f.count, f.last
+FROM (SELECT 1 AS one) AS always LEFT JOIN sign_in_failures f ON f.key IN ($1, $2, $3)
+"""
+SET_FAILURES: Final = """
+INSERT INTO sign_in_failures (key, count, last) VALUES ($1, $2, $3)
+ON CONFLICT (key) DO UPDATE SET count = excluded.count, last = excluded.last
+"""
+DELETE_FAILURES: Final = "DELETE FROM sign_in_failures WHERE key = $1"
+SWEEP_FAILURES: Final = """
+DELETE FROM sign_in_failures
+WHERE key IN (SELECT key FROM sign_in_failures WHERE last < $1 ORDER BY last LIMIT $2)
+"""
+
 IDLE_HOURS: Final = 12
-MAX_DAYS: Final = 30
-MAX_SECONDS: Final = MAX_DAYS * 24 * 60 * 60
 ID_LENGTH: Final = 16
 MAX_OF_USER: Final = 50
 """Sessions per user; the one seen least recently makes room."""
@@ -75,7 +90,7 @@ async def insert(
     db: Transaction, *, hashed: str, user_id: str, client: str, address: str, now: str
 ) -> str:
     """Begin a session; return the time at which it ends at the latest."""
-    ends = days_after(now, MAX_DAYS)
+    ends = days_after(now, SESSION_DAYS)
     await db.execute(END_OVER, now, idle_since(now))
     await db.execute(END_OLDEST, user_id, MAX_OF_USER - 1)
     await db.execute(INSERT, hashed, user_id, client, address, now, ends)

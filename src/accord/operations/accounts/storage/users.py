@@ -38,6 +38,12 @@ REHASH: Final = "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_
 OTHER_ADMINISTRATORS: Final = """
 SELECT id FROM users WHERE role = 'Administrator' AND active = 1 AND id <> $1 LIMIT 1
 """
+ANY_ADMINISTRATOR: Final = "SELECT id FROM users WHERE role = 'Administrator' LIMIT 1"
+FIRST_ADMINISTRATOR: Final = """
+SELECT username FROM users WHERE role = 'Administrator' AND active = 1
+ORDER BY created_at, id LIMIT 1
+"""
+INACTIVE_AMONG: Final = "SELECT id FROM users WHERE active = 0 AND id IN ({places})"
 NAMES: Final = "SELECT username FROM users ORDER BY username_key LIMIT 20"
 
 

@@ -1,0 +1,1 @@
+"""Tables of accounts: users, access tokens and login sessions."""
