@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Final
 
 from accord.hub.exchange.formats import Formats
+from accord.hub.operations import (
+    baselines,
+    changes,
+    comments,
+    context,
+    coverage,
+    exchange,
+    hierarchy,
+    impact,
+    items,
+    labels,
+    lint,
+    neighbours,
+    news,
+    outline,
+    people,
+    prompts,
+    proposals,
+    relationships,
+    search,
+    shares,
+    steering_documents,
+    surroundings,
+    suspects,
+    texts,
+    types,
+    versions,
+    views,
+)
 from accord.operations.registry import Registry
 
-MODULES: Final[tuple[str, ...]] = (
-    "acceptance_criteria",
-    "baselines",
-    "changes",
-    "comments",
-    "context",
-    "coverage",
-    "epics",
-    "exchange",
-    "hierarchy",
-    "impact",
-    "labels",
-    "lint",
-    "neighbours",
-    "news",
-    "outline",
-    "people",
-    "prompts",
-    "proposals",
-    "relationships",
-    "requirements",
-    "search",
-    "shares",
-    "steering_documents",
-    "surroundings",
-    "suspects",
-    "texts",
-    "types",
-    "user_stories",
-    "versions",
-    "views",
+REGISTRIES: Final[tuple[Registry, ...]] = (
+    items.acceptance_criteria.operations,
+    baselines.operations,
+    changes.operations,
+    comments.operations,
+    context.operations,
+    coverage.operations,
+    items.epics.operations,
+    exchange.operations,
+    hierarchy.operations,
+    impact.operations,
+    labels.operations,
+    lint.operations,
+    neighbours.operations,
+    news.operations,
+    outline.operations,
+    people.operations,
+    prompts.operations,
+    proposals.operations,
+    relationships.operations,
+    items.requirements.operations,
+    search.operations,
+    shares.operations,
+    steering_documents.operations,
+    surroundings.operations,
+    suspects.operations,
+    texts.operations,
+    types.operations,
+    items.user_stories.operations,
+    versions.operations,
+    views.operations,
 )
-"""Modules with a registry named `operations`."""
 
 
 def hub_operations(formats: Formats | None = None) -> Registry:
@@ -49,7 +76,7 @@ def hub_operations(formats: Formats | None = None) -> Registry:
     Import and export offer our own formats unless `formats` are given.
     """
     registry = Registry()
-    for module in MODULES:
-        for operation in import_module(f"accord.hub.operations.{module}").operations:
+    for operations in REGISTRIES:
+        for operation in operations:
             registry.add(operation if formats is None else formats.offered_by(operation))
     return registry.fully_declared()

@@ -8,18 +8,15 @@ import pytest
 from msgspec.structs import replace
 
 from accord.hub.operations import (
-    acceptance_criteria,
     changes,
     comments,
     context,
-    epics,
     hierarchy,
+    items,
     prompts,
     proposals,
-    requirements,
     steering_documents,
     texts,
-    user_stories,
 )
 from accord.operations.errors import ForbiddenError, ServiceError
 from accord.operations.rights import Scope
@@ -101,9 +98,7 @@ async def may(world: World, operation: str, caller: Any, arguments: dict[str, An
 
 
 def test_the_table_has_every_operation_of_its_modules() -> None:
-    modules = (
-        *(acceptance_criteria, changes, comments, context, epics, hierarchy, prompts, proposals),
-        *(requirements, steering_documents, texts, user_stories),
-    )
-    known = {operation.name for module in modules for operation in module.operations}
+    kinds = (items.epics, items.user_stories, items.acceptance_criteria, items.requirements)
+    modules = (changes, comments, context, hierarchy, prompts, proposals, steering_documents, texts)
+    known = {operation.name for each in (*kinds, *modules) for operation in each.operations}
     assert {name for name, *_ in CASES} == known

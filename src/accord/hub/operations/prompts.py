@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from accord.hub import deletion, lifecycle
+from accord.hub import lifecycle
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import (
     Cursor,
@@ -23,15 +23,13 @@ from accord.hub.entities import (
     Title,
     Version,
 )
-from accord.hub.listing import page_of
-from accord.hub.presentation import entity
+from accord.hub.operations.items import ItemOperations
 from accord.hub.storage import items
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError
 from accord.operations.operation import Rest
-from accord.operations.registry import Registry
 from accord.operations.work import Database, Work, is_uuid
 
 PromptName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -40,10 +38,11 @@ Content: TypeAlias = Annotated[str, Meta(min_length=1, max_length=50_000)]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 
-operations: Final = Registry()
+prompts: Final = ItemOperations("prompt", Prompt, write="admin", delete="admin")
+operations: Final = prompts.operations
 
 
-@operations.write(right="admin", rest=Rest("POST", "/prompts", 201, "/prompts/{id}"), tag="prompts")
+@prompts.declare_create()
 async def create_prompt(
     work: Work,
     *,
@@ -55,16 +54,14 @@ async def create_prompt(
 ) -> Prompt:
     """Create a prompt, not yet active. Its name has letters, digits, `_`, `-` and `.` only."""
     await _check_name(work.db, name, None)
-    row = await lifecycle.create(
+    return await prompts.create(
         work,
-        "prompt",
         name=name,
         title=name if title is None else title,
         description=description,
         content=content,
         role=role,
     )
-    return await entity(work.db, row, Prompt)
 
 
 @operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
@@ -73,23 +70,19 @@ async def get_active_prompt(work: Work) -> Prompt:
     found = await items.select(work.db, "WHERE i.active = 1")
     if not found:
         raise NotFoundError("no prompt is active")
-    return await entity(work.db, found[0], Prompt)
+    return await prompts.shown(work, found[0])
 
 
-@operations.read(rest=Rest("GET", "/prompts/{id}"), tag="prompts")
+@prompts.declare_get()
 async def get_prompt(
     work: Work, *, id: PromptId, detail: Detail = "full", fields: Fields | None = None
 ) -> Prompt:
     """Get a prompt by id or name."""
     row = await find_prompt(work.db, id)
-    return await entity(work.db, row, Prompt, detail=detail, fields=fields)
+    return await prompts.shown(work, row, detail=detail, fields=fields)
 
 
-@operations.write(
-    right="admin",
-    rest=(Rest("PUT", "/prompts/{id}"), Rest("PATCH", "/prompts/{id}")),
-    tag="prompts",
-)
+@prompts.declare_update()
 async def update_prompt(
     work: Work,
     *,
@@ -105,9 +98,8 @@ async def update_prompt(
     found = await find_prompt(work.db, id)
     if name is not UNSET:
         await _check_name(work.db, name, found.id)
-    row = await lifecycle.update(
+    return await prompts.update(
         work,
-        "prompt",
         found.id,
         expected_version,
         name=name,
@@ -116,16 +108,13 @@ async def update_prompt(
         content=content,
         role=role,
     )
-    return await entity(work.db, row, Prompt)
 
 
-@operations.write(
-    right="admin", rest=Rest("DELETE", "/prompts/{id}", 204), tag="prompts", destructive=True
-)
+@prompts.declare_delete()
 async def delete_prompt(work: Work, *, id: PromptId) -> Deleted:
     """Delete a prompt."""
     found = await find_prompt(work.db, id)
-    return await deletion.delete(work, "prompt", found.id, force=False)
+    return await prompts.delete(work, found.id, force=False)
 
 
 @operations.write(
@@ -142,7 +131,7 @@ async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
         for other in await items.select(work.db, "WHERE i.active = 1"):
             await lifecycle.set_aside(work, other, {"active": 0})
         row = await lifecycle.set_aside(work, row, {"active": 1})
-    return await entity(work.db, row, Prompt)
+    return await prompts.shown(work, row)
 
 
 @operations.write(
@@ -157,10 +146,10 @@ async def deactivate_prompt(work: Work, *, id: PromptId) -> Prompt:
     row = await find_prompt(work.db, id)
     if row.active:
         row = await lifecycle.set_aside(work, row, {"active": 0})
-    return await entity(work.db, row, Prompt)
+    return await prompts.shown(work, row)
 
 
-@operations.read(rest=Rest("GET", "/prompts"), tag="prompts", snapshot=True)
+@prompts.declare_list()
 async def list_prompts(
     work: Work,
     *,
@@ -172,8 +161,8 @@ async def list_prompts(
     fields: Fields | None = None,
 ) -> Page[Prompt]:
     """List prompts; `active` (true or false) filters."""
-    return await page_of(
-        *(work, "prompt", Prompt),
+    return await prompts.page(
+        work,
         active=None if active is None else int(active),
         sort=sort,
         limit=limit,

@@ -6,7 +6,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
-from accord.hub import deletion, lifecycle
+from accord.hub import lifecycle
 from accord.hub.entities import (
     AnyOfName,
     AnyOfUsername,
@@ -23,48 +23,38 @@ from accord.hub.entities import (
     Title,
     Version,
 )
-from accord.hub.listing import page_of
-from accord.hub.presentation import entity
+from accord.hub.operations.items import ItemOperations
 from accord.hub.storage import items, rows
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import Sort
 from accord.hub.storage.pages import DEFAULT_LIMIT
-from accord.operations.operation import Rest
-from accord.operations.registry import Registry
 from accord.operations.work import Work
 
 EpicIds: TypeAlias = Annotated[list[Id], Meta(max_length=200)]
 
-operations: Final = Registry()
+documents: Final = ItemOperations("steering_document", SteeringDocument)
+operations: Final = documents.operations
 
 
-@operations.write(
-    rest=Rest("POST", "/steering-documents", 201, "/steering-documents/{id}"),
-    tag="steering_documents",
-)
+@documents.declare_create()
 async def create_steering_document(
     work: Work, *, title: Title, description: Text = "", epic_ids: EpicIds | UnsetType = UNSET
 ) -> SteeringDocument:
     """Create a steering document, linked to epics."""
     row = await lifecycle.create(work, "steering_document", title=title, description=description)
     await _link(work, row, epic_ids)
-    return await entity(work.db, row, SteeringDocument)
+    return await documents.shown(work, row)
 
 
-@operations.read(rest=Rest("GET", "/steering-documents/{id}"), tag="steering_documents")
+@documents.declare_get()
 async def get_steering_document(
     work: Work, *, id: Id, detail: Detail = "full", fields: Fields | None = None
 ) -> SteeringDocument:
     """Get a steering document."""
-    row = await items.find(work.db, id, "steering_document")
-    return await entity(work.db, row, SteeringDocument, detail=detail, fields=fields)
+    return await documents.get(work, id, detail, fields)
 
 
-@operations.write(
-    rest=(Rest("PUT", "/steering-documents/{id}"), Rest("PATCH", "/steering-documents/{id}")),
-    tag="steering_documents",
-    destructive=True,
-)
+@documents.declare_update(destructive=True)
 async def update_steering_document(
     work: Work,
     *,
@@ -79,28 +69,16 @@ async def update_steering_document(
         work, "steering_document", id, expected_version, title=title, description=description
     )
     await _link(work, row, epic_ids)
-    return await entity(work.db, row, SteeringDocument)
+    return await documents.shown(work, row)
 
 
-@operations.write(
-    right="delete",
-    rest=Rest("DELETE", "/steering-documents/{id}", 204),
-    tag="steering_documents",
-    destructive=True,
-)
+@documents.declare_delete()
 async def delete_steering_document(work: Work, *, id: Id, force: bool = False) -> Deleted:
     """Delete a steering document. With links only by `force` (administrators)."""
-    return await deletion.delete(work, "steering_document", id, force=force)
+    return await documents.delete(work, id, force=force)
 
 
-@operations.read(
-    rest=(
-        Rest("GET", "/steering-documents"),
-        Rest("GET", "/epics/{epic_id}/steering-documents"),
-    ),
-    tag="steering_documents",
-    snapshot=True,
-)
+@documents.declare_list(under=["/epics/{epic_id}"])
 async def list_steering_documents(
     work: Work,
     *,
@@ -115,10 +93,8 @@ async def list_steering_documents(
     fields: Fields | None = None,
 ) -> Page[SteeringDocument]:
     """List steering documents: all, or those of an epic."""
-    return await page_of(
+    return await documents.page(
         work,
-        "steering_document",
-        SteeringDocument,
         epic_id=epic_id,
         creator=creator,
         label=label,
