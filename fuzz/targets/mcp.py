@@ -29,8 +29,8 @@ from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.tasks.owners import ANYONE
 from accord.transports.http.fields import Fields, Pairs
 from accord.transports.http.replies import Reply
+from accord.transports.http.request import place_below
 from accord.transports.web.app import JSON, WebRequest
-from accord.transports.web.rules import place_below
 from fuzz import reference
 from fuzz.reference import typed
 from fuzz.targets import Check

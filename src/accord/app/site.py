@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from accord.app.traffic import Traffic
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.http.replies import EXHAUSTED, Reply, text_reply
+from accord.transports.http.request import place_below
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebApp, WebRequest
-from accord.transports.web.rules import place_below
 
 OTHER: Final = "other"
 """The face of what belongs to none."""

@@ -52,17 +52,20 @@ def message(reply: Reply | None) -> tuple[int, int, str]:
 
 def test_a_request_that_is_let_in() -> None:
     found = rules().judge(head(content_length="12", x_trace="a", X_Trace="b"))
-    assert (found.length, found.close, found.expects, found.extra, found.reply) == (
+    assert (found.request.length, found.close, found.expects, found.extra, found.reply) == (
         12, False, False, b"", None,
     )  # fmt: skip
-    assert dict(found.fields) == {
+    assert dict(found.request.fields) == {
         "host": "example.com",
         "content-type": "application/json",
         "content-length": "12",
         "x-trace": "a, b",
     }
-    assert found.fields["X-TRACE"] == "a, b"
-    assert (len(found.fields), repr(found.fields)) == (4, f"Fields({dict(found.fields)!r})")
+    assert found.request.fields["X-TRACE"] == "a, b"
+    assert (len(found.request.fields), repr(found.request.fields)) == (
+        4,
+        f"Fields({dict(found.request.fields)!r})",
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.mapping import kind_of, rpc_error, rpc_status
 from accord.operations.faces.rpc import ALLOWANCE, CALLER, ERROR, rpc_router
 from accord.operations.runner import Runner
-from accord.transports.http.admission import Admission, Asked, nothing_here
+from accord.transports.http.admission import Admission, nothing_here
 from accord.transports.http.dispatch import count_unasked
 from accord.transports.http.replies import EXHAUSTED, Reply, failure_reply
 from accord.transports.web.app import Exchange, LivingApp, WebRequest
@@ -101,9 +101,8 @@ class RpcApp(LivingApp[RpcHead]):
     def judge(self, request: WebRequest) -> Reply | RpcHead:
         if request.place is None or not self._admission.knows(request.place):
             return self._nothing_here
-        asked = _asked(request)
-        cors = self._admission.cors(asked)
-        reply = self._admission.reply(asked)
+        cors = self._admission.cors(request)
+        reply = self._admission.reply(request, request.place)
         if reply is not None:
             return reply.adding(cors)
         return RpcHead(read_asking(request), JSON + PRIVATE + cors)
@@ -119,12 +118,12 @@ class RpcApp(LivingApp[RpcHead]):
         return judged
 
     def exhausted(self, request: WebRequest) -> Reply:
-        return EXHAUSTED.adding(self._admission.cors(_asked(request)))
+        return EXHAUSTED.adding(self._admission.cors(request))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         why = f"the message is over the limit of {most:,} bytes"
         error = own_error("message_too_large", why, maxSize=most, unit="bytes")
-        return failure_reply(413, error, self._admission.cors(_asked(request)))
+        return failure_reply(413, error, self._admission.cors(request))
 
     def handle(self, judged: RpcHead, body: bytes, exchange: Exchange) -> None:
         visit = self._entrance.visit(judged.asking, exchange.channel)
@@ -220,17 +219,3 @@ class RpcCall:
     def send(self, body: bytes, status: int, lines: bytes = b"") -> None:
         headers = self._head.lines + lines + correlation_line(self.visit.correlation_id)
         self._exchange.reply(body, status=status, headers=headers)
-
-
-def _asked(request: WebRequest) -> Asked:
-    pairs = [
-        (name.encode("latin-1"), value.encode("latin-1")) for name, value in request.fields.items()
-    ]
-    return Asked(
-        request.method.encode("ascii"),
-        request.place or "",
-        dict(pairs),
-        pairs,
-        request.length,
-        request.loopback,
-    )

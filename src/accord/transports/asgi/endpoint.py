@@ -24,7 +24,7 @@ from accord.transports.asgi.exchange import (
     NoMemoryError,
 )
 from accord.transports.asgi.protocol import Receive, Scope, Send
-from accord.transports.asgi.scope import asked_in, channel_info, place_of
+from accord.transports.asgi.scope import channel_info, place_of, request_in
 from accord.transports.asgi.websocket import AsgiChannel
 from accord.transports.http.admission import ENDPOINT, Admission, nothing_here
 from accord.transports.http.heads import MalformedError
@@ -120,12 +120,13 @@ class AsgiEndpoint:
             await exchange.send_reply(nothing_here(endpoint or "/"))
             return
         try:
-            asked = asked_in(scope, place)
+            request = request_in(scope, place)
         except MalformedError as error:
             await exchange.send_reply(text_reply(error.status, error.reason))
             return
-        exchange.cors = self._admission.cors(asked)
-        reply = self._admission.reply(asked)
+        exchange.fields = request.fields
+        exchange.cors = self._admission.cors(request)
+        reply = self._admission.reply(request, place)
         if reply is None:
             reply = await self._call(exchange)
         if reply is not None:
@@ -181,7 +182,7 @@ class AsgiEndpoint:
     def _lets_in(self, scope: Scope) -> bool:
         place = place_of(scope, self._path)
         try:
-            return place == ENDPOINT and self._admission.allows_origin(asked_in(scope, place))
+            return place == ENDPOINT and self._admission.allows_origin(request_in(scope, place))
         except MalformedError:
             return False
 

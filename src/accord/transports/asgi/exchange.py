@@ -54,6 +54,7 @@ class Exchange:
         "_send",
         "_statistics",
         "cors",
+        "fields",
     )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, statistics: Statistics) -> None:
@@ -64,6 +65,8 @@ class Exchange:
         self._gone = False
         self._running: Cancellable
         self._answered: asyncio.Future[bytes | None]
+        self.fields = Fields([])
+        """The header fields of the request, once they have been read."""
         self.cors = b""
         """Header lines for a browser that asks on behalf of another origin."""
 
@@ -104,7 +107,7 @@ class Exchange:
             method,
             id,
             channel=channel_info(scope),
-            headers=Fields(scope["headers"]),
+            headers=self.fields,
             state={SCOPE: scope},
         )
 

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.transports.asgi.protocol import Scope
-from accord.transports.http.admission import Asked
 from accord.transports.http.fields import Fields
-from accord.transports.http.heads import content_length, sift
+from accord.transports.http.heads import check_fields, content_length
+from accord.transports.http.request import WebRequest
 from accord.transports.origins import is_loopback
 from accord.transports.urls import host_and_port
 
@@ -26,19 +26,20 @@ def place_of(scope: Scope, path: str) -> str | None:
     return None if below is None else below.removeprefix("/")
 
 
-def asked_in(scope: Scope, place: str) -> Asked:
-    """What a request asks for. Raises MalformedError."""
-    pairs = scope["headers"]
-    fields, _ = sift(pairs)
-    length = fields.get(b"content-length")
-    return Asked(
+def request_in(scope: Scope, place: str | None) -> WebRequest:
+    """Return the head of a request. Raises MalformedError."""
+    fields = check_fields(scope["headers"])
+    length = fields.get("content-length")
+    return WebRequest(
         # A WebSocket is opened by a GET (RFC 6455, section 4.1), of which ASGI does not speak.
-        scope.get("method", "GET").encode("latin-1", "replace"),
+        scope.get("method", "GET"),
+        scope["path"],
         place,
+        scope.get("query_string", b"").decode("latin-1"),
         fields,
-        pairs,
         -1 if length is None else content_length(length),
-        b"origin" in fields and is_loopback(client_of(scope)[0]),
+        _is_loopback(client_of(scope)[0]),
+        bound_of(scope),
     )
 
 
@@ -52,6 +53,9 @@ def channel_info(scope: Scope) -> ChannelInfo:
         address=host_and_port(host, port) if host else "",
         details={"headers": Fields(scope["headers"])},
     )
+
+
+_is_loopback = lru_cache(maxsize=1_024)(is_loopback)
 
 
 @lru_cache(maxsize=1_024)

@@ -10,11 +10,10 @@ import logging
 import re
 from typing import Final
 
-from msgspec import Struct
-
 from accord.jsonrpc.errors import own_error
-from accord.transports.http.fields import Fields, Pairs
+from accord.transports.http.fields import Fields
 from accord.transports.http.replies import Reply, failure_reply, page_reply, text_reply
+from accord.transports.http.request import WebRequest
 from accord.transports.origins import origin_allowed
 from accord.transports.pages import Pages, PageSource
 
@@ -24,27 +23,11 @@ ENDPOINT: Final = ""
 """The place of the endpoint itself, among the places of pages."""
 
 _MEDIA_TYPE = re.compile(
-    rb"application/(?:json|json-rpc|jsonrequest)[ \t]*(?:;[ -~\t]*)?", re.IGNORECASE
+    r"application/(?:json|json-rpc|jsonrequest)[ \t]*(?:;[ -~\t]*)?", re.IGNORECASE | re.ASCII
 )
-_CHARSET = re.compile(rb';[ \t]*charset[ \t]*=[ \t]*"?([^";, \t]*)', re.IGNORECASE)
-_CHARSETS: Final = (b"utf-8", b"utf8", b"us-ascii")
+_CHARSET = re.compile(r';[ \t]*charset[ \t]*=[ \t]*"?([^";, \t]*)', re.IGNORECASE | re.ASCII)
+_CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
 _TOKENS = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
-
-
-class Asked(Struct, frozen=True, gc=False):
-    """What a request asks for, as far as its head tells."""
-
-    method: bytes
-    place: str
-    """What is asked, relative to the endpoint's path: `ENDPOINT`, or where a page may be."""
-    fields: dict[bytes, bytes]
-    """The fields that decide something, by their names in lower case."""
-    pairs: Pairs
-    """All fields."""
-    length: int
-    """How long the body is, below zero where that is not known yet."""
-    loopback: bool
-    """Whether it came over the loopback interface; read only where it has an origin."""
 
 
 class Admission:
@@ -62,43 +45,43 @@ class Admission:
         """Whether anything is there."""
         return place == ENDPOINT or place in self._pages
 
-    def reply(self, asked: Asked) -> Reply | None:
-        """What is answered without any method being called; None for a call to be let in.
+    def reply(self, request: WebRequest, place: str) -> Reply | None:
+        """Return the answer to a request without any method being called; None to let it in.
 
-        `asked.place` must be known. Origins are not named in it: see `cors`.
+        `place` is that of the request, and must be known. Origins are not named: see `cors`.
         """
-        if not self.allows_origin(asked):
+        if not self.allows_origin(request):
             return text_reply(403, "Requests of this origin are not let in")
-        if asked.place == ENDPOINT and asked.method == b"POST":
-            if self._max_body is not None and asked.length > self._max_body:
+        if place == ENDPOINT and request.method == "POST":
+            if self._max_body is not None and request.length > self._max_body:
                 return self.too_large
-            return _media_refusal(asked.fields)
-        page = self._pages.get(asked.place)
-        if page is not None and asked.method in (b"GET", b"HEAD"):
-            return _show(asked, page)
-        return self._preflight(asked) or self._wrong_method(asked.place)
+            return _media_refusal(request.fields)
+        page = self._pages.get(place)
+        if page is not None and request.method in ("GET", "HEAD"):
+            return _show(request, page)
+        return self._preflight(request, place) or self._wrong_method(place)
 
-    def cors(self, asked: Asked) -> bytes:
-        """Header lines for a browser that asks on behalf of another origin."""
-        origin = asked.fields.get(b"origin")
-        if self._origins is None or origin is None or not self.allows_origin(asked):
+    def cors(self, request: WebRequest) -> bytes:
+        """Return the header lines for a browser that asks on behalf of another origin."""
+        origin = request.fields.get("origin")
+        if self._origins is None or origin is None or not self.allows_origin(request):
             return b""
-        return b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+        return b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin.encode("latin-1")
 
-    def allows_origin(self, asked: Asked) -> bool:
-        """Whether a request comes from no web page, or from one that may ask."""
-        origin = asked.fields.get(b"origin")
+    def allows_origin(self, request: WebRequest) -> bool:
+        """Return whether a request comes from no web page, or from one that may ask."""
+        origin = request.fields.get("origin")
         return origin is None or origin_allowed(
-            origin.decode("latin-1"),
-            host=asked.fields.get(b"host", b"").decode("latin-1"),
+            origin,
+            host=request.fields.get("host", ""),
             allowed=self._origins,
-            loopback=asked.loopback,
+            loopback=request.loopback,
         )
 
-    def _preflight(self, asked: Asked) -> Reply | None:
-        if asked.method != b"OPTIONS" or self._origins is None:
+    def _preflight(self, request: WebRequest, place: str) -> Reply | None:
+        if request.method != "OPTIONS" or self._origins is None:
             return None
-        return preflight(Fields(asked.pairs), self._methods(asked.place))
+        return preflight(request.fields, self._methods(place))
 
     def _wrong_method(self, place: str) -> Reply:
         preflights = "" if self._origins is None else ", OPTIONS"
@@ -137,11 +120,11 @@ def nothing_here(endpoint: str) -> Reply:
     return text_reply(404, f"Nothing is here: JSON-RPC is served at {endpoint}")
 
 
-def _show(asked: Asked, page: PageSource) -> Reply:
+def _show(request: WebRequest, page: PageSource) -> Reply:
     try:
-        return page_reply(page(), Fields(asked.pairs).get("if-none-match"))
+        return page_reply(page(), request.fields.get("if-none-match"))
     except Exception:
-        log.exception("the page %s could not be made", asked.place)
+        log.exception("the page %s could not be made", request.place)
         return text_reply(500, "This page could not be made")
 
 
@@ -155,17 +138,16 @@ def _too_large(most: int | None) -> Reply:
     return failure_reply(413, error)
 
 
-def _media_refusal(fields: dict[bytes, bytes]) -> Reply | None:
-    coding = fields.get(b"content-encoding", b"identity").lower()
-    if coding != b"identity":
+def _media_refusal(fields: Fields) -> Reply | None:
+    coding = fields.get("content-encoding", "identity").lower()
+    if coding != "identity":
         return _unsupported("send the body without content-encoding", b"accept-encoding: identity")
-    media_type = fields.get(b"content-type")
+    media_type = fields.get("content-type")
     advice = "send your call with content-type: application/json"
     if media_type is None:
         return _unsupported(f"the content type is missing; {advice}")
     if _MEDIA_TYPE.fullmatch(media_type) is None:
-        came = media_type[:80].decode("latin-1")
-        return _unsupported(f"the content type is {came}; {advice}")
+        return _unsupported(f"the content type is {media_type[:80]}; {advice}")
     charset = _CHARSET.search(media_type)
     if charset is not None and charset[1].lower() not in _CHARSETS:
         return _unsupported("JSON is UTF-8; send it without another charset")

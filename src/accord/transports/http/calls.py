@@ -54,9 +54,9 @@ class CallConnection(HttpConnection):
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
         assert self._head is not None
-        head = self._head
-        state = {QUERY: head.query} if head.query else {}
-        return Context(method, id, channel=self._info, headers=head.fields, state=state)
+        request = self._head.request
+        state = {QUERY: request.query.encode("ascii")} if request.query else {}
+        return Context(method, id, channel=self._info, headers=request.fields, state=state)
 
     def answer(self, data: bytes | None) -> None:
         if self._running is None:  # the client is gone

@@ -1,4 +1,4 @@
-"""The header fields of one message: read only when somebody asks, checked before they are sent.
+"""The header fields of one message: parsed at the first access, checked before they are sent.
 
 Pure.
 """
@@ -14,14 +14,23 @@ _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
+class DuplicateFieldError(Exception):
+    """A field that may be given only once is given twice; `name` is in lower case."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 class Fields(Mapping[str, str]):
     """Header fields by name, in any letter case; a repeated one is joined with commas."""
 
     __slots__ = ("_pairs", "_values")
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: Pairs, values: dict[str, str] | None = None) -> None:
+        """`values` are those of `pairs`, if they have been parsed already."""
         self._pairs = pairs
-        self._values: dict[str, str] | None = None
+        self._values = values
 
     def __getitem__(self, name: str) -> str:
         return self._read()[name.lower()]
@@ -37,14 +46,26 @@ class Fields(Mapping[str, str]):
 
     def _read(self) -> dict[str, str]:
         if self._values is None:
-            values: dict[str, str] = {}
-            for raw_name, raw_value in self._pairs:
-                name = raw_name.decode("latin-1").lower()
-                value = raw_value.decode("latin-1").strip(" \t")
-                values[name] = f"{values[name]}, {value}" if name in values else value
-            self._values = values
-            del self._pairs  # heads are remembered: once is enough
+            self._values = parse_fields(self._pairs)
+            self._pairs = []  # heads are remembered: once is enough
         return self._values
+
+
+def parse_fields(pairs: Pairs, *, once: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Return the values of fields by their names in lower case.
+
+    Raises DuplicateFieldError for a field of `once` that is given twice.
+    """
+    values: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name = raw_name.decode("latin-1").lower()
+        value = raw_value.decode("latin-1").strip(" \t")
+        if name in values:
+            if name in once:
+                raise DuplicateFieldError(name)
+            value = f"{values[name]}, {value}"
+        values[name] = value
+    return values
 
 
 def check_headers(headers: Mapping[str, str], *, reserved: frozenset[str]) -> None:

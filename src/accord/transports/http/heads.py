@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from urllib.parse import unquote
 
 import httptools
 from msgspec import Struct
 
-from accord.transports.http.fields import Pairs
+from accord.transports.http.fields import DuplicateFieldError, Fields, Pairs, parse_fields
+from accord.transports.http.request import WebRequest, place_below
 
 CHUNKED: Final = -1
 """Stands for the length of a body that comes in chunks."""
@@ -25,24 +27,27 @@ _REQUEST_LINE = re.compile(
     rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP/([0-9])\.([0-9])\r\n"
 )
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?\r\n")
-_ABSOLUTE_TARGET = re.compile(rb"https?://([^/?#]+)(/[^?#]*)?(?:\?([^#]*))?", re.IGNORECASE)
-_ORIGIN_TARGET = re.compile(rb"(/[^?#]*)(?:\?([^#]*))?")
-_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+)(?::[0-9]{1,5})?")
-_LENGTH = re.compile(rb"[0-9]{1,15}")
+_ABSOLUTE_TARGET = re.compile(
+    r"https?://([^/?#]+)(/[^?#]*)?(?:\?([^#]*))?", re.IGNORECASE | re.ASCII
+)
+_ORIGIN_TARGET = re.compile(r"(/[^?#]*)(?:\?([^#]*))?")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+,;=%]+)(?::[0-9]{1,5})?")
+_LENGTH = re.compile(r"[0-9]{1,15}")
 
 _ONCE: Final = frozenset(
     (
-        b"host",
-        b"content-length",
-        b"content-type",
-        b"content-encoding",
-        b"transfer-encoding",
-        b"expect",
-        b"origin",
-        b"location",
+        "host",
+        "content-length",
+        "content-type",
+        "content-encoding",
+        "transfer-encoding",
+        "expect",
+        "origin",
+        "location",
     )
 )
 """Fields that decide something here and may stand in a head only once."""
+_ONCE_IN_RESPONSES: Final = frozenset(name.encode() for name in _ONCE)
 
 
 class MalformedError(Exception):
@@ -58,22 +63,6 @@ QUERY: Final = "http.query"
 """The member of a call's state that is the query of its request, where there is one."""
 
 
-class RequestHead(Struct, frozen=True, gc=False):
-    """The head of a request."""
-
-    method: bytes
-    path: bytes
-    query: bytes
-    minor: int
-    """The minor version: 0 or 1."""
-    length: int
-    """How long the body is, or `CHUNKED`."""
-    keep_alive: bool
-    fields: dict[bytes, bytes]
-    """The fields of `_ONCE` that are present, by their names in lower case."""
-    pairs: Pairs
-
-
 class ResponseHead(Struct, frozen=True, gc=False):
     """The head of a response."""
 
@@ -85,27 +74,48 @@ class ResponseHead(Struct, frozen=True, gc=False):
     pairs: Pairs
 
 
-def read_request(raw: bytes) -> RequestHead:
-    """The request head `raw`, which ends with its empty line. Raises MalformedError."""
+def read_request(
+    raw: bytes, *, root: str = "", loopback: bool = False, bound: str = ""
+) -> WebRequest:
+    """Parse the request head `raw`, which ends with its empty line. Raises MalformedError.
+
+    `root` is where the application is, without a slash at its end.
+    """
     line = _REQUEST_LINE.match(raw)
     if line is None:
         raise MalformedError("the request line is malformed")
-    method, target, major, minor = line.groups()
+    raw_method, raw_target, major, minor = line.groups()
     if major != b"1" or minor not in b"01":
         raise MalformedError("only HTTP/1.1 and HTTP/1.0 are spoken here", status=505)
-    pairs = _read_pairs(httptools.HttpRequestParser, raw)
-    fields, connection = sift(pairs)
-    path, query = _path_and_query(method, target, _host(fields.get(b"host"), minor))
-    return RequestHead(
+    fields = check_fields(_read_pairs(httptools.HttpRequestParser, raw))
+    method, is_newer = raw_method.decode("ascii"), minor == b"1"
+    host = _host(fields.get("host"), is_newer)
+    target, query = _path_and_query(method, raw_target.decode("ascii"), host)
+    path = unquote(target)
+    return WebRequest(
         method,
         path,
+        place_below(path, root),
         query,
-        int(minor),
-        _request_length(fields, minor),
-        _keeps_alive(connection, minor),
         fields,
-        pairs,
+        _request_length(fields, is_newer),
+        loopback,
+        bound,
+        target,
+        int(is_newer),
+        _keeps_alive(fields.get("connection", "").lower(), is_newer),
     )
+
+
+def check_fields(pairs: Pairs) -> Fields:
+    """Parse the fields of a request.
+
+    Raises MalformedError for a field that decides something and is given twice.
+    """
+    try:
+        return Fields([], parse_fields(pairs, once=_ONCE))
+    except DuplicateFieldError as error:
+        raise MalformedError(f"the header field {error.name} is given twice") from None
 
 
 def read_response(raw: bytes) -> ResponseHead:
@@ -115,9 +125,9 @@ def read_response(raw: bytes) -> ResponseHead:
         raise MalformedError("the status line is malformed")
     minor, status = line[1], int(line[2])
     pairs = _read_pairs(httptools.HttpResponseParser, raw)
-    fields, connection = sift(pairs)
+    fields, connection = _deciding_fields(pairs)
     length = _response_length(fields, status)
-    keep_alive = length != UNTIL_CLOSE and _keeps_alive(connection, minor)
+    keep_alive = length != UNTIL_CLOSE and _keeps_alive(connection.decode("latin-1"), minor == b"1")
     return ResponseHead(status, length, keep_alive, fields, pairs)
 
 
@@ -157,16 +167,16 @@ def _read_pairs(
     return collector.pairs
 
 
-def sift(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
-    """The fields that decide something, and the `Connection` fields joined.
+def _deciding_fields(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
+    """Return the fields of a response that decide something, and its `Connection` fields joined.
 
-    Raises MalformedError for one that is given twice.
+    Clients read no others on their hot path. Raises MalformedError for one that is given twice.
     """
     fields: dict[bytes, bytes] = {}
     connection = b""
     for raw_name, value in pairs:
         name = raw_name.lower()
-        if name in _ONCE:
+        if name in _ONCE_IN_RESPONSES:
             if name in fields:
                 raise MalformedError(f"the header field {name.decode()} is given twice")
             fields[name] = value.strip(b" \t")
@@ -175,45 +185,45 @@ def sift(pairs: Pairs) -> tuple[dict[bytes, bytes], bytes]:
     return fields, connection
 
 
-def _host(host: bytes | None, minor: bytes) -> bytes | None:
+def _host(host: str | None, is_newer: bool) -> str | None:
     # RFC 9112, section 3.2: 400 for an HTTP/1.1 request without Host, and for any request
     # with an invalid one.
-    if host is None and minor == b"1":
+    if host is None and is_newer:
         raise MalformedError("the header field host is missing")
     if host is not None and _HOST.fullmatch(host) is None:
         raise MalformedError("the header field host is invalid")
     return host
 
 
-def _path_and_query(method: bytes, target: bytes, host: bytes | None) -> tuple[bytes, bytes]:
+def _path_and_query(method: str, target: str, host: str | None) -> tuple[str, str]:
     origin_form = _ORIGIN_TARGET.fullmatch(target)
     if origin_form is not None:
-        return origin_form[1], origin_form[2] or b""
-    if target == b"*" and method == b"OPTIONS":
-        return target, b""
+        return origin_form[1], origin_form[2] or ""
+    if target == "*" and method == "OPTIONS":
+        return target, ""
     # RFC 9112, section 3.2.2: a server must accept the absolute form. It must name the same
     # host as the Host field does, or two readers could see two different requests.
     absolute = _ABSOLUTE_TARGET.fullmatch(target)
     if absolute is None or host is None or absolute[1].lower() != host.lower():
         raise MalformedError("the request target is invalid")
-    return absolute[2] or b"/", absolute[3] or b""
+    return absolute[2] or "/", absolute[3] or ""
 
 
-def _request_length(fields: dict[bytes, bytes], minor: bytes) -> int:
-    coding = fields.get(b"transfer-encoding")
-    length = fields.get(b"content-length")
+def _request_length(fields: Fields, is_newer: bool) -> int:
+    coding = fields.get("transfer-encoding")
+    length = fields.get("content-length")
     if coding is None:
         return 0 if length is None else content_length(length)
     # RFC 9112, section 6.1: both fields at once, and a coding in HTTP/1.0, are signs of an
     # attempt at request smuggling.
     if length is not None:
         raise MalformedError("content-length and transfer-encoding exclude each other")
-    if minor == b"0":
+    if not is_newer:
         raise MalformedError("HTTP/1.0 has no transfer-encoding")
-    if coding.lower() != b"chunked":
+    if coding.lower() != "chunked":
         # Section 6.3: 400 where chunked is not the last coding, as nobody can tell where such
         # a body ends; section 6.1: 501 for a coding before it that is not understood.
-        is_last = coding.lower().rpartition(b",")[2].strip(b" \t") == b"chunked"
+        is_last = coding.lower().rpartition(",")[2].strip(" \t") == "chunked"
         raise MalformedError(
             "the only transfer-encoding known here is chunked", status=501 if is_last else 400
         )
@@ -230,19 +240,19 @@ def _response_length(fields: dict[bytes, bytes], status: int) -> int:
         if coding.lower() != b"chunked" or length is not None:
             raise MalformedError("the length of the response is ambiguous")
         return CHUNKED
-    return UNTIL_CLOSE if length is None else content_length(length)
+    return UNTIL_CLOSE if length is None else content_length(length.decode("latin-1"))
 
 
-def content_length(value: bytes) -> int:
+def content_length(value: str) -> int:
     """Raises MalformedError for what is not the length of a body."""
     if _LENGTH.fullmatch(value) is None:
         raise MalformedError("the header field content-length is invalid")
     return int(value)
 
 
-def _keeps_alive(connection: bytes, minor: bytes) -> bool:
+def _keeps_alive(connection: str, is_newer: bool) -> bool:
     # RFC 9112, section 9.3: `close` wins over everything.
     if not connection:
-        return minor == b"1"
-    options = {option.strip(b" \t") for option in connection.split(b",")}
-    return b"close" not in options and (minor == b"1" or b"keep-alive" in options)
+        return is_newer
+    options = {option.strip(" \t") for option in connection.split(",")}
+    return "close" not in options and (is_newer or "keep-alive" in options)

@@ -134,7 +134,7 @@ class RequestReader:
                 return self._finish(text_reply(error.status, error.reason))
         if head.reply is not None:
             return self._skip(head, head.reply, end)
-        stop = end + head.length
+        stop = end + head.request.length
         if end <= stop <= len(self._buffer):
             self._at = stop
             self.finished = head.close
@@ -186,10 +186,10 @@ class RequestReader:
         self._head = head
         if keep:
             self._held = Reservation(self._budget.for_senders(anonymous=head.anonymous))
-        if head.length == CHUNKED:
+        if head.request.length == CHUNKED:
             self._body = ChunkedBody(keep=keep)
         else:
-            self._body = FixedBody(head.length, keep=keep)
+            self._body = FixedBody(head.request.length, keep=keep)
 
     def _read_body(self, body: FixedBody | ChunkedBody) -> tuple[Head, bytes] | Head | Reply | None:
         assert self._head is not None
@@ -223,7 +223,7 @@ class RequestReader:
 
     def _drop(self, head: Head, body: FixedBody | ChunkedBody, reply: Reply) -> Reply | None:
         """Answer with `reply` and keep no more of the body."""
-        if head.close or head.length > MAX_DRAINED_BYTES:
+        if head.close or head.request.length > MAX_DRAINED_BYTES:
             return self._finish(reply)
         self._release()
         body.keep = False
@@ -240,7 +240,7 @@ class RequestReader:
         if head.close:
             return self._finish(reply)
         self._at = end
-        if head.length:
+        if head.request.length:
             self._begin_body(head, keep=False)
         return reply
 

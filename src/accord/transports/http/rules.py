@@ -7,15 +7,15 @@ was let in once is let in again by one look-up of its bytes; equal bytes mean an
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypedDict, Unpack
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.transports.http.admission import ENDPOINT, Admission, Asked, nothing_here
-from accord.transports.http.fields import Fields
-from accord.transports.http.heads import RequestHead, read_request
+from accord.transports.http.admission import ENDPOINT, Admission, nothing_here
+from accord.transports.http.heads import read_request
 from accord.transports.http.replies import CLOSE, EXHAUSTED, KEEP_ALIVE, Reply, text_reply
+from accord.transports.http.request import WebRequest
 from accord.transports.pages import Pages
 
 MAX_DRAINED_BYTES: Final = 1024 * 1024
@@ -24,19 +24,17 @@ MAX_KNOWN_HEADS: Final = 1024
 MAX_KNOWN_HEAD_BYTES: Final = 1024
 
 
-class Head(Struct, frozen=True, gc=False):
-    """A request's head with everything that follows from it."""
+class Head(Struct, frozen=True):
+    """A request's head and what follows from it."""
 
-    fields: Fields
-    length: int
-    """How long the body is, or `CHUNKED`."""
+    request: WebRequest
     close: bool
     """Whether this is the connection's last request."""
     expects: bool
     """Whether the client waits for `100 Continue` before it sends the body."""
-    cors: bytes
+    cors: bytes = b""
     """Header lines for a browser that asks on behalf of another origin."""
-    extra: bytes
+    extra: bytes = b""
     """Header lines of the response: `cors` and what is to be said about the connection."""
     reply: Reply | None = None
     """The answer, where no method is called: a refusal or a page. The request's body is still
@@ -45,10 +43,10 @@ class Head(Struct, frozen=True, gc=False):
     """Most bytes of the body; None for as many as the server takes anywhere."""
     admits: bool = False
     """Whether the sender is to be admitted before a body is read that has not come yet."""
-    query: bytes = b""
-    """Of the request's URL."""
     anonymous: bool = False
     """Whether nobody knows who sends the body until it is read."""
+    judged: Any = None
+    """What an application made of the head; see `transports.web`."""
 
 
 class Rules:
@@ -63,8 +61,8 @@ class Rules:
         loopback: bool,
         pages: Pages,
     ) -> None:
-        self._path = path.encode("ascii")
-        self._below = self._path.rstrip(b"/") + b"/"
+        self._path = path
+        self._below = path.rstrip("/") + "/"
         self._loopback = loopback
         self._admission = Admission(max_body=max_body, origins=origins, pages=pages)
         self.known: dict[bytes, Head] = {}
@@ -74,20 +72,13 @@ class Rules:
 
     def judge(self, raw: bytes) -> Head:
         """What follows from the head `raw`. Raises MalformedError when it is none."""
-        request = read_request(raw)
-        place = self._place(request.path)
-        asked = Asked(
-            request.method,
-            place or ENDPOINT,
-            request.fields,
-            request.pairs,
-            request.length,
-            self._loopback,
-        )
+        request = read_request(raw, loopback=self._loopback)
+        place = self._place(request.target)
+        request = replace(request, place=place)
         reply = expectation_failed(request)
         if reply is None:
-            reply = self._nothing_here if place is None else self._admission.reply(asked)
-        head = conclude(request, reply, self._admission.cors(asked))
+            reply = self._nothing_here if place is None else self._admission.reply(request, place)
+        head = conclude(request, reply, self._admission.cors(request))
         remember(self.known, raw, head)
         return head
 
@@ -99,11 +90,11 @@ class Rules:
         """Return the answer to a body for which there is no memory."""
         return EXHAUSTED.adding(head.cors)
 
-    def _place(self, path: bytes) -> str | None:
+    def _place(self, path: str) -> str | None:
         """What `path` is relative to the endpoint, None where nothing is."""
         if path == self._path:
             return ENDPOINT
-        place = path.removeprefix(self._below).decode("ascii")
+        place = path.removeprefix(self._below)
         is_below = path.startswith(self._below) and place != ENDPOINT
         return place if is_below and self._admission.knows(place) else None
 
@@ -120,9 +111,18 @@ class HeadRules(Protocol):
     def exhausted(self, head: Head) -> Reply: ...
 
 
+class Judgement(TypedDict, total=False):
+    """What an application adds to the head of a request; see `Head`."""
+
+    max_body: int | None
+    admits: bool
+    anonymous: bool
+    judged: Any
+
+
 def refuse(head: Head, reply: Reply) -> Head:
     """Return `head` as one that is answered by `reply`, its body unread."""
-    close = head.close or head.expects or head.length > MAX_DRAINED_BYTES
+    close = head.close or head.expects or head.request.length > MAX_DRAINED_BYTES
     persistence = b"" if close else head.extra[len(head.cors) :]
     return replace(
         head,
@@ -133,9 +133,11 @@ def refuse(head: Head, reply: Reply) -> Head:
     )
 
 
-def conclude(request: RequestHead, reply: Reply | None, cors: bytes = b"") -> Head:
+def conclude(
+    request: WebRequest, reply: Reply | None, cors: bytes = b"", **more: Unpack[Judgement]
+) -> Head:
     """The head of a request that is answered by `reply`, or let in."""
-    expects = request.minor == 1 and b"expect" in request.fields and request.length != 0
+    expects = request.minor == 1 and "expect" in request.fields and request.length != 0
     close = not request.keep_alive or (
         # Nobody can tell whether a client that was refused its body still sends it.
         reply is not None and (expects or request.length > MAX_DRAINED_BYTES)
@@ -145,17 +147,16 @@ def conclude(request: RequestHead, reply: Reply | None, cors: bytes = b"") -> He
         reply = replace(
             reply,
             headers=reply.headers + cors + persistence,
-            head_only=request.method == b"HEAD",
+            head_only=request.method == "HEAD",
         )
     return Head(
-        Fields(request.pairs),
-        request.length,
+        request,
         close,
         expects and reply is None,
         cors,
         cors + (CLOSE if close else persistence),
         reply,
-        query=request.query,
+        **more,
     )
 
 
@@ -167,8 +168,8 @@ def remember(known: dict[bytes, Head], raw: bytes, head: Head) -> None:
         known[raw] = head
 
 
-def expectation_failed(request: RequestHead) -> Reply | None:
-    expectation = request.fields.get(b"expect", b"100-continue").lower()
-    if expectation != b"100-continue" and request.minor == 1:
+def expectation_failed(request: WebRequest) -> Reply | None:
+    expectation = request.fields.get("expect", "100-continue").lower()
+    if expectation != "100-continue" and request.minor == 1:
         return text_reply(417, "The only expectation met here is 100-continue")
     return None

@@ -24,8 +24,8 @@ from typing import Final, Protocol, TypeVar
 from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo
-from accord.transports.http.fields import Fields
 from accord.transports.http.replies import EXHAUSTED, Reply
+from accord.transports.http.request import WebRequest as WebRequest
 from accord.transports.memory_budget import SMALL_BYTES
 
 JSON: Final = b"content-type: application/json\r\n"
@@ -44,26 +44,6 @@ class BodyLimit(Struct, frozen=True):
 SMALL_BODY: Final = BodyLimit(SMALL_BYTES, anonymous=True)
 """For requests that are there for everybody: forms to sign in, and requests without a use for a
 body."""
-
-
-class WebRequest(Struct, frozen=True):
-    """The head of a request."""
-
-    method: str
-    path: str
-    """As the client asked for it, percent-decoded."""
-    place: str | None
-    """The same below the application's own path: "" there, with or without a slash behind it;
-    None elsewhere."""
-    query: str
-    fields: Fields
-    length: int
-    """How long the body is, below zero where that is not known yet."""
-    loopback: bool
-    """Whether it came over the loopback interface."""
-    bound: str = ""
-    """Scheme, host and port of the address that it reached, as the start of a URL; empty where
-    nobody knows. Behind a proxy that is not what clients use."""
 
 
 class Stream(Protocol):

@@ -18,14 +18,12 @@ from accord.transports.asgi.exchange import (
     read_body,
 )
 from accord.transports.asgi.protocol import Receive, Scope, Send
-from accord.transports.asgi.scope import bound_of, client_of, place_of
-from accord.transports.http.fields import Fields
-from accord.transports.http.heads import MalformedError, content_length, sift
+from accord.transports.asgi.scope import bound_of, client_of, place_of, request_in
+from accord.transports.http.heads import MalformedError
 from accord.transports.http.replies import CRASHED, Reply, text_reply
 from accord.transports.http.requests import BodyBudget
 from accord.transports.http.rules import MAX_KNOWN_HEAD_BYTES, MAX_KNOWN_HEADS
 from accord.transports.memory_budget import MAX_BUFFERED_BYTES, Reservation
-from accord.transports.origins import is_loopback
 from accord.transports.web.app import LivingApp, WebRequest
 from accord.transports.web.asgi_exchange import AsgiExchange
 from accord.transports.web.rules import least
@@ -153,7 +151,7 @@ class WebAsgi:
         if known is not None:
             return known
         try:
-            request = self._request(scope)
+            request = request_in(scope, place_of(scope, self._path))
         except MalformedError as error:
             return text_reply(error.status, error.reason)
         judged = self._app.judge(request)
@@ -165,22 +163,6 @@ class WebAsgi:
                 self._known.clear()
             self._known[key] = head
         return head
-
-    def _request(self, scope: Scope) -> WebRequest:
-        """Raises MalformedError."""
-        pairs = list(scope["headers"])
-        fields, _ = sift(pairs)
-        length = fields.get(b"content-length")
-        return WebRequest(
-            scope["method"],
-            scope["path"],
-            place_of(scope, self._path),
-            scope.get("query_string", b"").decode("latin-1"),
-            Fields(pairs),
-            -1 if length is None else content_length(length),
-            is_loopback(client_of(scope)[0]),
-            bound_of(scope),
-        )
 
     def _handle(self, judged: Any, body: bytes, exchange: AsgiExchange) -> None:
         try:

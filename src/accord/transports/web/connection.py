@@ -28,7 +28,7 @@ from accord.transports.options import Options
 from accord.transports.origins import is_loopback
 from accord.transports.sockets import address_of, is_wildcard
 from accord.transports.web.app import JSON, WebApp
-from accord.transports.web.rules import WebHead, WebRules
+from accord.transports.web.rules import WebRules
 from accord.transports.web_address import WebAddress
 
 log = logging.getLogger("accord.transports.web")
@@ -90,14 +90,13 @@ class WebConnection(HttpConnection):
         self._flushing = False
 
     def _handle(self, head: Head, body: bytes) -> None:
-        found = cast(WebHead, head)
         reader = self._reader
-        exchange = ConnectionExchange(self, found, self._info, reader.reservation)
+        exchange = ConnectionExchange(self, head, self._info, reader.reservation)
         reader.reservation = None
         self._running = exchange
         self._inside = True
         try:
-            self._site.app.handle(found.judged, body, exchange)
+            self._site.app.handle(head.judged, body, exchange)
         except Exception:
             log.exception("a request of %s could not be handled", self._info.address)
             exchange.fail()
@@ -105,20 +104,19 @@ class WebConnection(HttpConnection):
             self._inside = False
 
     def _admit(self, head: Head) -> None:
-        found = cast(WebHead, head)
         try:
-            verdict = self._site.app.admit(found.judged, self._info)
+            verdict = self._site.app.admit(head.judged, self._info)
         except Exception:
             self._admission_failed()
             verdict = CRASHED
         if isawaitable(verdict):
             self._admitting = True
-            task = asyncio.get_running_loop().create_task(self._decide(found, verdict))
+            task = asyncio.get_running_loop().create_task(self._decide(head, verdict))
             self._running = cast(Cancellable, task)
         else:
-            self._conclude(found, verdict)
+            self._conclude(head, verdict)
 
-    async def _decide(self, head: WebHead, verdict: Awaitable[Any]) -> None:
+    async def _decide(self, head: Head, verdict: Awaitable[Any]) -> None:
         try:
             found = await verdict
         except Exception:
@@ -130,7 +128,7 @@ class WebConnection(HttpConnection):
             self._conclude(head, found)
             self._serve()
 
-    def _conclude(self, head: WebHead, found: Any) -> None:
+    def _conclude(self, head: Head, found: Any) -> None:
         """Go on with what the application made of a request's head."""
         if isinstance(found, Reply):
             self._decided(head, replace(found, head_only=head.request.method == "HEAD"))
@@ -142,7 +140,7 @@ class WebConnection(HttpConnection):
 
     # What the exchange that is being answered says
 
-    def put_whole(self, head: WebHead, status: int, headers: bytes, body: bytes) -> None:
+    def put_whole(self, head: Head, status: int, headers: bytes, body: bytes) -> None:
         """A whole response."""
         starts = self._site.starts
         extra = self._persistence(head) if head.close or self._site.leaving else head.extra
@@ -161,9 +159,9 @@ class WebConnection(HttpConnection):
         if not self._inside:
             self._go_on()
 
-    def put_start(self, head: WebHead, status: int, headers: bytes) -> None:
+    def put_start(self, head: Head, status: int, headers: bytes) -> None:
         """The head of a response in pieces."""
-        if head.chunks:
+        if head.request.minor == 1:
             lines = b"transfer-encoding: chunked\r\n" + self._persistence(head)
         else:  # RFC 9112, section 6.3: HTTP/1.0 knows only the end of the connection
             self._last = Wait.END
@@ -202,7 +200,7 @@ class WebConnection(HttpConnection):
         elif self._out:
             self._flush()
 
-    def _persistence(self, head: WebHead) -> bytes:
+    def _persistence(self, head: Head) -> bytes:
         if head.close:
             self._last = Wait.END
         elif self._site.leaving:
@@ -215,7 +213,7 @@ class ConnectionExchange(Struct, eq=False):
     """A request that came over a connection; implements `Exchange` and `Stream`."""
 
     _connection: WebConnection | None
-    _head: WebHead
+    _head: Head
     channel: ChannelInfo
     _reservation: Reservation | None = None
     """Memory of the request's body, until it is answered."""
@@ -240,7 +238,7 @@ class ConnectionExchange(Struct, eq=False):
 
     def write(self, data: bytes) -> None:
         if self._connection is not None and data:
-            piece = b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunks else data
+            piece = b"%x\r\n%b\r\n" % (len(data), data) if self._head.request.minor == 1 else data
             self._connection.put_piece(piece)
 
     def close(self) -> None:
@@ -249,7 +247,7 @@ class ConnectionExchange(Struct, eq=False):
         if self._reservation is not None:
             self._reservation.release()
         if connection is not None:
-            connection.end_pieces(b"0\r\n\r\n" if self._head.chunks else b"")
+            connection.end_pieces(b"0\r\n\r\n" if self._head.request.minor == 1 else b"")
 
     def cancel(self) -> None:
         """The client is gone."""

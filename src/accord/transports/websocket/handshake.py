@@ -55,8 +55,8 @@ class LateFields(Fields):
 
     def _read(self) -> dict[str, str]:
         if self._values is None:
-            self._pairs = heads.read_request(self._head).pairs
-        return super()._read()
+            self._values = dict(heads.read_request(self._head).fields)
+        return self._values
 
 
 class Request(Struct, frozen=True):
@@ -153,10 +153,10 @@ def _read_upgrade(raw: bytes, path: str) -> Fields:
         head = heads.read_request(raw)
     except heads.MalformedError as error:
         raise RefusedError(HTTPStatus(error.status), f"Bad request: {error.reason}.") from None
-    headers = Fields(head.pairs)
-    if head.path != path.encode():
+    headers = head.fields
+    if head.target != path:
         raise RefusedError(HTTPStatus.NOT_FOUND, "There is nothing at this path.")
-    if head.method != b"GET":
+    if head.method != "GET":
         raise RefusedError(
             HTTPStatus.METHOD_NOT_ALLOWED, "A WebSocket is opened by GET.", {"Allow": "GET"}
         )
