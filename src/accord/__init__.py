@@ -7,6 +7,7 @@ that `import accord` costs next to nothing.
 from __future__ import annotations
 
 import logging
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,21 @@ __version__ = "0.1.0"
 # The program decides about logging: without a handler of its own, Python would print warnings of
 # this library to stderr.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+
+class _OldPaths:
+    """Finds modules that moved, once all other finders found nothing."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> Any:
+        if not fullname.startswith("accord."):
+            return None
+        from accord import deprecated
+
+        return deprecated.find_spec(fullname)
+
+
+sys.meta_path.append(_OldPaths)
 
 _HOMES = {
     "AccordError": "accord.jsonrpc.errors",

@@ -1,0 +1,61 @@
+"""Old import paths of public modules that moved; each works for one more release.
+
+Importing an old path returns a module that warns and takes its names from their new homes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, Final
+
+MOVED: Final[Mapping[str, str]] = {}
+"""Old module paths, each with the module that most of its names are in now."""
+
+RENAMED: Final[Mapping[str, str]] = {}
+"""Names of moved modules with another new home, as `module:name`."""
+
+
+def find_spec(fullname: str) -> ModuleSpec | None:
+    """Return a spec for a moved module, or a package that had moved modules."""
+    is_package = any(old.startswith(f"{fullname}.") for old in MOVED)
+    if fullname not in MOVED and not is_package:
+        return None
+    loader: Any = MovedModuleLoader()
+    return ModuleSpec(fullname, loader, is_package=is_package)
+
+
+class MovedModuleLoader:
+    """Makes the modules of `MOVED`."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return the module that stands for the old path."""
+        return MovedModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: names are looked up when they are used."""
+
+
+class MovedModule(ModuleType):
+    """A module at its old path."""
+
+    def __getattr__(self, name: str) -> Any:
+        home = MOVED.get(self.__name__)
+        if home is None or (name.startswith("__") and name.endswith("__")):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        new = RENAMED.get(f"{self.__name__}:{name}", f"{home}:{name}")
+        module, _, attribute = new.partition(":")
+        warnings.warn(
+            f"{self.__name__}.{name} is {module}.{attribute} now; the old path goes with the "
+            "next release",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(import_module(module), attribute)
+
+    def __dir__(self) -> list[str]:
+        home = MOVED.get(self.__name__)
+        return [] if home is None else dir(import_module(home))
