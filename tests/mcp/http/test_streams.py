@@ -13,6 +13,7 @@ from accord.jsonrpc.sse import SseEvent
 from accord.mcp import Context, Server
 from accord.mcp.server.http.events import Event, MemoryEvents
 from accord.mcp.server.http.http_session import HttpSession
+from accord.mcp.server.http.session_call import SessionCall
 from accord.mcp.server.link import link_of
 from tests.mcp.http.service import (
     Carrier,
@@ -266,6 +267,7 @@ async def test_nobody_can_be_asked_who_has_gone_and_does_not_listen() -> None:
         session = site.endpoint.sessions.find(shaken.id, None)
         assert isinstance(session, HttpSession)
         (serving_it,) = (session.calls or {}).values()
+        assert isinstance(serving_it, SessionCall)
         await site.until(lambda: not serving_it._post.can_send)
         gate.opened.set()
         await asyncio.wait_for(lost.wait(), PATIENCE)

@@ -6,7 +6,7 @@ Also the cache scope of its results.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import ListParams, SubscriptionFilter
 from accord.mcp.protocol.results import CacheScope
+from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.lists import ReadyList
 from accord.mcp.server.permission import Restricted, is_permitted
@@ -24,17 +25,14 @@ from accord.mcp.server.resource_index import ResourceIndex
 from accord.mcp.server.sources import Source, SourcedList
 from accord.mcp.server.visibility import View, is_visible
 
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
-
 
 class Access:
     """The components of one server, by request."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        self._server = core.server
-        self._index = ResourceIndex(core.server.resources)
+    def __init__(self, runner: HandlerRunner) -> None:
+        self._runner = runner
+        self._server = runner.server
+        self._index = ResourceIndex(runner.server.resources)
 
     # Lists
 
@@ -44,7 +42,7 @@ class Access:
             page_size=self._server.page_size,
             ttl_ms=self._server.ttl_ms,
             profile=self._server.codes,
-            finish=self._core.replies.finish_list,
+            finish=self._runner.replies.finish_list,
             define=define,
         )
 
@@ -62,7 +60,7 @@ class Access:
         `where` selects a part of the registry. Raises RpcError for an invalid cursor.
         """
         conditional = registry.conditional
-        context = self._core.context(incoming) if conditional else None
+        context = self._runner.context(incoming) if conditional else None
         view = View(registry, incoming, context)
 
         def items() -> list[tuple[int, T]]:
@@ -84,7 +82,7 @@ class Access:
             member,
             ttl_ms=self._server.ttl_ms,
             profile=self._server.codes,
-            finish=self._core.replies.finish_list,
+            finish=self._runner.replies.finish_list,
         )
 
     def sourced_page(
@@ -102,7 +100,7 @@ class Access:
         Only components that the client sees are listed. Raises RpcError for an invalid cursor.
         """
         conditional = registry.conditional
-        view = View(registry, incoming, self._core.context(incoming) if conditional else None)
+        view = View(registry, incoming, self._runner.context(incoming) if conditional else None)
 
         def items() -> list[Any]:
             seen = (each for _, each in view.numbered())
@@ -129,7 +127,7 @@ class Access:
 
         Permissions are checked separately.
         """
-        return component.enabled is None or component.enabled(self._core.context(incoming))
+        return component.enabled is None or component.enabled(self._runner.context(incoming))
 
     def check_permission(self, component: Restricted, incoming: Incoming) -> None:
         """Raise RpcError if the principal may not use a component."""
@@ -186,7 +184,7 @@ class Access:
     def _watched(self, uri: str, incoming: Incoming) -> bool:
         """Watch the resource at `uri` and return True if the client may see it."""
         found = self._index.find(uri)
-        if found is None or not is_visible(found[0], incoming, self._core.context(incoming)):
+        if found is None or not is_visible(found[0], incoming, self._runner.context(incoming)):
             return False
         found[0].watch(uri)
         return True

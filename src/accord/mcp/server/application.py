@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from accord.exposure.find import find_routes
 from accord.exposure.in_process import InProcess, InProcessLimits
@@ -13,9 +13,7 @@ from accord.exposure.route import Route
 from accord.exposure.selection import Select, Selection, select
 from accord.mcp.server.from_app import RouteResource, RouteTool
 from accord.mcp.server.from_router import plain_name
-
-if TYPE_CHECKING:
-    from accord.mcp.server.server import Server
+from accord.mcp.server.server_state import ServerState
 
 
 class Application:
@@ -48,7 +46,7 @@ class Application:
         self.name = about.get("title") or "app"
         self.version = about.get("version") or "0"
 
-    def fill(self, server: Server) -> None:
+    def fill(self, server: ServerState) -> None:
         """Add a tool, or a resource, for each route."""
         for name, route in self._routes.items():
             if any(route is each for each in self._resources):
@@ -57,10 +55,11 @@ class Application:
                 )
                 server.resources.add(resource.address, resource)
             else:
-                server.add_tool(RouteTool(self._in_process, route, plain_name(name)))
+                tool = RouteTool(self._in_process, route, plain_name(name))
+                server.tools.add(tool.definition.name, tool)
 
     @asynccontextmanager
-    async def lifespan(self, server: Server) -> AsyncIterator[None]:
+    async def lifespan(self, server: ServerState) -> AsyncIterator[None]:
         """Run the application's own lifespan, unless `start_app` is false."""
         if self._start_app:
             async with self._in_process:

@@ -9,22 +9,17 @@ transport carries them is not known here.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from accord.jsonrpc.call_plan import Plan
-from accord.jsonrpc.catalogue import CATALOGUE
 from accord.jsonrpc.context import Context as RpcContext
 from accord.jsonrpc.duplicates import check_members
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.failures import is_foreseen
+from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
@@ -34,8 +29,7 @@ from accord.mcp.protocol.params import AnswerableParams, Params
 from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.access import Access
-from accord.mcp.server.context import Context
-from accord.mcp.server.deadlines import Deadlines
+from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import (
     BOTH,
     NO_PARAMS,
@@ -45,13 +39,8 @@ from accord.mcp.server.incoming import (
     check_heard,
 )
 from accord.mcp.server.middleware import Request, through
-from accord.mcp.server.replies import Replies
-from accord.mcp.server.resource import ResourceNotFoundError
-
-if TYPE_CHECKING:
-    from accord.mcp.server.server import Server
-
-log = logging.getLogger("accord.mcp")
+from accord.mcp.server.server_state import ServerState
+from accord.mcp.server.tasks.tasks import Tasks
 
 HANDSHAKE: Final = (Era.HANDSHAKE,)
 STATELESS: Final = (Era.STATELESS,)
@@ -67,104 +56,38 @@ class Row(Struct, frozen=True):
     """The type of results that are ready bytes, for middleware that inspects them."""
 
 
+class MethodTable(Struct, frozen=True):
+    """The methods and notifications of the protocol, by name."""
+
+    methods: Mapping[str, Row]
+    notifications: Mapping[str, Plan]
+
+
 class Core:
-    """The methods of one server, as a router that any transport can serve."""
+    """The methods of one server, as a router that any transport can serve.
 
-    def __init__(self, server: Server) -> None:
-        from accord.mcp.server.methods import (
-            completion,
-            lifecycle,
-            prompts,
-            resources,
-            subscriptions,
-            tasks,
-            tools,
-        )
-        from accord.mcp.server.tasks.tasks import Tasks
+    `table` gives the methods; it may use the runner, the access and the tasks of this core.
+    """
 
+    def __init__(self, server: ServerState, table: Callable[[Core], MethodTable]) -> None:
         self.server = server
-        self.admission = Admission(server.codes)
-        self.replies = Replies(
-            server.info, max_bytes=server.limits.max_result_bytes, profile=server.codes
-        )
-        self.deadlines = Deadlines()
-        self.access = Access(self)
-        self.asker = server.asker
-        self.tasks = Tasks(self, server.task_settings)
+        self.runner = HandlerRunner(server)
+        self.access = Access(self.runner)
+        self.tasks = Tasks(self.runner)
         self.readers: dict[str, Callable[[Any], Params]] = {}
         """Decoders of the raw params by method, for code that must inspect params before they are
         served. Call them after `check_members` has passed. They raise `REFUSALS`; the decoded
         params may be served in place of the raw ones."""
-        self.router = Router(request_errors=self.admission.request_error)
-        for feature in (lifecycle, tools, resources, prompts, completion, subscriptions, tasks):
-            for name, row in feature.methods(self).items():
-                self.router.put(raw_method(self._plan(name, row), name))
-            for name, hear in feature.notifications(self).items():
-                self.router.put(raw_method(_only_heard(hear), name))
-
-    def context(self, incoming: Incoming, params: AnswerableParams | None = None) -> Context:
-        """Return the context of a handler; with `params`, one that may ask the client.
-
-        Raises RpcError for params with the answers of another request.
-        """
-        if incoming.shared is not None:
-            shared: Context = incoming.shared
-            return shared
-        context = Context(incoming, self.server.lifespan_value, self.asker, params)
-        if params is not None and params.request_state is not UNSET:
-            context.prepare_asking()  # state that is not the request's own is refused, used or not
-        return context
-
-    async def answer(
-        self,
-        work: Awaitable[Any],
-        context: Context,
-        incoming: Incoming,
-        make: Callable[[Any], Any] | None = None,
-    ) -> Any:
-        """Return the encoded result of a handler, after `make` if given.
-
-        If the handler asked unanswered questions, return those. Ends the context in any case.
-        """
-        try:
-            result = await work
-        except BaseException as error:
-            if context.asking is None or _must_leave(error):
-                raise
-            required = await context.asking.required()
-            if required is None:
-                raise
-            return self.replies.finish(required, incoming)
-        else:
-            required = None if context.asking is None else await context.asking.required()
-            if required is None and make is not None:
-                return make(result)
-            return self.replies.finish(result if required is None else required, incoming)
-        finally:
-            context.end()
-
-    def unforeseen(self, error: Exception, case: str, incoming: Incoming) -> RpcError | None:
-        """Return the extended profile's error for a function that failed.
-
-        None for errors that are sent as they are, and in the standard profile, which has one
-        internal error for all failures.
-        """
-        extended = self.server.codes == "extended" and incoming.era is Era.HANDSHAKE
-        if not extended or is_foreseen(error) or isinstance(error, ResourceNotFoundError):
-            return None
-        correlation_id = secrets.token_hex(8)
-        log.error("%s failed [%s]", incoming.method, correlation_id, exc_info=error)
-        message = CATALOGUE.named(case).message
-        return failure(
-            case,
-            message,
-            era=incoming.era,
-            profile=self.server.codes,
-            correlationId=correlation_id,
-        )
+        self._admission = Admission(server.codes)
+        self.router = Router(request_errors=self._admission.request_error)
+        served = table(self)
+        for name, row in served.methods.items():
+            self.router.put(raw_method(self._plan(name, row), name))
+        for name, hear in served.notifications.items():
+            self.router.put(raw_method(_only_heard(hear), name))
 
     def _plan(self, name: str, row: Row) -> Plan:
-        read_refused, admit = self.admission.read_refused, self.admission.admit
+        read_refused, admit = self._admission.read_refused, self._admission.admit
         kind, serve, eras = row.kind, row.serve, row.eras
         server, feature = self.server, feature_of(name)
         guards, has_middleware = self.server.guards, self.server.middlewares
@@ -230,7 +153,7 @@ class Core:
     async def _serve_through(self, row: Row, params: Params, incoming: Incoming) -> Any:
         """Serve a request through the middleware of the server."""
         answerable = params if isinstance(params, AnswerableParams) else None
-        context = incoming.shared = self.context(incoming, answerable)
+        context = incoming.shared = self.runner.context(incoming, answerable)
         incoming.unfinished = True
         ready: dict[int, tuple[Any, Raw]] = {}
 
@@ -254,9 +177,20 @@ class Core:
         def make(result: Any) -> Any:
             if id(result) in ready:
                 return ready[id(result)][1]
-            return self.replies.finish(result, incoming) if isinstance(result, Result) else result
+            if isinstance(result, Result):
+                return self.runner.replies.finish(result, incoming)
+            return result
 
-        return await self.answer(proceed(), context, incoming, make)
+        return await self.runner.answer(proceed(), context, incoming, make)
+
+
+class ServableServer(ServerState, Protocol):
+    """A server as transports serve it: its state and its methods."""
+
+    @property
+    def core(self) -> Core: ...
+    @property
+    def router(self) -> Router: ...
 
 
 def _only_heard(hear: Plan) -> Plan:
@@ -273,11 +207,3 @@ def _only_heard(hear: Plan) -> Plan:
         return hear(params, context)
 
     return plan
-
-
-def _must_leave(error: BaseException) -> bool:
-    """Return whether the caller no longer waits for a result."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(error, KeyboardInterrupt | SystemExit)

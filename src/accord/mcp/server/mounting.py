@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Raw, UnsetType
 from msgspec.structs import replace
@@ -38,10 +38,8 @@ from accord.mcp.server.namespace import Namespace
 from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.resource import ServedResource
 from accord.mcp.server.resource_index import ResourceIndex
+from accord.mcp.server.server_state import ServerState
 from accord.mcp.server.tool import ServedTool
-
-if TYPE_CHECKING:
-    from accord.mcp.server.server import Server
 
 T = TypeVar("T")
 
@@ -49,7 +47,7 @@ T = TypeVar("T")
 class Mount:
     """A server mounted in another one."""
 
-    def __init__(self, inner: Server, outer: Server, namespace: Namespace) -> None:
+    def __init__(self, inner: ServerState, outer: ServerState, namespace: Namespace) -> None:
         self.server = inner
         self.namespace = namespace
         self._outer = outer

@@ -4,7 +4,7 @@ application; and what a proxy can be told about its client."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypedDict
 
 from accord.jsonrpc.ids import IdKind
 from accord.jsonrpc.limits import Limits
@@ -20,9 +20,22 @@ if TYPE_CHECKING:
     from accord.mcp.server.http.events import EventStore
     from accord.mcp.server.http.sessions import SessionLimits, Sessions
     from accord.mcp.server.principal import Principal
-    from accord.mcp.server.serving import Serving
     from accord.transports.http.replies import Reply
     from accord.transports.web.app import WebRequest
+
+
+class Serving(Protocol):
+    """A server that is being served."""
+
+    @property
+    def url(self) -> str:
+        """The URL to connect to, with the real port if 0 was requested."""
+
+    async def close(self, *, drain: float | None = None) -> None:
+        """Stop listening, let handlers finish for up to `drain` seconds, end all."""
+
+    async def wait_closed(self) -> None:
+        """Wait until it has ended; over stdio it ends when stdin does."""
 
 
 class _EndpointOptions(TypedDict, total=False):

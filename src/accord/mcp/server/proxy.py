@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import Any, Final, TypeVar, Unpack
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -34,17 +34,16 @@ from accord.mcp.protocol.versions import Era
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
 from accord.mcp.server.forwarding import Forwarding
+from accord.mcp.server.listeners import updated
 from accord.mcp.server.options import ProxyOptions
 from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.resource import ServedResource
+from accord.mcp.server.server_state import ServerState
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.tool_results import error_result
 from accord.mcp.server.upstream import Asks, Upstream
 from accord.transports.options import check_options
-
-if TYPE_CHECKING:
-    from accord.mcp.server.server import Server
 
 log = logging.getLogger("accord.mcp")
 
@@ -67,7 +66,7 @@ class Proxy:
         **options: Unpack[ProxyOptions],
     ) -> None:
         check_options(type(self), options, ProxyOptions.__annotations__)
-        self.server: Server
+        self.server: ServerState
         """The server that is filled."""
         self._watched: set[str] = set()
         self._watching: set[asyncio.Task[None]] = set()
@@ -95,7 +94,7 @@ class Proxy:
         self.upstream = Upstream(make, per_session=own)
 
     @asynccontextmanager
-    async def lifespan(self, server: Server) -> AsyncIterator[None]:
+    async def lifespan(self, server: ServerState) -> AsyncIterator[None]:
         """Connect, fill `server`, and follow changes until the end."""
         self.server = server
         async with self.upstream.open() as client:
@@ -168,7 +167,7 @@ class Proxy:
         try:
             async with self.upstream.main.listen(resources=[uri]) as changes:
                 async for change in changes:
-                    self.server.resource_updated(change.uri or uri)
+                    self.server.listeners.tell(updated(change.uri or uri))
         except AccordError as error:
             log.warning("the proxy does not hear of new contents: %s", error)
         finally:

@@ -11,11 +11,11 @@ not know transports.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack, overload
 
 from accord.jsonrpc.router import Router
 from accord.mcp.protocol.capabilities import (
@@ -32,13 +32,10 @@ from accord.mcp.protocol.versions import V2025_11_25, Era, era
 from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
-from accord.mcp.server.context import Context
-from accord.mcp.server.core import Core
 from accord.mcp.server.files import file_resource, fixed_resource, folder_resource
 from accord.mcp.server.function_prompt import FunctionPrompt
 from accord.mcp.server.function_resource import FunctionResource
 from accord.mcp.server.function_tool import FunctionTool
-from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.lifespan import Lifespan
 from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.listeners import (
@@ -49,7 +46,6 @@ from accord.mcp.server.listeners import (
     updated,
 )
 from accord.mcp.server.middleware import Middleware, check_middleware
-from accord.mcp.server.mounting import Mount
 from accord.mcp.server.namespace import Namespace
 from accord.mcp.server.options import (
     McpAsgiOptions,
@@ -60,6 +56,7 @@ from accord.mcp.server.options import (
 from accord.mcp.server.prompt import PromptOptions, ServedPrompt
 from accord.mcp.server.registry import Registry
 from accord.mcp.server.resource import ResourceOptions, ServedResource
+from accord.mcp.server.server_state import Guard, Instructions
 from accord.mcp.server.sources import PromptSource, ResourceSource
 from accord.mcp.server.tasks.settings import TaskSettings
 from accord.mcp.server.tool import ServedTool, ToolOptions
@@ -74,6 +71,7 @@ if TYPE_CHECKING:
     from accord.mcp.client.target import Target
     from accord.mcp.server.auth.authenticator import Authenticator
     from accord.mcp.server.auth.verifier import Verifier
+    from accord.mcp.server.core import Core
     from accord.mcp.server.serving import serve
     from accord.transports.web.asgi import WebAsgi
 
@@ -82,13 +80,6 @@ TASKS: Final[dict[str, Any]] = {"list": {}, "cancel": {}, "requests": {"tools": 
 
 F = TypeVar("F", bound=Callable[..., Any])
 M = TypeVar("M", bound=Middleware)
-
-Instructions: TypeAlias = (
-    str | Callable[[], str | Awaitable[str]] | Callable[[Context], str | Awaitable[str]]
-)
-Guard: TypeAlias = Callable[[Incoming], Awaitable[None] | None]
-"""A check of each request before it is served; it may raise RpcError. An awaitable is awaited
-before anything is served."""
 
 
 class ServerOptions(TypedDict, total=False):
@@ -351,6 +342,8 @@ class Server:
         Later additions to and removals from `other` apply here as well. Raises `RegistrationError`
         if a name is taken; nothing has changed then.
         """
+        from accord.mcp.server.mounting import Mount
+
         Mount(other, self, Namespace(prefix)).attach()
         self._mounted.append(other)
 
@@ -610,7 +603,10 @@ class Server:
 
     @cached_property
     def core(self) -> Core:
-        return Core(self)
+        from accord.mcp.server.core import Core
+        from accord.mcp.server.methods import method_table
+
+        return Core(self, method_table)
 
     @property
     def router(self) -> Router:

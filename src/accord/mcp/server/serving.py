@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from msgspec.structs import replace
 
@@ -23,6 +23,7 @@ from accord.mcp.server.options import (
     LISTENER_OPTIONS,
     McpListenOptions,
     McpServeOptions,
+    Serving as Serving,
 )
 from accord.mcp.server.principal import Principal
 from accord.transports.closing import close_listener
@@ -34,8 +35,9 @@ from accord.transports.serve import run_until_stopped, serve as serve_router
 if TYPE_CHECKING:
     from accord.mcp.server.auth.authenticator import Authenticator
     from accord.mcp.server.auth.verifier import Verifier
+    from accord.mcp.server.core import ServableServer
     from accord.mcp.server.http.endpoint import McpEndpoint
-    from accord.mcp.server.server import Server
+    from accord.mcp.server.server_state import ServerState
     from accord.transports.serve import Server as ServedRouter
 
 MAX_MESSAGE_BYTES: Final = {
@@ -59,20 +61,6 @@ LOCAL: Final = frozenset(("stdio", "memory"))
 """The schemes with a single client, the one that started the server."""
 
 
-class Serving(Protocol):
-    """A server that is being served."""
-
-    @property
-    def url(self) -> str:
-        """The URL to connect to, with the real port if 0 was requested."""
-
-    async def close(self, *, drain: float | None = None) -> None:
-        """Stop listening, let handlers finish for up to `drain` seconds, end all."""
-
-    async def wait_closed(self) -> None:
-        """Wait until it has ended; over stdio it ends when stdin does."""
-
-
 class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, url)`
     """Serve `server` at `url`.
 
@@ -88,7 +76,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 
     def __init__(
         self,
-        server: Server,
+        server: ServableServer,
         url: str,
         *,
         drain: float | None = None,
@@ -200,7 +188,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(server, 
 class DuplexServing:
     """A served server with connections that carry messages both ways."""
 
-    def __init__(self, server: Server, served: ServedRouter, living: AsyncExitStack) -> None:
+    def __init__(self, server: ServerState, served: ServedRouter, living: AsyncExitStack) -> None:
         self._server = server
         self._served = served
         self._living = living
@@ -253,7 +241,7 @@ class HttpServing:
 
 
 def run(
-    server: Server,
+    server: ServableServer,
     url: str,
     *,
     on_listen: Callable[[Serving], None] | None = None,

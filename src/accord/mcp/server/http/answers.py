@@ -48,6 +48,11 @@ class Status(Struct, frozen=True):
     """Seconds; 0 if unknown."""
 
 
+EVENT_STREAM: Final = (
+    # 2026-07-28, Streamable HTTP: reverse proxies must not hold events back
+    b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-accel-buffering: no\r\n"
+)
+"""Header lines of a stream of events."""
 OK: Final = Status()
 BAD_REQUEST: Final = Status(400)
 

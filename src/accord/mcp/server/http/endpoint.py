@@ -13,12 +13,11 @@ DELETE ─▶ … ─▶ its session ends
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from inspect import isawaitable
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -27,8 +26,7 @@ from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.codec import Envelope, encode_failure, is_id_fault, read, sort, too_many_items
 from accord.jsonrpc.dispatcher import Dispatcher
 from accord.jsonrpc.duplicates import check_members
-from accord.jsonrpc.errors import RpcError, own_error
-from accord.jsonrpc.ids import RequestFault, id_fault
+from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.messages import (
     Failure,
@@ -41,9 +39,7 @@ from accord.jsonrpc.messages import (
 )
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.observer import Observer
-from accord.jsonrpc.session import Statistics
 from accord.jsonrpc.threads import ThreadPool
-from accord.mcp.protocol.codes import request_error
 from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import (
     STATELESS_VERSIONS,
@@ -53,30 +49,22 @@ from accord.mcp.protocol.versions import (
 from accord.mcp.server.auth.authenticator import Authenticator, Refusal
 from accord.mcp.server.auth.bearer import authenticator_of
 from accord.mcp.server.auth.verifier import Verifier
-from accord.mcp.server.http.answers import Status
+from accord.mcp.server.core import ServableServer
 from accord.mcp.server.http.arrival import Arrival
 from accord.mcp.server.http.bodies import NOTHING_MIRRORED, Mirrored, mirrored
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.events import EventStore, MemoryEvents
 from accord.mcp.server.http.gate import Gate, McpHead
 from accord.mcp.server.http.handshake import Handshake
 from accord.mcp.server.http.header_check import HeaderCheck
-from accord.mcp.server.http.http_session import Others
 from accord.mcp.server.http.old_sse import OldSse
 from accord.mcp.server.http.plain import Plain, is_plain
-from accord.mcp.server.http.pulse import Pulse
 from accord.mcp.server.http.refusals import invalid
 from accord.mcp.server.http.sessions import MemorySessions, SessionLimits, Sessions
 from accord.mcp.server.http.stateless import StatelessCall
 from accord.mcp.server.principal import Principal
 from accord.transports.http.replies import Reply
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
-
-if TYPE_CHECKING:
-    from accord.mcp.server.server import Server
-
-log = logging.getLogger("accord.mcp.http")
-
-T = TypeVar("T")
 
 HTTP_LIMITS: Final = Limits(
     max_message_bytes=50 * MIB, max_queued_bytes=64 * MIB, max_in_flight=10_000
@@ -89,7 +77,7 @@ _MODERN_METHODS: Final = frozenset(("server/discover", "subscriptions/listen"))
 """Methods that only clients of the stateless era call."""
 
 
-class McpEndpoint(LivingApp[McpHead]):
+class McpEndpoint(EndpointState, LivingApp[McpHead]):
     """An MCP server over HTTP; implements `LivingApp`.
 
     `origins` are the allowed web origins besides the server's own; `hosts` the allowed host names,
@@ -106,7 +94,7 @@ class McpEndpoint(LivingApp[McpHead]):
 
     def __init__(
         self,
-        server: Server,
+        server: ServableServer,
         *,
         limits: Limits = HTTP_LIMITS,
         session_limits: SessionLimits | None = None,
@@ -127,79 +115,54 @@ class McpEndpoint(LivingApp[McpHead]):
         debug: bool = False,
         observer: Observer | None = None,
     ) -> None:
-        self.server = server
-        self.limits = limits
-        self.sessions: Sessions = MemorySessions(session_limits) if sessions is None else sessions
-        self.events: EventStore = MemoryEvents() if events is None else events
-        self.others: Others | None = None
-        """The other processes that serve the same sessions."""
-        self.session_limits = SessionLimits() if session_limits is None else session_limits
-        self._shared = shared
         if shared is not None and (old_sse or sessions is not None or events is not None):
             raise ValueError("`shared` keeps sessions and events itself, and none of HTTP+SSE")
-        self.pulse = Pulse(pulse_seconds, self._sweep)
-        self.statistics = Statistics()
-        self._gate = Gate(
-            profile=lambda: server.codes,
-            origins=origins,
-            hosts=hosts,
-            old_sse=old_sse,
-            handshake=handshake,
-            plain=plain,
-        )
         auth = server.auth if auth is None else auth
-        self._auth = None if auth is None else authenticator_of(auth)
-        self._answer_lines = getattr(self._auth, "answer_lines", None)
-        self._plain_refusals = plain_refusals
+        super().__init__(
+            server,
+            limits=limits,
+            events=MemoryEvents() if events is None else events,
+            gate=Gate(
+                profile=lambda: server.codes,
+                origins=origins,
+                hosts=hosts,
+                old_sse=old_sse,
+                handshake=handshake,
+                plain=plain,
+            ),
+            auth=None if auth is None else authenticator_of(auth),
+            plain_refusals=plain_refusals,
+            pulse_seconds=pulse_seconds,
+            sweep=self._sweep,
+        )
+        self._session_limits = SessionLimits() if session_limits is None else session_limits
+        self._shared = shared
         self._pages = {} if pages is None else pages
         self._dispatch: dict[str, Any] = {
             "threads": threads,
             "debug": debug,
             "observer": observer,
         }
-        self._loop: asyncio.AbstractEventLoop | None = None
-        """The event loop that this endpoint was started on."""
         self._thread = 0
         self._closed_on: asyncio.AbstractEventLoop | None = None
         self._starting: asyncio.Task[None] | None = None
         self._living = AsyncExitStack()
-        self.dispatcher: Dispatcher
         self._readers: Mapping[str, Callable[[Any], Params]]
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._finishing: set[asyncio.Task[None]] = set()
-        """Work that must finish before the endpoint closes."""
         self._old_sse = OldSse(self, self._dispatch)
-        self._handshake = Handshake(self, batches=batches)
+        sessions = MemorySessions(session_limits) if sessions is None else sessions
+        self._handshake = Handshake(self, sessions, batches=batches)
         self._plain = Plain(self) if plain else None
-        self._headers = HeaderCheck(server)
+        self._headers = HeaderCheck(server.tools)
+
+    @property
+    def sessions(self) -> Sessions:
+        """The sessions of the handshake era."""
+        return self._handshake.sessions
 
     @property
     def in_flight(self) -> int:
         """The number of requests in flight."""
         return 0 if self._loop is None else self.dispatcher.in_flight
-
-    def now(self) -> float:
-        return (self._loop or asyncio.get_running_loop()).time()
-
-    def lines_for(self, principal: Principal | None, lines: bytes) -> bytes:
-        """Return header lines of an answer, with those of the authenticator."""
-        if principal is None or self._answer_lines is None:
-            return lines
-        more: bytes = self._answer_lines(principal)
-        return lines + more
-
-    def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
-        """Send an answer with the status that goes with it."""
-        if status.code != 403:
-            if status.retry_after:
-                headers += b"retry-after: %d\r\n" % status.retry_after
-            exchange.reply(body, status=status.code, headers=headers)
-        elif self._plain_refusals:
-            exchange.reply(body, headers=headers)
-        else:
-            if self._auth is not None and status.scopes:
-                headers += self._auth.forbidden(status.scopes)
-            exchange.reply(body, status=403, headers=headers)
 
     # What carries this endpoint asks: see `LivingApp`
 
@@ -208,12 +171,12 @@ class McpEndpoint(LivingApp[McpHead]):
         if page is not None:
             return page(request)
         if self._auth is None:
-            return self._gate.judge(request)
+            return self.gate.judge(request)
         public = self._auth.page(request)
         return self._judge_known(request, self._auth) if public is None else public
 
     def _judge_known(self, request: WebRequest, auth: Authenticator) -> Reply | McpHead:
-        judged = self._gate.judge(request)
+        judged = self.gate.judge(request)
         if isinstance(judged, Reply):
             return judged
         refusal = auth.refusal(request)
@@ -238,10 +201,10 @@ class McpEndpoint(LivingApp[McpHead]):
         return judged if repeatable else replace(judged, principal=who)
 
     def exhausted(self, request: WebRequest) -> Reply:
-        return self._gate.exhausted(request)
+        return self.gate.exhausted(request)
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
-        return self._gate.too_large(request, most)
+        return self.gate.too_large(request, most)
 
     async def start(self) -> None:
         """Begin the server's lifespan, if it has not begun.
@@ -283,8 +246,11 @@ class McpEndpoint(LivingApp[McpHead]):
             return
         from accord.mcp.server.shared.shared import Shared
 
-        shared = await self._living.enter_async_context(Shared(self, self._shared))
-        self.sessions, self.events, self.others = shared.sessions, shared.events, shared.others
+        shared = await self._living.enter_async_context(
+            Shared(self, self._shared, self._session_limits)
+        )
+        self.events = shared.events
+        self._handshake.sessions, self._handshake.others = shared.sessions, shared.others
 
     def handle(self, judged: McpHead, body: bytes, exchange: Exchange) -> None:
         loop = self._loop
@@ -458,77 +424,6 @@ class McpEndpoint(LivingApp[McpHead]):
             error = self.request_error("batch_too_large", stateless=stateless, of=error)
         # The id of a broken response is one of ours: whatever carries it would answer nobody.
         arrival.refuse(400, error, UNSET if message.response else message.id)
-
-    # Ids, by the rule that the dispatcher has for connections
-
-    def request_error(
-        self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None
-    ) -> RpcError:
-        """Return the error for a refused request.
-
-        See `accord.mcp.protocol.errors`.
-        """
-        found = Era.STATELESS if stateless else Era.HANDSHAKE
-        return request_error(fault, era=found, profile=self.server.codes, of=of)
-
-    def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
-        """Return the answer to a batch item with a refused id; None to serve it."""
-        fault = id_fault(id, in_use)
-        if fault is None:
-            return None
-        return encode_failure(id if fault == "id_conflict" else None, self.request_error(fault))
-
-    def refused(self, message: Invalid) -> bytes:
-        """Return the answer to an invalid item of a batch."""
-        if is_id_fault(message):
-            return encode_failure(message.id, self.request_error("invalid_id"))
-        return message.answer or encode_failure(message.id, message.error)
-
-    # Around all of this
-
-    def after(self, done: Awaitable[None] | None, proceed: Callable[[], None]) -> None:
-        """Proceed when `done` completes, even if the client has left meanwhile."""
-        if done is None:
-            proceed()
-            return
-
-        async def wait() -> None:
-            try:
-                await done
-            except Exception:
-                log.exception("a session could not be kept")
-            proceed()
-
-        task = asyncio.get_running_loop().create_task(wait())
-        self._finishing.add(task)
-        task.add_done_callback(self._finishing.discard)
-
-    def then(
-        self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
-    ) -> None:
-        """Proceed with a value, awaited if needed; a lost client ends the wait."""
-        if not hasattr(value, "__await__"):
-            proceed(value)
-            return
-
-        async def wait() -> None:
-            try:
-                found = await cast(Awaitable[T], value)
-                exchange.on_gone = None
-                proceed(found)
-            except Exception:
-                log.exception("a request could not be handled")
-                error = own_error("internal_error")
-                exchange.reply(encode_failure(None, error), status=500)
-
-        task = asyncio.get_running_loop().create_task(wait())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-        def gone() -> None:
-            task.cancel()
-
-        exchange.on_gone = gone
 
     def _sweep(self) -> bool:
         return self.sessions.sweep(self.now())

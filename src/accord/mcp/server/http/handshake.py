@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from msgspec import UNSET, UnsetType
 
 from accord.jsonrpc.messages import Failure, Id, Invalid, Message, Notification, Request, Success
 from accord.jsonrpc.sse import encode_event
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, V2025_03_26
+from accord.mcp.server.http.answers import EVENT_STREAM
 from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.event_stream import event_id, parse_event_id
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.events import Elsewhere, Event, Found, Orphaned
-from accord.mcp.server.http.http_session import HttpSession
+from accord.mcp.server.http.http_session import HttpSession, Others, event_id, parse_event_id
 from accord.mcp.server.http.post import Post
 from accord.mcp.server.http.refusals import (
     invalid,
@@ -29,11 +30,7 @@ from accord.mcp.server.http.session_call import (
     SessionCall,
     SessionLink,
 )
-from accord.mcp.server.http.sessions import new_id
-from accord.mcp.server.http.stateless import EVENT_STREAM
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
+from accord.mcp.server.http.sessions import Sessions, new_id
 
 _RETRY: Final = b"retry-after: 1\r\n"
 
@@ -41,7 +38,10 @@ _RETRY: Final = b"retry-after: 1\r\n"
 class Handshake:
     """Requests of the handshake era at one endpoint."""
 
-    def __init__(self, endpoint: McpEndpoint, *, batches: bool) -> None:
+    def __init__(self, endpoint: EndpointState, sessions: Sessions, *, batches: bool) -> None:
+        self.sessions = sessions
+        self.others: Others | None = None
+        """The other processes that serve the same sessions."""
         self._endpoint = endpoint
         self._batches = batches
 
@@ -82,7 +82,7 @@ class Handshake:
         """Serve a DELETE: end the session."""
 
         def use(session: HttpSession) -> None:
-            ending = self._endpoint.sessions.end(session)
+            ending = self.sessions.end(session)
             self._endpoint.after(
                 ending,
                 lambda: arrival.exchange.reply(b"", status=204, headers=arrival.head.lines),
@@ -112,7 +112,7 @@ class Handshake:
         if session_id is None:
             arrival.refuse(400, missing_session(), id)
             return None
-        found = self._endpoint.sessions.find(session_id, arrival.principal)
+        found = self.sessions.find(session_id, arrival.principal)
         if found is None or type(found) is HttpSession:
             return self._owned(found, arrival, id)
         return found
@@ -157,14 +157,14 @@ class Handshake:
                 return
             self._endpoint.pulse.start()
             session = HttpSession(
-                self._endpoint, new_id(), arrival.principal, self._endpoint.others
+                self._endpoint, self.sessions, new_id(), arrival.principal, self.others
             )
             call = InitializeCall(
                 session, session.state, arrival.principal, Post(session, arrival), id
             )
             self._serve(call, method, params)
 
-        room = self._endpoint.sessions.has_room(arrival.principal)
+        room = self.sessions.has_room(arrival.principal)
         self._endpoint.then(room, begin, arrival.exchange)
 
     def _take_in(
@@ -172,7 +172,7 @@ class Handshake:
     ) -> None:
         if id is UNSET:
             self._hear(arrival, session, method, params)
-            self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
+            self._endpoint.after(self.sessions.save(session), arrival.accept)
         elif session.serves(id):
             arrival.refuse(400, self._endpoint.request_error("id_conflict"), id)
         else:
@@ -197,7 +197,7 @@ class Handshake:
             return
         requests = self._requests_in(arrival, session, messages)
         if not requests:
-            self._endpoint.after(self._endpoint.sessions.save(session), arrival.accept)
+            self._endpoint.after(self.sessions.save(session), arrival.accept)
             return
         post = Post(session, arrival, len(requests), is_batch=True)
         calls = []
@@ -249,7 +249,7 @@ class Handshake:
         `missed` are events of the stream `of` that it has not received.
         """
         self._endpoint.then(
-            self._endpoint.sessions.listens(session),
+            self.sessions.listens(session),
             lambda _: self._connect_announcements(arrival, session, missed, of),
             arrival.exchange,
         )

@@ -4,7 +4,7 @@ server validation)."""
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -22,9 +22,8 @@ from accord.mcp.protocol.params import Params
 from accord.mcp.server.http.bodies import Mirrored
 from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.http.refusals import header_mismatch, missing_version
-
-if TYPE_CHECKING:
-    from accord.mcp.server.server import Server
+from accord.mcp.server.registry import Registry
+from accord.mcp.server.tool import ServedTool
 
 _NAMED_BY: Final = {
     method: "task_id" if member == "taskId" else member for method, member in NAME_MEMBERS.items()
@@ -37,8 +36,8 @@ log = logging.getLogger("accord.mcp.http")
 class HeaderCheck:
     """The header checks of one server, including headers of tool arguments."""
 
-    def __init__(self, server: Server) -> None:
-        self._tools = server.tools
+    def __init__(self, tools: Registry[ServedTool]) -> None:
+        self._tools = tools
         self._version = -1
         self._parameters: dict[str, tuple[HeaderParameter, ...]] = {}
 

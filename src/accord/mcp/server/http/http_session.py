@@ -1,14 +1,19 @@
-"""One session of the handshake era over HTTP: what its requests and streams share.
+"""One session of the handshake era over HTTP, and its streams of events.
 
-Costs little while nothing happens: everything but its state is made when first needed.
+A session costs little while nothing happens: everything but its state is made when first needed.
+
+A stream outlives its connections (2025-11-25, transports, resumability). Its events are numbered
+from 1; number 0 is the priming event, which has no data. The id of an event is the number of its
+stream within the session, and its own number.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.calls import Calls
@@ -16,17 +21,19 @@ from accord.jsonrpc.errors import ConnectionClosedError, ConnectionLostError
 from accord.jsonrpc.ids import Counter
 from accord.jsonrpc.messages import Failure, Id, Invalid, Success, id_key
 from accord.jsonrpc.session import Session as Asked
+from accord.jsonrpc.sse import KEEP_ALIVE, encode_event, encode_priming
 from accord.mcp.protocol.params import CancelledParams, RequestId
+from accord.mcp.protocol.versions import V2025_11_25
 from accord.mcp.server.http.answers import notification
-from accord.mcp.server.http.event_stream import EventStream
+from accord.mcp.server.http.endpoint_state import EndpointState
+from accord.mcp.server.http.events import Event
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.session import Session
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
-    from accord.mcp.server.http.session_call import SessionCall
+from accord.transports.web.app import Stream
 
 T = TypeVar("T")
+
+_ID: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,15})")
 
 SPAN: Final = 1_000_000_000
 """The number range of a process for streams, and for requests to the client, in one session. A
@@ -53,6 +60,24 @@ class Others(Protocol):
         """Cancel a request that another process serves."""
 
 
+class SessionStore(Protocol):
+    """The store that a session is kept in."""
+
+    def add(self, session: HttpSession) -> None: ...
+
+    def save(self, session: HttpSession) -> Awaitable[None] | None:
+        """Save a request's changes of a session, before the request is answered."""
+
+
+class CallInFlight(Protocol):
+    """A request of the client that is being served."""
+
+    id: Id
+
+    def abandon(self) -> None:
+        """Stop serving the request without an answer."""
+
+
 class HttpSession:
     """A client that has shaken hands, with its requests and streams."""
 
@@ -69,18 +94,21 @@ class HttpSession:
         "over",
         "owner",
         "state",
+        "store",
         "streams",
         "used",
     )
 
     def __init__(
         self,
-        endpoint: McpEndpoint,
+        endpoint: EndpointState,
+        store: SessionStore,
         id: str,
         principal: Principal | None,
         others: Others | None = None,
     ) -> None:
         self.endpoint = endpoint
+        self.store = store
         self.others = others
         self.id = id
         self.owner = principal
@@ -88,7 +116,7 @@ class HttpSession:
         self.state = Session()
         self.used = endpoint.now()
         """Time of the last use."""
-        self.calls: dict[object, SessionCall] | None = None
+        self.calls: dict[object, CallInFlight] | None = None
         """Requests in flight, by id."""
         self.streams: dict[int, EventStream] | None = None
         """Open streams, by number."""
@@ -114,12 +142,12 @@ class HttpSession:
 
     # Requests of the client
 
-    def add(self, call: SessionCall) -> None:
+    def add(self, call: CallInFlight) -> None:
         if self.calls is None:
             self.calls = {}
         self.calls[id_key(call.id)] = call
 
-    def discard(self, call: SessionCall) -> None:
+    def discard(self, call: CallInFlight) -> None:
         if self.calls is not None:
             self.calls.pop(id_key(call.id), None)
             self.calls = self.calls or None
@@ -264,3 +292,136 @@ class HttpSession:
         self.announcements = None
         if self._asked is not None:
             self._asked.lose(ConnectionClosedError)
+
+
+def event_id(stream: int, number: int) -> str:
+    return f"{stream}-{number}"
+
+
+def parse_event_id(text: str) -> tuple[int, int] | None:
+    """Return the stream and the number of an event; None for a foreign id."""
+    found = _ID.fullmatch(text)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+class EventStream:
+    """One stream of a session, connected or not."""
+
+    __slots__ = ("_connection", "_held", "_last", "_leaving", "_session", "number")
+
+    def __init__(self, session: HttpSession, number: int) -> None:
+        self._session = session
+        self._last = 0
+        self._connection: Stream | None = None
+        self._held: list[tuple[Stream, bytes]] | None = None
+        """Data that waits until the stream can be resumed; None afterwards."""
+        self._leaving: list[Stream] = []
+        """Connections that close after their held data is sent."""
+        self.number = number
+
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None
+
+    @property
+    def is_over(self) -> bool:
+        """True if the stream is complete."""
+        return self._session.streams is None or self.number not in self._session.streams
+
+    @property
+    def _is_nobodys(self) -> bool:
+        """True for announcements to a principal with an expired token."""
+        owner, announces = self._session.owner, self._session.announcements is self
+        return announces and owner is not None and owner.has_expired
+
+    def is_at(self, number: int) -> bool:
+        """Return whether `number` is the last event."""
+        return number == self._last
+
+    def connect(self, connection: Stream) -> None:
+        """Send over this connection from now on, in place of any other."""
+        self._attach(connection)
+        if self._session.state.version >= V2025_11_25:
+            # 2025-11-25, transports: at once an event with an id and no data, so that the
+            # client can reconnect. Older clients do not expect data that is no message.
+            self._write(connection, encode_priming(event_id(self.number, self._last)))
+
+    def reconnect(self, connection: Stream, missed: Sequence[Event]) -> None:
+        """Connect a returning client and send the events that it missed."""
+        self._attach(connection)
+        self.relay(missed, False)
+
+    def relay(self, events: Sequence[Event], is_last: bool) -> None:
+        """Send events of another process on this stream."""
+        if self._connection is not None:
+            for event in events:
+                data = encode_event(event.data, id=event_id(self.number, event.number))
+                self._write(self._connection, data)
+            if is_last:
+                self.disconnect()
+
+    def _attach(self, connection: Stream) -> None:
+        self.disconnect()
+        self._connection = connection
+        self._session.endpoint.pulse.add(self)
+
+    def send(self, data: bytes) -> None:
+        """Send a message, now or when the client has connected again."""
+        session = self._session
+        if session.over:
+            return
+        self._last += 1
+        session.endpoint.events.append(session.id, self.number, Event(self._last, data))
+        if self._connection is not None:
+            event = encode_event(data, id=event_id(self.number, self._last))
+            self._write(self._connection, event)
+
+    def _write(self, connection: Stream, data: bytes) -> None:
+        if self._held is None:
+            connection.write(data)
+        else:
+            self._held.append((connection, data))
+
+    def hold(self) -> None:
+        """Hold data back until the stream is registered with the event store.
+
+        A client that has received an event may resume its stream at any process.
+        """
+        self._held = []
+
+    def let_go(self) -> None:
+        """Send the held data: the stream is registered."""
+        held, self._held = self._held or [], None
+        for connection, data in held:
+            connection.write(data)
+        for connection in self._leaving:
+            connection.close()
+        self._leaving.clear()
+
+    def release(self, retry_ms: int) -> None:
+        """Close the connection, not the stream: the client is to come back for it."""
+        if self._connection is not None:
+            self._write(self._connection, b"retry: %d\n\n" % retry_ms)
+            self.disconnect()
+
+    def disconnect(self) -> None:
+        """End the current connection."""
+        connection, self._connection = self._connection, None
+        self._session.endpoint.pulse.discard(self)
+        if connection is not None and self._held is None:
+            connection.close()
+        elif connection is not None:
+            self._leaving.append(connection)
+
+    def lost(self, connection: Stream) -> None:
+        """Forget a connection that was lost."""
+        if self._connection is connection:
+            self._connection = None
+            self._session.endpoint.pulse.discard(self)
+
+    def beat(self) -> None:
+        if self._is_nobodys:
+            self.disconnect()
+        if self._connection is not None:
+            self._connection.write(KEEP_ALIVE)
+            self._session.touch()

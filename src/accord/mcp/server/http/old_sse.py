@@ -9,22 +9,20 @@ To the rest of the server this is a duplex connection like any other: a channel 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.limits import MIB
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.mcp.server.http.answers import EVENT_STREAM
 from accord.mcp.server.http.arrival import Arrival
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.gate import MESSAGES_PLACE, SSE_PLACE
 from accord.mcp.server.http.refusals import no_such_session, too_many_sessions
-from accord.mcp.server.http.stateless import EVENT_STREAM
 from accord.mcp.server.link import LINK, DuplexLink
 from accord.mcp.server.principal import owner_of
 from accord.transports.web.app import Stream
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
 
 MAX_MESSAGE_BYTES: Final = 10 * MIB
 MAX_STREAMS: Final = 1_000
@@ -33,7 +31,7 @@ MAX_STREAMS: Final = 1_000
 class OldSse:
     """The open streams of HTTP+SSE."""
 
-    def __init__(self, endpoint: McpEndpoint, options: dict[str, Any]) -> None:
+    def __init__(self, endpoint: EndpointState, options: dict[str, Any]) -> None:
         self._endpoint = endpoint
         self._options = options
         self._channels: dict[str, SseChannel] = {}
@@ -77,7 +75,7 @@ class OldSse:
         ):
             arrival.refuse(404, no_such_session(self._endpoint.server.codes))
         elif len(body) > MAX_MESSAGE_BYTES:
-            reply = self._endpoint.too_large(request, MAX_MESSAGE_BYTES)
+            reply = self._endpoint.gate.too_large(request, MAX_MESSAGE_BYTES)
             arrival.exchange.reply(reply.body, status=413, headers=arrival.head.json)
         else:
             link.principal = arrival.principal  # with the newest of their tokens

@@ -7,7 +7,7 @@ would be whose client is long known; whatever needs a client that stays is not t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -19,13 +19,11 @@ from accord.mcp.protocol.params import RequestId
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.http.answers import status_of
 from accord.mcp.server.http.arrival import Arrival
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.link import LINK
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.session import Phase, Session
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
 
 T = TypeVar("T")
 
@@ -43,7 +41,7 @@ def is_plain(head: McpHead, method: str) -> bool:
 class Plain:
     """Plain JSON-RPC at one endpoint."""
 
-    def __init__(self, endpoint: McpEndpoint) -> None:
+    def __init__(self, endpoint: EndpointState) -> None:
         self._endpoint = endpoint
 
     def take(self, arrival: Arrival, id: Id | UnsetType, method: str, params: Any) -> None:
@@ -86,7 +84,7 @@ class PlainPost:
 
     def __init__(
         self,
-        endpoint: McpEndpoint,
+        endpoint: EndpointState,
         arrival: Arrival,
         requests: Sequence[Request | bytes],
         *,

@@ -6,20 +6,16 @@ nothing (2025-11-25, transports): what is still said is kept with its stream, if
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from accord.jsonrpc.messages import Id
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.http.answers import OK, status_of
+from accord.mcp.server.http.answers import EVENT_STREAM, OK, status_of
 from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.event_stream import EventStream
-from accord.mcp.server.http.stateless import EVENT_STREAM
+from accord.mcp.server.http.http_session import EventStream, HttpSession
 from accord.transports.web.app import Exchange, Stream
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.http_session import HttpSession
 
 RETRY_MS: Final = 500
 """Delay before a client comes back for a released stream."""

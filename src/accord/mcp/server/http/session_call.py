@@ -114,13 +114,13 @@ class SessionCall(SessionLink, eq=False):
             self._running = None
             self._session.discard(self)
             self._session.touch()
-            endpoint = self._session.endpoint
-            saving = endpoint.sessions.save(self._session)
+            session = self._session
+            saving = session.store.save(session)
             if saving is None:
                 self._post.answered(self._place, data, self.id)
             else:
                 answer = partial(self._post.answered, self._place, data, self.id)
-                endpoint.after(saving, answer)
+                session.endpoint.after(saving, answer)
 
     def settle(self, response: Success | Failure | Invalid) -> None:
         raise AssertionError("only requests are dispatched")
@@ -157,7 +157,7 @@ class InitializeCall(SessionCall, eq=False):
     def answer(self, data: bytes | None) -> None:
         session = self._session
         if session.state.phase is not Phase.NEW:
-            session.endpoint.sessions.add(session)
+            session.store.add(session)
             self._post.lines = f"{SESSION}: {session.id}\r\n".encode("ascii")
         super().answer(data)
 

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from accord.mcp.server.http.http_session import HttpSession
+from accord.mcp.server.http.http_session import HttpSession, SessionStore
 from accord.mcp.server.principal import Principal, owner_of
 from accord.mcp.server.session import Phase
 
@@ -40,8 +40,8 @@ def new_id() -> str:
     return secrets.token_urlsafe(ID_BYTES)
 
 
-class Sessions(Protocol):
-    """A store of sessions."""
+class Sessions(SessionStore, Protocol):
+    """The sessions of one endpoint."""
 
     def __len__(self) -> int: ...
 
@@ -50,11 +50,6 @@ class Sessions(Protocol):
 
         May end an unused session to make room.
         """
-
-    def add(self, session: HttpSession) -> None: ...
-
-    def save(self, session: HttpSession) -> Awaitable[None] | None:
-        """Save a request's changes of a session, before the request is answered."""
 
     def listens(self, session: HttpSession) -> Awaitable[None] | None:
         """Register that the client listens here, before its stream is opened."""

@@ -4,7 +4,7 @@ something before it answers (2026-07-28, Streamable HTTP)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct, UnsetType
 
@@ -16,28 +16,21 @@ from accord.jsonrpc.running import Cancellable
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
 from accord.mcp.protocol.params import RequestId
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.http.answers import OK, notification, restated, status_of
+from accord.mcp.server.http.answers import EVENT_STREAM, OK, notification, restated, status_of
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.gate import McpHead
 from accord.mcp.server.link import LINK
 from accord.mcp.server.principal import Principal
 from accord.mcp.server.session import Session
 from accord.transports.web.app import Exchange, Stream
 
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
-
 T = TypeVar("T")
-
-EVENT_STREAM: Final = (
-    # 2026-07-28, Streamable HTTP: reverse proxies must not hold events back
-    b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-accel-buffering: no\r\n"
-)
 
 
 class StatelessCall(Struct, eq=False):
     """A request in flight; implements `Source` and `ClientLink`."""
 
-    _endpoint: McpEndpoint
+    _endpoint: EndpointState
     _head: McpHead
     _exchange: Exchange
     _id: Id | UnsetType

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CompleteParams, PromptReference
 from accord.mcp.protocol.results import CompleteResult, Completion
-from accord.mcp.server.core import Row
+from accord.mcp.server.core import Core, Row
 from accord.mcp.server.deadlines import never
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.prompt import ServedPrompt
 from accord.mcp.server.resource import ServedResource
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 MAX_VALUES: Final = 100
 """2025-11-25, completion: the limit of values in one answer."""
@@ -26,33 +22,29 @@ def methods(core: Core) -> dict[str, Row]:
     return {"completion/complete": Row(CompleteParams, _Completion(core).complete)}
 
 
-def notifications(core: Core) -> dict[str, Plan]:
-    return {}
-
-
 class _Completion:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
         self._server = core.server
         self._access = core.access
 
     async def complete(self, params: CompleteParams, incoming: Incoming) -> Any:
         component = await self._find(params, incoming)
-        context = self._core.context(incoming)
+        context = self._runner.context(incoming)
         try:
             found = component.complete(params, context, self._server.completions)
             if isawaitable(found):
                 late = self._access.too_late("the completion", incoming)
                 seconds = self._server.limits.call_seconds
-                found = await self._core.deadlines.keep(found, seconds, late, never)
+                found = await self._runner.deadlines.keep(found, seconds, late, never)
         except Exception as error:
-            named = self._core.unforeseen(error, "completion_failed", incoming)
+            named = self._runner.unforeseen(error, "completion_failed", incoming)
             if named is None:
                 raise
             raise named from error
         finally:
             context.end()
-        return self._core.replies.finish(CompleteResult(completion=_completion(found)), incoming)
+        return self._runner.replies.finish(CompleteResult(completion=_completion(found)), incoming)
 
     async def _find(
         self, params: CompleteParams, incoming: Incoming

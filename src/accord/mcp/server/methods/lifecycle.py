@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from inspect import isawaitable, signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -23,14 +23,11 @@ from accord.mcp.protocol.params import (
 from accord.mcp.protocol.results import DiscoverResult, InitializeResult, Result
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import HANDSHAKE_VERSIONS, VERSIONS, Era, negotiate
-from accord.mcp.server.core import HANDSHAKE, STATELESS, Row
+from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.link import link_of
 from accord.mcp.server.session import Phase
 from accord.mcp.server.session_listener import SessionListener
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 log = logging.getLogger("accord.mcp")
 
@@ -58,8 +55,9 @@ def notifications(core: Core) -> dict[str, Plan]:
 
 class _Lifecycle:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
         self._server = core.server
+        self._access = core.access
 
     def initialize(self, params: InitializeParams, incoming: Incoming) -> Any:
         session = incoming.link.session
@@ -115,13 +113,13 @@ class _Lifecycle:
     def discover(self, params: Params, incoming: Incoming) -> Any:
         return self._with_instructions(
             incoming,
-            lambda instructions: self._core.replies.finish(
+            lambda instructions: self._runner.replies.finish(
                 DiscoverResult(
                     supported_versions=list(VERSIONS[::-1]),
                     capabilities=self._server.capabilities(incoming.version),
                     instructions=instructions,
                     ttl_ms=self._server.ttl_ms,
-                    cache_scope=self._core.access.cache_scope(incoming),
+                    cache_scope=self._access.cache_scope(incoming),
                 ),
                 incoming,
             ),
@@ -131,7 +129,7 @@ class _Lifecycle:
         """Return the result, or a coroutine of it for async instructions."""
         value: Any = self._server.instructions
         if callable(value):
-            value = value(self._core.context(incoming)) if _takes_context(value) else value()
+            value = value(self._runner.context(incoming)) if _takes_context(value) else value()
         if isawaitable(value):
             return _later(value, make)
         return make(value)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
-from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import GetPromptParams, ListParams
 from accord.mcp.protocol.results import GetPromptResult, ListPromptsResult
 from accord.mcp.server.context import Context
-from accord.mcp.server.core import Row
+from accord.mcp.server.core import Core, Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.prompt import ServedPrompt, WrongArgumentsError
 from accord.mcp.server.versions_seen import definition_in
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -30,13 +26,9 @@ def methods(core: Core) -> dict[str, Row]:
     }
 
 
-def notifications(core: Core) -> dict[str, Plan]:
-    return {}
-
-
 class _Prompts:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
         self._server = core.server
         self._access = core.access
         self._prompts = core.server.prompts
@@ -51,9 +43,9 @@ class _Prompts:
 
     async def get(self, params: GetPromptParams, incoming: Incoming) -> Any:
         prompt = await self._find(params, incoming)
-        context = self._core.context(incoming, params)
+        context = self._runner.context(incoming, params)
         messages = self._messages(prompt, params, context, incoming)
-        return await self._core.answer(messages, context, incoming)
+        return await self._runner.answer(messages, context, incoming)
 
     async def _messages(
         self, prompt: ServedPrompt, params: GetPromptParams, context: Context, incoming: Incoming
@@ -65,7 +57,7 @@ class _Prompts:
                 return result
             late = self._access.too_late(f"prompt '{params.name}'", incoming)
             seconds = self._access.seconds_for(prompt.timeout)
-            return await self._core.deadlines.keep(result, seconds, late, context.is_asking)
+            return await self._runner.deadlines.keep(result, seconds, late, context.is_asking)
         except WrongArgumentsError as error:
             raise failure(
                 "invalid_prompt_arguments",
@@ -75,7 +67,7 @@ class _Prompts:
                 **{name: each for name, each in error.data.items() if name != "reason"},
             ) from None
         except Exception as error:
-            named = self._core.unforeseen(error, "prompt_render_failed", incoming)
+            named = self._runner.unforeseen(error, "prompt_render_failed", incoming)
             if named is None:
                 raise
             raise named from error

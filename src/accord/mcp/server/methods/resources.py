@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
-from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.content import ResourceContents
 from accord.mcp.protocol.params import ListParams, ReadResourceParams, ResourceParams
@@ -19,13 +18,10 @@ from accord.mcp.protocol.results import (
 )
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.context import Context
-from accord.mcp.server.core import HANDSHAKE, Row
+from accord.mcp.server.core import HANDSHAKE, Core, Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.resource import ResourceNotFoundError, ServedResource
 from accord.mcp.server.versions_seen import definition_in
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -41,13 +37,9 @@ def methods(core: Core) -> dict[str, Row]:
     }
 
 
-def notifications(core: Core) -> dict[str, Plan]:
-    return {}
-
-
 class _Resources:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
         self._server = core.server
         self._access = core.access
         self._resources = core.server.resources
@@ -70,8 +62,8 @@ class _Resources:
 
     async def read(self, params: ReadResourceParams, incoming: Incoming) -> Any:
         resource, variables = self._access.find_resource(params.uri, incoming)
-        context = self._core.context(incoming, params)
-        return await self._core.answer(
+        context = self._runner.context(incoming, params)
+        return await self._runner.answer(
             self._contents(resource, params.uri, variables, context, incoming),
             context,
             incoming,
@@ -92,13 +84,13 @@ class _Resources:
                 return contents
             late = self._access.too_late("the resource", incoming)
             seconds = self._access.seconds_for(resource.timeout)
-            return await self._core.deadlines.keep(contents, seconds, late, context.is_asking)
+            return await self._runner.deadlines.keep(contents, seconds, late, context.is_asking)
         except ResourceNotFoundError:
             raise self._access.resource_not_found(uri, incoming) from None
         except Exception as error:
             named = None
             if resource.template is not None:
-                named = self._core.unforeseen(error, "template_render_failed", incoming)
+                named = self._runner.unforeseen(error, "template_render_failed", incoming)
             if named is None:
                 raise
             raise named from error
@@ -113,7 +105,7 @@ class _Resources:
             ttl_ms=resource.ttl_ms if stateless else UNSET,
             cache_scope=self._access.cache_scope(incoming, depends=depends) if stateless else UNSET,
         )
-        return self._core.replies.finish(result, incoming)
+        return self._runner.replies.finish(result, incoming)
 
     def subscribe(self, params: ResourceParams, incoming: Incoming) -> Result:
         resource, _ = self._access.find_resource(params.uri, incoming)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from asyncio import timeout
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from accord.jsonrpc.call_plan import Plan
 from accord.mcp.protocol.meta import SUBSCRIPTION_ID
 from accord.mcp.protocol.params import ListenParams, SubscriptionFilter
 from accord.mcp.protocol.results import Result
-from accord.mcp.server.core import STATELESS, Row
+from accord.mcp.server.core import STATELESS, Core, Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.link import Link
 from accord.mcp.server.listeners import (
@@ -27,9 +26,6 @@ from accord.mcp.server.tasks.record import TaskRecord
 from accord.mcp.server.tasks.tasks import check_extension
 from accord.mcp.server.tasks.wire import heard
 
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
-
 MAX_TASKS: Final = 1_000
 """The limit of tasks in one subscription."""
 
@@ -38,18 +34,17 @@ def methods(core: Core) -> dict[str, Row]:
     return {"subscriptions/listen": Row(ListenParams, _Subscriptions(core).listen, STATELESS)}
 
 
-def notifications(core: Core) -> dict[str, Plan]:
-    return {}
-
-
 class _Subscriptions:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
+        self._server = core.server
+        self._access = core.access
+        self._tasks = core.tasks
 
     async def listen(self, params: ListenParams, incoming: Incoming) -> Any:
-        server, tasks = self._core.server, self._core.tasks
+        server, tasks = self._server, self._tasks
         wanted = await self._with_tasks(
-            self._core.access.supported(params.notifications, incoming), incoming
+            self._access.supported(params.notifications, incoming), incoming
         )
         id = incoming.context.id
         listener = StreamListener(incoming.link, wanted, id)
@@ -69,7 +64,7 @@ class _Subscriptions:
         finally:
             server.listeners.discard(listener)
             tasks.stop_listening(wanted.task_ids, listener.hear_of_task)
-        return self._core.replies.finish(Result(meta={SUBSCRIPTION_ID: id}), incoming)
+        return self._runner.replies.finish(Result(meta={SUBSCRIPTION_ID: id}), incoming)
 
     async def _with_tasks(
         self, wanted: SubscriptionFilter, incoming: Incoming
@@ -82,7 +77,7 @@ class _Subscriptions:
             return wanted
         check_extension(incoming)
         ids = list(dict.fromkeys(wanted.task_ids))[:MAX_TASKS]
-        known = await self._core.tasks.among(ids, incoming)
+        known = await self._tasks.among(ids, incoming)
         return replace(wanted, task_ids=[record.id for record in known])
 
 

@@ -4,11 +4,10 @@ extension, get, update and cancel."""
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET, Raw
 
-from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.errors import from_wire
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.cursors import decode_cursor, encode_cursor
@@ -17,16 +16,13 @@ from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.tasks import ListTasksResult, TaskParams, UpdateTaskParams
 from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.asking import invalid_answer
-from accord.mcp.server.core import HANDSHAKE, STATELESS, Row
+from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, Row
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.questions import problem_with_answer
 from accord.mcp.server.tasks.record import TaskAnswer, TaskRecord
 from accord.mcp.server.tasks.result_stream import ResultStream
 from accord.mcp.server.tasks.tasks import check_extension
 from accord.mcp.server.tasks.wire import detailed, task, task_result
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -40,13 +36,9 @@ def methods(core: Core) -> dict[str, Row]:
     }
 
 
-def notifications(core: Core) -> dict[str, Plan]:
-    return {}
-
-
 class _Tasks:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
         self._server = core.server
         self._tasks = core.tasks
         self._streams: dict[str, ResultStream] = {}
@@ -55,7 +47,7 @@ class _Tasks:
         self._check(incoming)
         record = await self._tasks.find(params.task_id, incoming)
         if incoming.era is Era.STATELESS:
-            return self._core.replies.finish(detailed(record), incoming)
+            return self._runner.replies.finish(detailed(record), incoming)
         return task_result(record)
 
     async def cancel(self, params: TaskParams, incoming: Incoming) -> Any:
@@ -64,7 +56,7 @@ class _Tasks:
         cancelled = await self._tasks.cancel(record.id)
         if incoming.era is Era.STATELESS:
             # Tasks extension, cancellation: acknowledged, also when there is nothing to stop
-            return self._core.replies.finish(Result(), incoming)
+            return self._runner.replies.finish(Result(), incoming)
         if cancelled is None:
             # 2025-11-25, tasks: what is over cannot be cancelled
             raise failure(
@@ -78,7 +70,7 @@ class _Tasks:
     async def result(self, params: TaskParams, incoming: Incoming) -> Any:
         self._check(incoming)
         await self._tasks.find(params.task_id, incoming)
-        stream = ResultStream(self._tasks, self._core.asker, incoming, self._streams)
+        stream = ResultStream(self._tasks, self._server.asker, incoming, self._streams)
         return self._outcome(await stream.end_of(params.task_id), incoming)
 
     def _outcome(self, record: TaskRecord, incoming: Incoming) -> Any:
@@ -137,7 +129,7 @@ class _Tasks:
         await self._tasks.store.change(
             record.id, lambda current: current.answered(answers, time.time())
         )
-        return self._core.replies.finish(Result(), incoming)
+        return self._runner.replies.finish(Result(), incoming)
 
     def _check(self, incoming: Incoming) -> None:
         """Raise RpcError where there are no tasks.

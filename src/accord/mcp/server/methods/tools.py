@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import UNSET
 
-from accord.jsonrpc.call_plan import Plan
 from accord.jsonrpc.errors import RpcError
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
@@ -16,16 +15,13 @@ from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
 from accord.mcp.server.asking import Unanswered, leave
 from accord.mcp.server.context import Context
-from accord.mcp.server.core import Row
+from accord.mcp.server.core import Core, Row
 from accord.mcp.server.deadlines import never
 from accord.mcp.server.function_tool import late_result
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.session import Session
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.versions_seen import tool_in
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 
 def methods(core: Core) -> dict[str, Row]:
@@ -36,15 +32,12 @@ def methods(core: Core) -> dict[str, Row]:
     }
 
 
-def notifications(core: Core) -> dict[str, Plan]:
-    return {}
-
-
 class _Tools:
     def __init__(self, core: Core) -> None:
-        self._core = core
+        self._runner = core.runner
         self._server = core.server
         self._access = core.access
+        self._tasks = core.tasks
         self._limits = core.server.limits
         self._most = core.server.limits.max_calls_per_tool
         self._seconds = core.server.limits.call_seconds
@@ -69,7 +62,7 @@ class _Tools:
         if tool.scopes or tool.allow is not None:
             self._access.check_permission(tool, incoming)
         if tool.task_support != "forbidden" or params.task is not UNSET:
-            tasks = self._core.tasks
+            tasks = self._tasks
             if tasks.wants(tool, params, incoming):
                 later = tool.starts_task and incoming.era is Era.STATELESS
                 return (tasks.start_when_told if later else tasks.start)(tool, params, incoming)
@@ -79,7 +72,7 @@ class _Tools:
             return self._run(tool, params, incoming)
         result = tool.call_alone(params.arguments, None, incoming.era, self._server.codes)
         if isinstance(result, CallToolResult):
-            return self._core.replies.finish(result, incoming)
+            return self._runner.replies.finish(result, incoming)
         return self._finish(result, incoming)
 
     def _call_with_context(
@@ -87,15 +80,15 @@ class _Tools:
     ) -> Any:
         if not tool.is_quick:
             return self._run_with_context(tool, params, incoming)
-        context = self._core.context(incoming, params)
+        context = self._runner.context(incoming, params)
         result: CallToolResult | Awaitable[CallToolResult]
         try:
             result = tool.call(params.arguments, context, incoming.era, self._server.codes)
         except Unanswered as unanswered:
             result = leave(unanswered)
         if isinstance(result, CallToolResult):
-            return self._core.replies.finish(result, incoming)
-        return self._core.answer(result, context, incoming)
+            return self._runner.replies.finish(result, incoming)
+        return self._runner.answer(result, context, incoming)
 
     # Calls that take their time. Everything is begun in these coroutines, so that nothing is
     # left behind if a call is cancelled before it has come to that.
@@ -105,7 +98,7 @@ class _Tools:
         session = incoming.link.session
         self._enter(tool, session, incoming)
         seconds = self._seconds if tool.timeout is UNSET else None
-        deadline = None if seconds is None else self._core.deadlines.begin(seconds, never)
+        deadline = None if seconds is None else self._runner.deadlines.begin(seconds, never)
         try:
             result = tool.call_alone(params.arguments, None, incoming.era, self._server.codes)
             if not isinstance(result, CallToolResult):
@@ -120,21 +113,21 @@ class _Tools:
             tool.running -= 1
             if session is not None:
                 session.running -= 1
-        return self._core.replies.finish(result, incoming)
+        return self._runner.replies.finish(result, incoming)
 
     async def _finish(self, work: Awaitable[CallToolResult], incoming: Incoming) -> Any:
         """Await the result of a function that was declared quick and is not."""
-        return self._core.replies.finish(await work, incoming)
+        return self._runner.replies.finish(await work, incoming)
 
     async def _run_with_context(
         self, tool: ServedTool, params: CallToolParams, incoming: Incoming
     ) -> Any:
         session = incoming.link.session
-        context = self._core.context(incoming, params)
+        context = self._runner.context(incoming, params)
         self._enter(tool, session, incoming)
         try:
             called = self._called(tool, params, context, incoming)
-            return await self._core.answer(called, context, incoming)
+            return await self._runner.answer(called, context, incoming)
         finally:
             tool.running -= 1
             if session is not None:
@@ -147,7 +140,7 @@ class _Tools:
         if isinstance(result, CallToolResult):
             return result
         seconds = self._seconds if tool.timeout is UNSET else None
-        return await self._core.deadlines.keep(
+        return await self._runner.deadlines.keep(
             result, seconds, lambda late: self._late(incoming, late), context.is_asking
         )
 

@@ -11,16 +11,17 @@ import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Raw, Struct
 
 from accord.jsonrpc.codec import decode as decode_message, encode as encode_message
 from accord.jsonrpc.messages import Failure, Success
 from accord.mcp.protocol.params import RequestId
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.http_session import SPAN, HttpSession
 from accord.mcp.server.http.session_call import SessionLink
-from accord.mcp.server.http.sessions import new_id
+from accord.mcp.server.http.sessions import SessionLimits, new_id
 from accord.mcp.server.principal import Principal, owner_of
 from accord.mcp.server.session import Phase
 from accord.mcp.server.session_listener import SessionListener
@@ -29,9 +30,6 @@ from accord.mcp.server.shared.mail import Cancelled, Ended, Listens, Said, Saved
 from accord.mcp.server.shared.session_state import SessionState, merge, restore, state_of
 from accord.mcp.server.shared.worker import Worker
 from accord.store import Row, Transaction
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
 
 SWEEP_SECONDS: Final = 5.0
 """Minimum time between two sweeps, which write uses down and end old sessions."""
@@ -107,9 +105,9 @@ class _Known(Struct):
 class SharedSessions:
     """The sessions of all workers; implements `Sessions` and `SessionPeers`."""
 
-    def __init__(self, endpoint: McpEndpoint, worker: Worker) -> None:
+    def __init__(self, endpoint: EndpointState, worker: Worker, limits: SessionLimits) -> None:
         self._endpoint = endpoint
-        self._limits = endpoint.session_limits
+        self._limits = limits
         self._worker = worker
         self._store = worker.store
         self._known: dict[str, _Known] = {}
@@ -255,7 +253,7 @@ class SharedSessions:
 
     def _adopt(self, id: str, principal: Principal | None, row: Row) -> _Known:
         """Begin to serve a session from the store."""
-        session = HttpSession(self._endpoint, id, principal, self)
+        session = HttpSession(self._endpoint, self, id, principal, self)
         state = session_state.decode(row["state"])
         restore(session.state, state)
         known = _Known(session, row["version"], state, row["listener"])

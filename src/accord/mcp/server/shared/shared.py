@@ -12,10 +12,12 @@ from contextlib import AsyncExitStack
 from importlib.resources import files
 from secrets import token_bytes
 from types import TracebackType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from accord.mcp.protocol.sealed import MIN_KEY_BYTES
+from accord.mcp.server.http.endpoint_state import EndpointState
 from accord.mcp.server.http.http_session import Others
+from accord.mcp.server.http.sessions import SessionLimits
 from accord.mcp.server.shared.changes import SharedChanges
 from accord.mcp.server.shared.events import SharedEvents
 from accord.mcp.server.shared.mail import Completed
@@ -24,9 +26,6 @@ from accord.mcp.server.shared.tasks import SharedTasks
 from accord.mcp.server.shared.worker import Worker
 from accord.mcp.server.tasks.store import MemoryTaskStore
 from accord.store import Store, Transaction, open_store
-
-if TYPE_CHECKING:
-    from accord.mcp.server.http.endpoint import McpEndpoint
 
 PART: Final = "accord.mcp"
 _SEAL: Final = "seal"
@@ -41,10 +40,11 @@ class Shared:
     sessions: SharedSessions
     events: SharedEvents
 
-    def __init__(self, endpoint: McpEndpoint, url: str) -> None:
+    def __init__(self, endpoint: EndpointState, url: str, limits: SessionLimits) -> None:
         self._endpoint = endpoint
         self._server = endpoint.server
         self._url = url
+        self._limits = limits
         self._stack = AsyncExitStack()
 
     @property
@@ -57,7 +57,7 @@ class Shared:
             store = await stack.enter_async_context(open_store(self._url, durable=False))
             await store.migrate(PART, files(__package__) / "migrations")
             worker = Worker(store)
-            self.sessions = SharedSessions(self._endpoint, worker)
+            self.sessions = SharedSessions(self._endpoint, worker, self._limits)
             self.events = SharedEvents(worker)
             tasks = SharedTasks(worker)
             changes = SharedChanges(self._server.listeners, worker)

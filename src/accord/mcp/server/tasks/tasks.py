@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from inspect import isawaitable
 from secrets import token_hex, token_urlsafe
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 from msgspec import UNSET, Raw
@@ -29,20 +29,18 @@ from accord.mcp.protocol.results import CallToolResult
 from accord.mcp.protocol.tasks import EXTENSION, CreateTaskResult
 from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.context import Context
+from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.link import Link
 from accord.mcp.server.once import Once
 from accord.mcp.server.tasks.owners import ends_with_session, owner_of
 from accord.mcp.server.tasks.record import TaskRecord, task_error
-from accord.mcp.server.tasks.settings import MIN_TTL_MS, TaskSettings
+from accord.mcp.server.tasks.settings import MIN_TTL_MS
 from accord.mcp.server.tasks.store import Hear, MemoryTaskStore, TaskStore
 from accord.mcp.server.tasks.task_asking import TaskAsking
 from accord.mcp.server.tasks.task_link import TaskLink
 from accord.mcp.server.tasks.wire import created, task, task_result
 from accord.mcp.server.tool import ServedTool
-
-if TYPE_CHECKING:
-    from accord.mcp.server.core import Core
 
 log = logging.getLogger("accord.mcp")
 
@@ -70,10 +68,10 @@ class Running:
 class Tasks:
     """All tasks that the clients of one server may ask for."""
 
-    def __init__(self, core: Core, settings: TaskSettings) -> None:
-        self._core = core
-        self._server = core.server
-        self._settings = settings
+    def __init__(self, runner: HandlerRunner) -> None:
+        self._runner = runner
+        self._server = runner.server
+        settings = self._settings = runner.server.task_settings
         self.store: TaskStore
         self._running: dict[str, Running] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -143,7 +141,7 @@ class Tasks:
 
         Raises RpcError if there are too many.
         """
-        context = self._core.context(incoming, params)
+        context = self._runner.context(incoming, params)
         record = await self._create(params, incoming)
         self._adopt(
             record,
@@ -163,7 +161,7 @@ class Tasks:
 
         Tasks extension, creation: questions before the creation of a task are asked in rounds.
         """
-        context = self._core.context(incoming, params)
+        context = self._runner.context(incoming, params)
         begun: asyncio.Future[TaskRecord] = asyncio.get_running_loop().create_future()
         work = asyncio.ensure_future(
             _result(lambda: tool.call(params.arguments, context, incoming.era, self._server.codes))
@@ -184,8 +182,8 @@ class Tasks:
             raise
         if begun.done():
             return self._handle(begun.result(), incoming)
-        finish = self._core.replies.finish
-        return await self._core.answer(work, context, incoming, lambda it: finish(it, incoming))
+        finish = self._runner.replies.finish
+        return await self._runner.answer(work, context, incoming, lambda it: finish(it, incoming))
 
     async def _create(self, params: CallToolParams, incoming: Incoming) -> TaskRecord:
         settings, now = self._settings, time.time()
@@ -269,11 +267,11 @@ class Tasks:
         incoming = running.incoming
         if incoming.era is Era.STATELESS:
             # Tasks extension, execution errors: a tool that reports an error has completed.
-            data = encode(self._core.replies.finish(result, incoming))
+            data = encode(self._runner.replies.finish(result, incoming))
             await self._end(id, "completed", result=Raw(data))
             return
         meta = {RELATED_TASK: {"taskId": id}, **(result.meta or {})}
-        data = encode(self._core.replies.finish(replace(result, meta=meta), incoming))
+        data = encode(self._runner.replies.finish(replace(result, meta=meta), incoming))
         # 2025-11-25, tasks, execution errors: a tool that reports an error has failed.
         status = "failed" if result.is_error else "completed"
         message = _first_text(result) if result.is_error else ""
@@ -290,7 +288,7 @@ class Tasks:
 
     def _handle(self, record: TaskRecord, incoming: Incoming) -> Any:
         if incoming.era is Era.STATELESS:
-            return self._core.replies.finish(created(record), incoming)
+            return self._runner.replies.finish(created(record), incoming)
         return CreateTaskResult(task=task(record))
 
     # Asking for tasks

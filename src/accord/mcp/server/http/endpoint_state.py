@@ -1,0 +1,162 @@
+"""The state that the requests of one HTTP endpoint share, in both eras.
+
+`McpEndpoint` has it and sorts what arrives. Sessions and calls use it for keep-alives, stored
+events, background work and answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
+
+from accord.jsonrpc.codec import encode_failure, is_id_fault
+from accord.jsonrpc.dispatcher import Dispatcher
+from accord.jsonrpc.errors import RpcError, own_error
+from accord.jsonrpc.ids import RequestFault, id_fault
+from accord.jsonrpc.limits import Limits
+from accord.jsonrpc.messages import Id, Invalid
+from accord.jsonrpc.session import Statistics
+from accord.mcp.protocol.codes import request_error
+from accord.mcp.protocol.versions import Era
+from accord.mcp.server.auth.authenticator import Authenticator
+from accord.mcp.server.core import ServableServer
+from accord.mcp.server.http.answers import Status
+from accord.mcp.server.http.events import EventStore
+from accord.mcp.server.http.gate import Gate
+from accord.mcp.server.http.pulse import Pulse
+from accord.mcp.server.principal import Principal
+from accord.transports.web.app import Exchange
+
+log = logging.getLogger("accord.mcp.http")
+
+T = TypeVar("T")
+
+
+class EndpointState:
+    """The shared state of one endpoint."""
+
+    dispatcher: Dispatcher
+    """Serves requests; made when the endpoint starts."""
+
+    def __init__(
+        self,
+        server: ServableServer,
+        *,
+        limits: Limits,
+        events: EventStore,
+        gate: Gate,
+        auth: Authenticator | None,
+        plain_refusals: bool,
+        pulse_seconds: float,
+        sweep: Callable[[], bool],
+    ) -> None:
+        self.server = server
+        self.limits = limits
+        self.events = events
+        self.gate = gate
+        self.pulse = Pulse(pulse_seconds, sweep)
+        self.statistics = Statistics()
+        self._auth = auth
+        self._answer_lines = getattr(auth, "answer_lines", None)
+        self._plain_refusals = plain_refusals
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The event loop that this endpoint was started on."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._finishing: set[asyncio.Task[None]] = set()
+        """Work that must finish before the endpoint closes."""
+
+    def now(self) -> float:
+        return (self._loop or asyncio.get_running_loop()).time()
+
+    def lines_for(self, principal: Principal | None, lines: bytes) -> bytes:
+        """Return header lines of an answer, with those of the authenticator."""
+        if principal is None or self._answer_lines is None:
+            return lines
+        more: bytes = self._answer_lines(principal)
+        return lines + more
+
+    def send_json(self, exchange: Exchange, body: bytes, status: Status, headers: bytes) -> None:
+        """Send an answer with the status that goes with it."""
+        if status.code != 403:
+            if status.retry_after:
+                headers += b"retry-after: %d\r\n" % status.retry_after
+            exchange.reply(body, status=status.code, headers=headers)
+        elif self._plain_refusals:
+            exchange.reply(body, headers=headers)
+        else:
+            if self._auth is not None and status.scopes:
+                headers += self._auth.forbidden(status.scopes)
+            exchange.reply(body, status=403, headers=headers)
+
+    # Ids, by the rule that the dispatcher has for connections
+
+    def request_error(
+        self, fault: RequestFault, *, stateless: bool = False, of: RpcError | None = None
+    ) -> RpcError:
+        """Return the error for a refused request.
+
+        See `accord.mcp.protocol.errors`.
+        """
+        found = Era.STATELESS if stateless else Era.HANDSHAKE
+        return request_error(fault, era=found, profile=self.server.codes, of=of)
+
+    def refused_id(self, id: Id, in_use: Callable[[Id], bool]) -> bytes | None:
+        """Return the answer to a batch item with a refused id; None to serve it."""
+        fault = id_fault(id, in_use)
+        if fault is None:
+            return None
+        return encode_failure(id if fault == "id_conflict" else None, self.request_error(fault))
+
+    def refused(self, message: Invalid) -> bytes:
+        """Return the answer to an invalid item of a batch."""
+        if is_id_fault(message):
+            return encode_failure(message.id, self.request_error("invalid_id"))
+        return message.answer or encode_failure(message.id, message.error)
+
+    # Background work
+
+    def after(self, done: Awaitable[None] | None, proceed: Callable[[], None]) -> None:
+        """Proceed when `done` completes, even if the client has left meanwhile."""
+        if done is None:
+            proceed()
+            return
+
+        async def wait() -> None:
+            try:
+                await done
+            except Exception:
+                log.exception("a session could not be kept")
+            proceed()
+
+        task = asyncio.get_running_loop().create_task(wait())
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
+
+    def then(
+        self, value: T | Awaitable[T], proceed: Callable[[T], None], exchange: Exchange
+    ) -> None:
+        """Proceed with a value, awaited if needed; a lost client ends the wait."""
+        if not hasattr(value, "__await__"):
+            proceed(value)
+            return
+
+        async def wait() -> None:
+            try:
+                found = await cast(Awaitable[T], value)
+                exchange.on_gone = None
+                proceed(found)
+            except Exception:
+                log.exception("a request could not be handled")
+                error = own_error("internal_error")
+                exchange.reply(encode_failure(None, error), status=500)
+
+        task = asyncio.get_running_loop().create_task(wait())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+        def gone() -> None:
+            task.cancel()
+
+        exchange.on_gone = gone
