@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from accord.a2a import Agent
 from accord.a2a.demo import DemoAgent
-from accord.a2a.protocol import wire10
 from accord.a2a.protocol.card import Provider, card_wire, encode_card
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
 from accord.a2a.protocol.parts import DataPart, TextPart
 from accord.jsonrpc.codec import encode
@@ -53,28 +53,28 @@ SEND = Send(
     message=ASKED, blocking=False, history_length=3, push=PUSH, metadata={"k": 1}, tenant="t"
 )
 MESSAGES: list[tuple[str, Any]] = [
-    ("SendMessageRequest", wire10.send_params(SEND)),
-    ("SendMessageRequest", wire10.send_params(Send(message=replace(SAID, role="user")))),
-    ("GetTaskRequest", wire10.task_params(TaskQuery(id="r", history_length=1, tenant="t"))),
-    ("CancelTaskRequest", wire10.task_params(TaskQuery(id="r"))),
-    ("SubscribeToTaskRequest", wire10.task_params(TaskQuery(id="r"))),
-    ("TaskPushNotificationConfig", wire10.push_params(TaskPush(task_id="r", config=PUSH))),
+    ("SendMessageRequest", V10.send_params(SEND)),
+    ("SendMessageRequest", V10.send_params(Send(message=replace(SAID, role="user")))),
+    ("GetTaskRequest", V10.task_params(TaskQuery(id="r", history_length=1, tenant="t"))),
+    ("CancelTaskRequest", V10.task_params(TaskQuery(id="r"))),
+    ("SubscribeToTaskRequest", V10.task_params(TaskQuery(id="r"))),
+    ("TaskPushNotificationConfig", V10.push_params(TaskPush(task_id="r", config=PUSH))),
     (
         "GetTaskPushNotificationConfigRequest",
-        wire10.push_query_params(PushQuery(task_id="r", config_id="p")),
+        V10.push_query_params(PushQuery(task_id="r", config_id="p")),
     ),
     (
         "ListTaskPushNotificationConfigsResponse",
-        wire10.pushes([TaskPush(task_id="r", config=PUSH)]),
+        V10.pushes([TaskPush(task_id="r", config=PUSH)]),
     ),
-    ("SendMessageResponse", wire10.answer(TASK)),
+    ("SendMessageResponse", V10.answer(TASK)),
     (
         "SendMessageResponse",
-        wire10.answer(replace(SAID, parts=(TextPart(text="x"), DataPart(data=None)))),
+        V10.answer(replace(SAID, parts=(TextPart(text="x"), DataPart(data=None)))),
     ),
-    ("Task", wire10.task(TASK)),
-    ("ListTasksResponse", wire10.tasks([TASK], next_page="7", size=1, total=2)),
-    *[("StreamResponse", wire10.event(event)) for event in EVENTS],
+    ("Task", V10.task(TASK)),
+    ("ListTasksResponse", V10.tasks([TASK], next_page="7", size=1, total=2)),
+    *[("StreamResponse", V10.event(event)) for event in EVENTS],
     *[("AgentCard", card_of(agent)) for agent in AGENTS],
 ]
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from accord.a2a.protocol import wire10
-from accord.a2a.protocol.formats import FORMATS, UNREADABLE
+from accord.a2a.protocol.formats import FORMATS, UNREADABLE, V10
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush, TaskQuery
 from accord.a2a.protocol.parts import DataPart, FilePart, TextPart
@@ -91,21 +90,21 @@ def test_media_types_and_names_of_all_parts_are_kept_by_1_0() -> None:
         DataPart(data=[1], media_type="application/json"),
     )
     message = replace(SAID, parts=parts)
-    assert wire10.read_event(encode(wire10.event(message))) == message
+    assert V10.read_event(encode(V10.event(message))) == message
 
 
 def test_a_tenant_goes_along_in_1_0() -> None:
     send = Send(message=SAID, tenant="acme")
     query = TaskQuery(id="r-1", tenant="acme")
-    assert wire10.read_send(encode(wire10.send_params(send))) == send
-    assert wire10.read_task_query(encode(wire10.task_params(query))) == query
+    assert V10.read_send(encode(V10.send_params(send))) == send
+    assert V10.read_task_query(encode(V10.task_params(query))) == query
 
 
 def test_the_names_of_the_proto_file_are_read_too() -> None:
     raw = b"""{"message": {"message_id": "m", "role": "ROLE_USER", "context_id": "c",
         "parts": [{"data": {"message_id": 1}}], "metadata": {"task_id": 2}},
         "configuration": {"return_immediately": true, "history_length": 1}}"""
-    assert wire10.read_send(raw) == Send(
+    assert V10.read_send(raw) == Send(
         message=Message(
             message_id="m",
             role="user",
@@ -122,8 +121,7 @@ def test_lists_of_tasks_are_asked_for_in_pages() -> None:
     raw = b"""{"contextId": "c", "status": "TASK_STATE_WORKING", "pageSize": 2, "pageToken": "7",
         "historyLength": 0, "statusTimestampAfter": "2026-11-15T09:30:00Z", "includeArtifacts": true}"""
     assert [
-        wire10.read_list_query(each)
-        for each in (raw, b"{}", b'{"status": "TASK_STATE_UNSPECIFIED"}')
+        V10.read_list_query(each) for each in (raw, b"{}", b'{"status": "TASK_STATE_UNSPECIFIED"}')
     ] == [
         ListQuery(
             context_id="c",
@@ -137,9 +135,9 @@ def test_lists_of_tasks_are_asked_for_in_pages() -> None:
         ListQuery(),
         ListQuery(),
     ]
-    written = wire10.tasks([TASK], next_page="", size=1, total=5)
+    written = V10.tasks([TASK], next_page="", size=1, total=5)
     assert json.loads(encode(written)) == {
-        "tasks": [json.loads(encode(wire10.task(TASK)))],
+        "tasks": [json.loads(encode(V10.task(TASK)))],
         "nextPageToken": "",
         "pageSize": 1,
         "totalSize": 5,
@@ -317,4 +315,4 @@ def test_events_are_what_the_official_schema_says(event: Event) -> None:
 
 @pytest.mark.req("W-25")
 def test_a_message_alone_comes_back_as_it_was() -> None:
-    assert wire10.read_message(encode(wire10.message(SAID))) == SAID
+    assert V10.read_message(encode(V10.message(SAID))) == SAID

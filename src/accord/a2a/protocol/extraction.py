@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from accord.a2a.protocol import wire10
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart
 from accord.a2a.protocol.task import Answer, Artifact, Task, Unrecognized
@@ -100,5 +100,5 @@ def _text(parts: Iterable[Part]) -> str | None:
 def _whole(answer: Answer, result: bytes | None) -> Any:
     if result is not None:
         return msgspec.json.decode(result)
-    written = wire10.task(answer) if isinstance(answer, Task) else wire10.message(answer)
+    written = V10.task(answer) if isinstance(answer, Task) else V10.message(answer)
     return msgspec.to_builtins(written)

@@ -1,56 +1,402 @@
-"""A wire format, as those need it who do not care which: the model in, what is encoded out."""
+"""The wire format of a version: the model to the objects that are encoded, and back.
+
+One walk through the model serves both versions; `fields` has the names that each of them uses.
+What they do differently apart from names:
+
+                        0.3                                 1.0
+    what it is          the member `kind`                   the member that wraps it, or is there
+    parts               by `kind`; files in a member        text, raw, url or data
+    a webhook           beside the id of its task           has the id of its task
+    lists of webhooks   an array                            in the member `configs`
+    waiting             `blocking`                          its opposite, `returnImmediately`
+    data                objects only (see COMPAT)           any value
+
+Answers are read strictly, but for null where there is no value; `tolerant` reads what breaks the
+format. Clients of 0.3 may leave out the `kind` of parts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from base64 import b64decode
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
 
 import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
-from accord.a2a.protocol import wire03, wire10
-from accord.a2a.protocol.message import Message
-from accord.a2a.protocol.params import PushQuery, Send, TaskPush, TaskQuery
+from accord.a2a.protocol import fields
+from accord.a2a.protocol.fields import (
+    ArtifactUpdateObject,
+    EventObject,
+    FileObject,
+    ListQueryObject,
+    PartObject,
+    PushObject,
+    StatusUpdateObject,
+    TaskPushObject,
+    TasksObject,
+    camel,
+)
+from accord.a2a.protocol.params import ListQuery, Send, TaskPush
+from accord.a2a.protocol.parts import DataPart, FilePart, Part, TextPart, whole_numbers
 from accord.a2a.protocol.push import PushConfig
-from accord.a2a.protocol.task import Answer, Event, Task, Unrecognized
+from accord.a2a.protocol.states import TaskState
+from accord.a2a.protocol.task import (
+    Answer,
+    ArtifactUpdate,
+    Event,
+    StatusUpdate,
+    Task,
+    Unrecognized,
+)
 from accord.a2a.protocol.versions import Wire
+from accord.a2a.protocol.wire import Format, length
+
+T = TypeVar("T")
 
 UNREADABLE: Final = (ValueError, msgspec.ValidationError)
+MAX_PAGE: Final = 100
+COMPAT: Final = "data_part_compat"
+"""Marks data that is no object, which 0.3 does not have: it is in the member `value`, as the
+official SDKs write it."""
 
 
-class Format(Protocol):
-    """How one version writes and reads. What reads raises one of UNREADABLE, saying what is
-    wrong."""
-
-    # what a client writes
-
-    def send_params(self, send: Send) -> Any: ...
-    def task_params(self, query: TaskQuery) -> Any: ...
-    def push_params(self, push: TaskPush) -> Any: ...
-    def push_query_params(self, query: PushQuery) -> Any: ...
-
-    # what a client reads
-
-    def read_answer(self, raw: bytes) -> Answer | Unrecognized: ...
-    def read_task(self, raw: bytes) -> Task: ...
-    def read_event(self, raw: bytes) -> Event: ...
-    def read_push(self, raw: bytes) -> PushConfig: ...
-
-    # what an agent reads
-
-    def read_send(self, raw: bytes) -> Send: ...
-    def read_task_query(self, raw: bytes) -> TaskQuery: ...
-    def read_push_params(self, raw: bytes) -> TaskPush: ...
-    def read_push_query(self, raw: bytes) -> PushQuery: ...
-
-    # what an agent writes
-
-    def answer(self, answer: Answer) -> Any: ...
-    def task(self, task: Task) -> Any: ...
-    def message(self, message: Message) -> Any: ...
-    def event(self, event: Event) -> Any: ...
-    def push(self, push: TaskPush) -> Any: ...
-    def pushes(self, pushes: Sequence[TaskPush]) -> Any: ...
-    def nothing(self) -> Any: ...
+class _Kind(Struct, frozen=True):
+    kind: str
 
 
-FORMATS: Final[dict[Wire, Format]] = {Wire.V03: wire03, Wire.V10: wire10}
+class _Wrapped(Struct, frozen=True):
+    task: Raw | UnsetType = UNSET
+    message: Raw | UnsetType = UNSET
+
+
+_decode_any: Final = msgspec.json.Decoder().decode
+_decode_kind: Final = msgspec.json.Decoder(_Kind).decode
+_decode_members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
+_decode_wrapped: Final = msgspec.json.Decoder(_Wrapped).decode
+
+
+class _Format03(Format):
+    """Objects say by `kind` what they are."""
+
+    __slots__ = (
+        "_decode_artifact_update",
+        "_decode_status_update",
+        "_decode_task_push",
+        "_file_object",
+        "_task_push_object",
+    )
+
+    def __init__(self) -> None:
+        super().__init__(fields.V03)
+        codec = self._codec
+        self._file_object = codec.writer(FileObject)
+        self._task_push_object = codec.writer(TaskPushObject)
+        self._decode_task_push = codec.decoder(TaskPushObject)
+        self._decode_status_update = codec.decoder(StatusUpdateObject)
+        self._decode_artifact_update = codec.decoder(ArtifactUpdateObject)
+
+    def _write_part(self, part: Part) -> PartObject:
+        metadata = part.metadata or None
+        match part:
+            case TextPart(text=text):
+                return self._part_object(kind="text", text=text, metadata=metadata)
+            case FilePart(content=content, url=url):
+                file = self._file_object(
+                    bytes=content,
+                    uri=url if content is None else None,
+                    name=part.name or None,
+                    mime_type=part.media_type or None,
+                )
+                return self._part_object(kind="file", file=file, metadata=metadata)
+            case DataPart(data=dict(data)):
+                return self._part_object(kind="data", data=data, metadata=metadata)
+            case _:
+                marked = {**part.metadata, COMPAT: True}
+                return self._part_object(kind="data", data={"value": part.data}, metadata=marked)
+
+    def _read_part(self, part: PartObject) -> Part:
+        metadata = part.metadata or {}
+        kind = part.kind
+        match kind:
+            case "text" if isinstance(part.text, str):
+                return TextPart(text=part.text, metadata=metadata)
+            case "file" if part.file is not UNSET:
+                return _read_file(part.file, metadata)
+            case "data" if part.data is not UNSET:
+                data = whole_numbers(part.data)
+                if metadata.get(COMPAT) is True and isinstance(data, dict) and "value" in data:
+                    rest = {name: each for name, each in metadata.items() if name != COMPAT}
+                    return DataPart(data=data["value"], metadata=rest)
+                return DataPart(data=data, metadata=metadata)
+            case "text" | "file" | "data":
+                raise ValueError(f"a part of kind {kind!r} has no member {kind!r}")
+            case "":
+                raise ValueError("a part has no kind")
+            case _:
+                raise ValueError(
+                    f"a part is of kind {kind[:40]!r}, which is not text, file or data"
+                )
+
+    def answer(self, answer: Answer) -> Any:
+        return self.task(answer) if isinstance(answer, Task) else self.message(answer)
+
+    def event(self, event: Event) -> Any:
+        match event:
+            case StatusUpdate():
+                return self._status_update(event)
+            case ArtifactUpdate():
+                return self._artifact_update(event)
+            case _:
+                return self.answer(event)
+
+    def read_task(self, raw: bytes) -> Task:
+        task = self._decode_task(raw)
+        if task.kind != "task":
+            raise ValueError(
+                f"a task is of kind {task.kind[:40]!r}" if task.kind else "a task has no kind"
+            )
+        return self._read_task(task)
+
+    def read_answer(self, raw: bytes) -> Answer | Unrecognized:
+        if not raw.startswith(b"{"):
+            return Unrecognized(_decode_any(raw))
+        members = _decode_members(raw)
+        kind = bytes(members.get("kind", b"null"))
+        if kind == b'"task"':
+            return self._read_task(self._decode_task(raw))
+        if kind == b'"message"':
+            return self._read_message(self._decode_message(raw))
+        if members.keys() & {"status", "artifacts", "history", "parts"}:
+            said = "has no kind" if kind == b"null" else f"is of kind {kind[:40].decode()}"
+            raise ValueError(f"the result {said}")
+        return Unrecognized(_decode_any(raw))
+
+    def read_event(self, raw: bytes) -> Event:
+        match _decode_kind(raw).kind:
+            case "task":
+                return self._read_task(self._decode_task(raw))
+            case "message":
+                return self._read_message(self._decode_message(raw))
+            case "status-update":
+                return self._read_status_update(self._decode_status_update(raw))
+            case "artifact-update":
+                return self._read_artifact_update(self._decode_artifact_update(raw))
+            case kind:
+                raise ValueError(f"an event is of kind {kind[:40]!r}, which nobody knows")
+
+    def push(self, push: TaskPush) -> TaskPushObject:
+        return self._task_push_object(task_id=push.task_id, config=self._push(push.config))
+
+    def pushes(self, pushes: Sequence[TaskPush]) -> list[TaskPushObject]:
+        return [self.push(each) for each in pushes]
+
+    def nothing(self) -> None:
+        return None
+
+    def read_push(self, raw: bytes) -> PushConfig:
+        return self._read_push(self._decode_task_push(raw).config)
+
+    def read_push_params(self, raw: bytes) -> TaskPush:
+        push = self._decode_task_push(raw)
+        return TaskPush(task_id=push.task_id, config=self._read_push(push.config))
+
+    def read_send(self, raw: bytes) -> Send:
+        send = self._decode_send(raw)
+        parts = [_with_kind(part) for part in send.message.parts]
+        return self._read_send(replace(send, message=replace(send.message, parts=parts)))
+
+
+def _with_kind(part: PartObject) -> PartObject:
+    """Return a part of a client, who may leave out what kind it is."""
+    for kind in ("text", "file", "data"):
+        if not part.kind and getattr(part, kind) is not UNSET:
+            return replace(part, kind=kind)
+    return part
+
+
+def _read_file(file: FileObject, metadata: dict[str, Any]) -> FilePart:
+    if (file.bytes is None) is (file.uri is None):
+        raise ValueError("a file has either bytes or a uri")
+    return FilePart(
+        content=file.bytes,
+        url=file.uri or "",
+        name=file.name or "",
+        media_type=file.mime_type or "",
+        metadata=metadata,
+    )
+
+
+class _Format10(Format):
+    """ProtoJSON: the member that is there says what an object is.
+
+    Requests may have the names of the proto file, too.
+    """
+
+    __slots__ = (
+        "_decode_event",
+        "_decode_list_query",
+        "_decode_push",
+        "_decode_push_params",
+        "_event_object",
+        "_tasks_object",
+    )
+
+    def __init__(self) -> None:
+        super().__init__(fields.V10)
+        codec = self._codec
+        self._event_object = codec.writer(EventObject)
+        self._tasks_object = codec.writer(TasksObject)
+        self._decode_event = codec.decoder(EventObject)
+        self._decode_push = codec.decoder(PushObject)
+        self._decode_push_params = _with_proto_names(self._decode_push)
+        self._decode_list_query = _with_proto_names(codec.decoder(ListQueryObject))
+        self._decode_send = _with_proto_names(self._decode_send)
+        self._decode_task_query = _with_proto_names(self._decode_task_query)
+        self._decode_push_query = _with_proto_names(self._decode_push_query)
+
+    def _write_part(self, part: Part) -> PartObject:
+        name, media_type, metadata = part.name or None, part.media_type or None, part.metadata
+        match part:
+            case TextPart():
+                return self._part_object(
+                    text=part.text,
+                    filename=name,
+                    media_type=media_type,
+                    metadata=metadata or None,
+                )
+            case FilePart():
+                return self._part_object(
+                    raw=part.content,
+                    url=part.url if part.content is None else None,
+                    filename=name,
+                    media_type=media_type,
+                    metadata=metadata or None,
+                )
+            case _:
+                return self._part_object(
+                    data=part.data, filename=name, media_type=media_type, metadata=metadata or None
+                )
+
+    def _read_part(self, part: PartObject) -> Part:
+        text, data = part.text, part.data
+        given = isinstance(text, str) + (part.raw is not None) + (part.url is not None)
+        if given + (data is not UNSET) != 1:
+            raise ValueError("a part has one of text, raw, url and data")
+        name, media_type = part.filename or "", part.media_type or ""
+        metadata = part.metadata or {}
+        if isinstance(text, str):
+            return TextPart(text=text, name=name, media_type=media_type, metadata=metadata)
+        if data is not UNSET:
+            return DataPart(
+                data=whole_numbers(data), name=name, media_type=media_type, metadata=metadata
+            )
+        if part.raw is not None:
+            _check_base64(part.raw)
+        return FilePart(
+            content=part.raw,
+            url=part.url or "",
+            name=name,
+            media_type=media_type,
+            metadata=metadata,
+        )
+
+    def answer(self, answer: Answer) -> EventObject:
+        if isinstance(answer, Task):
+            return self._event_object(task=self.task(answer))
+        return self._event_object(message=self.message(answer))
+
+    def event(self, event: Event) -> EventObject:
+        match event:
+            case StatusUpdate():
+                return self._event_object(status_update=self._status_update(event))
+            case ArtifactUpdate():
+                return self._event_object(artifact_update=self._artifact_update(event))
+            case _:
+                return self.answer(event)
+
+    def read_answer(self, raw: bytes) -> Answer | Unrecognized:
+        if not raw.startswith(b"{"):
+            return Unrecognized(_decode_any(raw))
+        found = _decode_wrapped(raw)
+        if found.task is not UNSET:
+            return self._read_task(self._decode_task(found.task))
+        if found.message is not UNSET:
+            return self._read_message(self._decode_message(found.message))
+        return Unrecognized(_decode_any(raw))
+
+    def read_event(self, raw: bytes) -> Event:
+        event = self._decode_event(raw)
+        if event.task is not None:
+            return self._read_task(event.task)
+        if event.message is not None:
+            return self._read_message(event.message)
+        if event.status_update is not None:
+            return self._read_status_update(event.status_update)
+        if event.artifact_update is not None:
+            return self._read_artifact_update(event.artifact_update)
+        raise ValueError("an event has one of task, message, statusUpdate and artifactUpdate")
+
+    def push(self, push: TaskPush) -> PushObject:
+        return self._push(push.config, push.task_id)
+
+    def pushes(self, pushes: Sequence[TaskPush]) -> dict[str, list[PushObject]]:
+        return {"configs": [self.push(each) for each in pushes]}
+
+    def nothing(self) -> dict[str, Any]:
+        return {}  # google.protobuf.Empty
+
+    def read_push(self, raw: bytes) -> PushConfig:
+        return self._read_push(self._decode_push(raw))
+
+    def read_push_params(self, raw: bytes) -> TaskPush:
+        push = self._decode_push_params(raw)
+        if not push.task_id:
+            raise ValueError("taskId is missing")
+        return TaskPush(task_id=push.task_id, config=self._read_push(push))
+
+    # Lists of tasks, which 0.3 does not have
+
+    def tasks(self, tasks: Sequence[Task], *, next_page: str, size: int, total: int) -> TasksObject:
+        return self._tasks_object(
+            tasks=[self.task(each) for each in tasks],
+            next_page_token=next_page,
+            page_size=size,
+            total_size=total,
+        )
+
+    def read_list_query(self, raw: bytes) -> ListQuery:
+        query = self._decode_list_query(raw)
+        size = 50 if query.page_size is None else query.page_size
+        if not 1 <= size <= MAX_PAGE:
+            raise ValueError(f"pageSize must be from 1 to {MAX_PAGE}, got {size}")
+        state = None if not query.status else self._read_state(query.status)
+        return ListQuery(
+            context_id=query.context_id or "",
+            # proto3: the first of an enumeration is what is meant where nothing is said
+            state=None if state is TaskState.UNKNOWN else state,
+            page_size=size,
+            page_token=query.page_token or "",
+            history_length=length(query.history_length),
+            updated_after=query.status_timestamp_after or "",
+            include_artifacts=bool(query.include_artifacts),
+        )
+
+
+def _with_proto_names(decode: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    return lambda raw: decode(camel(raw))
+
+
+def _check_base64(text: str) -> None:
+    """Raise ValueError unless ProtoJSON reads it: standard or URL-safe, padded or not."""
+    padded = text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4)
+    try:
+        b64decode(padded, validate=True)
+    except ValueError as error:
+        raise ValueError(f"the raw content of a part is not base64: {error}") from None
+
+
+V03: Final = _Format03()
+V10: Final = _Format10()
+FORMATS: Final[dict[Wire, Format]] = {Wire.V03: V03, Wire.V10: V10}

@@ -1,6 +1,6 @@
 """Tolerant reader: tasks, messages and events out of results that break their format.
 
-The readers of `wire03` and `wire10` come first and are strict. What they refuse is read here, in
+The readers of `formats` come first and are strict. What they refuse is read here, in
 either spelling, without giving up over a missing id, an unknown part or a member of another type.
 Every departure is a warning. What is no task and no message stays as it came (`Unrecognized`).
 """

@@ -20,14 +20,14 @@ from uuid import uuid4
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from accord.a2a.protocol import wire10
 from accord.a2a.protocol.errors import DOMAIN, ERROR_INFO, failure
-from accord.a2a.protocol.formats import FORMATS, UNREADABLE, Format
+from accord.a2a.protocol.formats import FORMATS, UNREADABLE, V10
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.params import PushQuery
 from accord.a2a.protocol.states import RESTING, TERMINAL
 from accord.a2a.protocol.task import Answer, Event, Task
 from accord.a2a.protocol.versions import METHODS, VERBS, VERSION, Verb, Wire, wire_asked
+from accord.a2a.protocol.wire import Format
 from accord.a2a.server.backend import Backend
 from accord.a2a.server.gate import Authenticate, Cards, Entered, Gate
 from accord.jsonrpc.codec import decode, encode
@@ -250,9 +250,9 @@ class Visit:
         return await self._backend.get(task.id, self._caller)
 
     async def _list(self, params: bytes) -> Any:
-        query = wire10.read_list_query(params)
+        query = V10.read_list_query(params)
         page = await self._backend.list(query, self._caller)
-        return wire10.tasks(
+        return V10.tasks(
             page.tasks, next_page=page.next_page, size=len(page.tasks), total=page.total
         )
 

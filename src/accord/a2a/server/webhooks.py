@@ -12,9 +12,9 @@ from typing import Final
 
 from accord.a2a.client.exchange import Exchanger
 from accord.a2a.client.guard import AddressRefusedError, Guard
-from accord.a2a.protocol import wire10
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import CallError
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.push import PushConfig
 from accord.a2a.protocol.task import ArtifactUpdate, StatusUpdate
 from accord.jsonrpc.codec import encode
@@ -60,7 +60,7 @@ class Webhooks:
             return
         self._queued += 1
         # 1.0, section 4.3.3: as a stream tells it, whichever format asked for it
-        payload = encode(wire10.event(event))
+        payload = encode(V10.event(event))
         queue = self._queues.get(task_id)
         if queue is not None:
             queue.append((config, payload))

@@ -12,9 +12,9 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from accord.a2a.protocol import wire10
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.errors import failure
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.params import ListQuery, PushQuery, Send, TaskPush
 from accord.a2a.protocol.push import PushConfig
@@ -265,4 +265,4 @@ def _add_push(entry: Entry, config: PushConfig) -> PushConfig:
 
 def _key(caller: str, message: Message) -> tuple[str, bytes]:
     """The same for the same message only: ids are not unique where clients are careless."""
-    return caller, sha256(encode(wire10.message(message))).digest()
+    return caller, sha256(encode(V10.message(message))).digest()

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.a2a.protocol import wire10
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import DataPart, Part, TextPart
 from accord.workflows.storage.conversations import Conversation
@@ -59,14 +59,14 @@ def written(messages: Iterable[Message], run_id: str, context_id: str) -> list[s
 
 
 def _written(message: Message) -> str:
-    text = msgspec.json.encode(wire10.message(message)).decode()
+    text = msgspec.json.encode(V10.message(message)).decode()
     size = len(text.encode())
     if size <= MAX_BYTES:
         return text
     note = f"(a message of {size:,} bytes, of which {MAX_BYTES // 4:,} characters are kept)"
     parts = (TextPart(text=message.text[: MAX_BYTES // 4]), TextPart(text=note))
-    return msgspec.json.encode(wire10.message(replace(message, parts=parts, metadata={}))).decode()
+    return msgspec.json.encode(V10.message(replace(message, parts=parts, metadata={}))).decode()
 
 
 def _read(text: str) -> Message:
-    return wire10.read_message(text.encode())
+    return V10.read_message(text.encode())

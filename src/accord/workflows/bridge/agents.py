@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from accord.a2a.client.client import Client
 from accord.a2a.client.trace import Trace
-from accord.a2a.protocol import outcome as told, wire10
+from accord.a2a.protocol import outcome as told
 from accord.a2a.protocol.addresses import AddressPolicy
 from accord.a2a.protocol.answers import MAX_KEPT, ReceivedAnswer
 from accord.a2a.protocol.errors import (
@@ -28,6 +28,7 @@ from accord.a2a.protocol.errors import (
     RefusedError,
     UnknownOutcomeError,
 )
+from accord.a2a.protocol.formats import V10
 from accord.a2a.protocol.polling import intervals
 from accord.a2a.protocol.task import Task
 from accord.operations.logs.redaction import REDACTED
@@ -233,9 +234,7 @@ class _Conversation:
         extracted = done.extracted
         if extracted.warning:
             logs.warned(self._task, extracted.warning)
-        artifacts = [
-            msgspec.to_builtins(wire10.artifact_object(each)) for each in extracted.artifacts
-        ]
+        artifacts = [msgspec.to_builtins(V10.artifact(each)) for each in extracted.artifacts]
         data = list(extracted.data)
         return Succeeded(output=extracted.output, data=data or None, artifacts=artifacts or None)
 
