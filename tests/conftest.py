@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +23,7 @@ from tests.databases import (
     url as url,
 )
 from tests.kafka import kafka as kafka
+from tests.purity import PureCoverage
 from tests.scheduling import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 SLOW = (
@@ -48,6 +52,10 @@ SLOW = (
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""
 
+MEMORY_FOLDER = Path("/dev/shm")
+MEMORY_NEEDED = 4 * 1024**3
+"""Bytes that have to be free there: a complete run needs up to 2 GB."""
+
 
 # How long an example takes says how busy the machine is. On CI Hypothesis asks for no more either.
 settings.register_profile(
@@ -59,13 +67,41 @@ settings.register_profile(
 settings.load_profile("no time limits")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("accord")
+    group.addoption(
+        "--pure-cov",
+        action="store_true",
+        help="have --cov measure the tests of pure modules only",
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background job: programs that tests start would not be interrupted either.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    _keep_temporary_files_in_memory()
     config.pluginmanager.register(Marks(config), "requirement-marks")
+    if config.getoption("--pure-cov"):
+        config.pluginmanager.register(PureCoverage(config), "pure-coverage")
     # Whatever a test has an operation do, it may do no more than clients are told.
     Runner.strict = True
+
+
+def _keep_temporary_files_in_memory() -> None:
+    """Set TMPDIR to a file system in memory, if there is a large one and nothing else was asked for.
+
+    Each test of PostgreSQL copies and removes hundreds of files, which takes ten times as long on a
+    disk. Programs that tests start inherit the setting, and so do xdist's workers.
+    """
+    if "TMPDIR" in os.environ or not os.access(MEMORY_FOLDER, os.W_OK):
+        return
+    with suppress(OSError):
+        free = os.statvfs(MEMORY_FOLDER)
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        [available] = [int(it.split()[1]) for it in lines if it.startswith("MemAvailable:")]
+        if min(free.f_bavail * free.f_frsize, available * 1024) >= MEMORY_NEEDED:
+            os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY_FOLDER)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
