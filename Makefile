@@ -17,10 +17,12 @@ ROUNDS ?= 1000
 SEED ?= 7
 VERSIONS ?= 3.11 3.12 3.13
 
-# The tests of the modules that are covered completely; they are run with a measure, which makes everything
-# twice as slow, and then with all others.
-PURE_TESTS := tests/jsonrpc tests/conformance tests/a2a/golden tests/a2a/protocol tests/a2a/client \
-  tests/mcp/protocol tests/hub/domain tests/workflows/core
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
+
+# The pure modules are covered completely, by their own tests: only these run with a measure.
+PURE_COVERAGE := --cov --cov-report= --pure-cov
+PURE_GATE = $(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
+  echo "the pure modules must be covered completely" >&2; exit 1; }
 
 # The resolver behind `make lock`; nothing else needs it.
 UV := uv==0.13.7
@@ -30,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup assets serve demo test suite coverage steady lint format bench bench-against bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub soak-memory races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
+.PHONY: help setup assets serve demo check unit test test-all suite coverage steady lint format bench bench-against bench-hub bench-web bench-workflows bench-scale bench-connected fuzz fuzz-rest soak soak-hub soak-memory races chaos kafka kafka-faults docs docs-serve pictures snapshots compliance test-versions lock floors build stranger clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,18 +62,27 @@ serve: setup assets ## Run the whole system on embedded defaults (DATA=… for a
 demo: setup ## Serve a few methods over HTTP to try the library with (URL=… for another address).
 	$(BIN)/accord demo "$(URL)"
 
-test: setup assets lint ## Run every check and every test.
+check: setup ## Check style, types and layers, and run the tests that need no server, browser, broker or database; some two minutes.
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint unit
+
+unit: setup
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --unit
+
+test: setup assets lint ## Run every check, and every test but those that only repeat others; some ten minutes.
 	@tools/install-programs
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report= $(PURE_TESTS)
-	@$(BIN)/coverage report --include="$$($(BIN)/python -m tests.purity)" --fail-under=100 || { \
-	  echo "the pure modules must be covered completely" >&2; exit 1; }
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
+	$(PYTEST) -m "not matrix" $(PURE_COVERAGE)
+	@$(PURE_GATE)
+
+test-all: setup assets lint ## Run every check and every test, also the combinations that show nothing new.
+	@tools/install-programs
+	$(PYTEST) $(PURE_COVERAGE)
+	@$(PURE_GATE)
 
 coverage: setup assets ## Say what the tests cover; takes twice as long as they do.
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
 
 suite: setup assets
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
+	$(PYTEST)
 
 steady: setup ## Run the tests three times in fresh clones, once under load, and log how they ended.
 	$(BIN)/python -m tools.steady

@@ -22,6 +22,9 @@ ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / ".results" / "requirements.json"
 BENCHMARKS = ROOT / "docs" / "benchmarks.json"
 
+WITHOUT_REPETITION = "not matrix"
+"""The expression of marks that `make test` gives: tests marked `matrix` show no requirement that others do not."""
+
 Outcome = Literal["passed", "failed", "skipped", "not run"]
 
 
@@ -54,6 +57,8 @@ def proven_by_benchmarks() -> frozenset[str] | None:
 
 class Marks:
     """Follows one session; `shown` maps node ids to tests, `partial` says why it is no whole.
+    The tests marked `matrix` repeat what others show: a run without them is a whole, and a
+    requirement that only they show is unproven.
 
     Where several processes share the tests (pytest-xdist), each collects all of them and tells
     with its reports what a test shows; the one that gathers the reports leaves the outcomes.
@@ -79,7 +84,10 @@ class Marks:
             raise pytest.UsageError("\n".join(unknown))
 
     def pytest_deselected(self, items: Iterable[pytest.Item]) -> None:
-        self.partial = self.partial or "tests were deselected"
+        for item in items:
+            self.shown.pop(item.nodeid, None)
+            if item.get_closest_marker("matrix") is None:
+                self.partial = self.partial or "tests were deselected"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -111,8 +119,8 @@ class Marks:
 
 def _selection(config: pytest.Config) -> str | None:
     """Why this session is a part of the suite only, None for the whole."""
-    for option in ("keyword", "markexpr", "ignore", "ignore_glob", "lf", "collectonly"):
-        if config.getoption(option, None):
+    for option in ("keyword", "markexpr", "ignore", "ignore_glob", "lf", "collectonly", "unit"):
+        if config.getoption(option, None) not in (None, "", False, [], WITHOUT_REPETITION):
             return f"pytest was given --{option}"
     whole = {ROOT, ROOT / "tests"}
     parts = [arg for arg in config.args if Path(arg).resolve() not in whole]

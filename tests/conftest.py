@@ -24,30 +24,11 @@ from tests.databases import (
 )
 from tests.kafka import kafka as kafka
 from tests.purity import PureCoverage
-from tests.scheduling import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
-
-SLOW = (
-    "tests/workflows/bus",
-    "tests/observe",
-    "tests/workflows/chaos",
-    "tests/keep",
-    "tests/web",
-    "tests/scale",
-    "tests/plugins",
-    "tests/workflows",
-    "tests/mcp/conformance",
-    "tests/stranger",
-    "tests/explorer",
-    "tests/hub/system",
-    "tests/hub/races",
-    "tests/app",
-    "tests/clients",
-    "tests/mcp/interop",
-    "tests/mcp/workers",
-    "tests/soak",
-    "tests/test_docs.py",
+from tests.scheduling import (
+    UnitTests,
+    pytest_xdist_make_scheduler as pytest_xdist_make_scheduler,
+    turn,
 )
-"""What begins first where several processes share the tests, so that none is left with it alone."""
 
 ALLOWED_SKIP = "only on"
 """How the reason of a skip begins that is fine everywhere: `only on Python 3.12 and newer`."""
@@ -70,6 +51,11 @@ settings.load_profile("no time limits")
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("accord")
     group.addoption(
+        "--unit",
+        action="store_true",
+        help="run the tests that need no server, browser, broker, database or other program",
+    )
+    group.addoption(
         "--pure-cov",
         action="store_true",
         help="have --cov measure the tests of pure modules only",
@@ -82,6 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     _keep_temporary_files_in_memory()
     config.pluginmanager.register(Marks(config), "requirement-marks")
+    if config.getoption("--unit"):
+        config.pluginmanager.register(UnitTests(), "unit-tests")
     if config.getoption("--pure-cov"):
         config.pluginmanager.register(PureCoverage(config), "pure-coverage")
     # Whatever a test has an operation do, it may do no more than clients are told.
@@ -105,19 +93,13 @@ def _keep_temporary_files_in_memory() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_turn)
+    items.sort(key=turn)
 
 
 def pytest_collection_finish() -> None:
     """Thousands of tests are many objects, which no collection of garbage has to look at again."""
     gc.collect()
     gc.freeze()
-
-
-def _turn(item: pytest.Item) -> int:
-    path = item.nodeid.partition("::")[0]
-    found = (number for number, place in enumerate(SLOW) if f"{path}/".startswith(f"{place}/"))
-    return next(found, len(SLOW))
 
 
 @pytest.fixture

@@ -1,13 +1,18 @@
 """Which modules are pure: all of `accord.jsonrpc` beside those that drive it, all of
 `accord.a2a.protocol`, `accord.mcp.protocol`, `accord.hub.domain` and `accord.workflows.core`.
 
-Run as a program it prints their files, for coverage's `--include`.
+Their own tests cover them completely. `pytest --cov --pure-cov` runs every test once and measures
+only those. Run as a program, this module prints the pure files, for coverage's `--include`.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Generator
 from pathlib import Path
+from typing import Protocol
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = (
@@ -17,6 +22,65 @@ PACKAGES = (
     "accord/hub/domain",
     "accord/workflows/core",
 )
+TESTS = (
+    "tests/jsonrpc/",
+    "tests/conformance/",
+    "tests/a2a/golden/",
+    "tests/a2a/protocol/",
+    "tests/a2a/client/",
+    "tests/mcp/protocol/",
+    "tests/hub/domain/",
+    "tests/workflows/core/",
+)
+"""The tests that cover the pure modules: no line counts as covered because of other tests."""
+
+
+class Coverage(Protocol):
+    """A measurement that can be paused: the controller of pytest-cov."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+class PureCoverage:
+    """A pytest plugin that measures the tests of pure modules only.
+
+    Coverage makes everything twice as slow, so it pauses during all other tests. It is on while
+    tests are collected: modules are imported then, which runs the code outside of functions.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._measuring = True
+
+    @pytest.hookimpl(trylast=True)  # pytest-cov starts in xdist's workers when their sessions do
+    def pytest_sessionstart(self) -> None:
+        shares = self._config.getoption("dist", "no") != "no"
+        if shares and not hasattr(self._config, "workerinput"):
+            self._measure(False)  # this process runs no test
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._measure(item.nodeid.startswith(TESTS))
+        return (yield)
+
+    def _measure(self, wanted: bool) -> None:
+        if wanted == self._measuring:
+            return
+        self._measuring = wanted
+        coverage = self._coverage()
+        if wanted:
+            coverage.resume()
+        else:
+            coverage.pause()
+
+    def _coverage(self) -> Coverage:
+        plugin = self._config.pluginmanager.get_plugin("_cov")
+        if plugin is None:
+            raise pytest.UsageError("--pure-cov needs --cov")
+        found: Coverage = plugin.cov_controller
+        return found
 
 
 def driving_modules() -> frozenset[str]:

@@ -1,18 +1,65 @@
-"""Who runs what where several processes share the tests: a file each, and all that need a broker one
-of them, so that there is one broker."""
+"""Which tests run, in which order, and in which of xdist's processes.
+
+Each file runs in one process, and all files that need a Kafka broker in the same, so that there is
+one broker. Files that take long run first, so that no process is left with one alone.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Generator
 from typing import Any, Final
 
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
+SLOW: Final = (
+    "tests/workflows/bus",
+    "tests/observe",
+    "tests/workflows/chaos",
+    "tests/keep",
+    "tests/web",
+    "tests/scale",
+    "tests/plugins",
+    "tests/workflows",
+    "tests/mcp/conformance",
+    "tests/stranger",
+    "tests/explorer",
+    "tests/hub/system",
+    "tests/hub/races",
+    "tests/app",
+    "tests/clients",
+    "tests/mcp/interop",
+    "tests/mcp/workers",
+    "tests/soak",
+    "tests/test_docs.py",
+)
+"""The folders and files that run first."""
+
 BROKER: Final = ("tests/workflows/bus/", "tests/observe/")
-"""Where most tests need one."""
+"""The folders in which most tests need a broker."""
+
+UNIT: Final = (
+    "tests/a2a/golden/",
+    "tests/a2a/protocol/",
+)
+"""The folders and files with unit tests."""
+SERVERS: Final = frozenset(("cluster", "kafka", "browser", "packages", "url", "migrated_url"))
+"""The fixtures that start a server, open a database, or install packages."""
+OUTSIDE: Final = frozenset(("subprocess.Popen", "os.posix_spawn", "socket.bind", "sqlite3.connect"))
+"""The audit events that a unit test may not cause."""
+
+
+def turn(item: pytest.Item) -> int:
+    """Return the place of a test in the order of all."""
+    path = item.nodeid.partition("::")[0]
+    found = (number for number, place in enumerate(SLOW) if f"{path}/".startswith(f"{place}/"))
+    return next(found, len(SLOW))
 
 
 class Scheduling(LoadFileScheduling):  # type: ignore[misc]
+    """An xdist scheduler that keeps each file, and all that need a broker, in one process."""
+
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         return "a broker" if file.startswith(BROKER) else file
@@ -20,3 +67,41 @@ class Scheduling(LoadFileScheduling):  # type: ignore[misc]
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
     return Scheduling(config, log)
+
+
+class UnitTests:
+    """A pytest plugin that selects unit tests, and fails those that reach outside the process."""
+
+    def __init__(self) -> None:
+        self._running = ""
+        sys.addaudithook(self._watch)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        chosen = [item for item in items if is_unit(item)]
+        others = [item for item in items if not is_unit(item)]
+        if others:
+            config.hook.pytest_deselected(items=others)
+        items[:] = chosen
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._running = item.nodeid
+        try:
+            return (yield)
+        finally:
+            self._running = ""
+
+    def _watch(self, event: str, _: object) -> None:
+        if self._running and event in OUTSIDE:
+            raise RuntimeError(
+                f"{event} in {self._running}, which `UNIT` in tests/scheduling.py calls a unit test"
+            )
+
+
+def is_unit(item: pytest.Item) -> bool:
+    """Return whether a test is below `UNIT` and uses no fixture of `SERVERS`."""
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return item.nodeid.startswith(UNIT) and SERVERS.isdisjoint(fixtures)

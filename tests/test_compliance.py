@@ -1,9 +1,14 @@
-"""Marks are checked, gaps fail where they must, and the report says what the run showed."""
+"""Marks are checked, gaps fail where they must, the report says what the run showed, and parts of the
+suite are selected and measured as they should be."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
+from tests import compliance, purity, scheduling
 from tests.compliance import Run, Shown
 from tests.requirements import REQUIREMENTS
 from tools.compliance_page import render
@@ -15,7 +20,7 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     pytester.makeconftest("from tests.conftest import *")
     pytester.makeini(
         "[pytest]\naddopts = -p no:asyncio -p no:hypothesispytest\n"
-        "markers = req(*ids): requirements\n"
+        "markers =\n  req(*ids): requirements\n  matrix: repetitions\n"
     )
     return pytester
 
@@ -39,6 +44,88 @@ def test_a_mark_without_any_id_fails_the_collection(suite: pytest.Pytester) -> N
 def test_a_mark_with_known_ids_is_fine(suite: pytest.Pytester) -> None:
     suite.makepyfile("import pytest\n@pytest.mark.req('F-01', 'RPC-4a')\ndef test_it(): pass")
     suite.runpytest().assert_outcomes(passed=1)
+
+
+MATRIX = """
+    import pytest
+    @pytest.mark.req("F-01")
+    @pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.matrix)])
+    def test_most(n): pass
+    @pytest.mark.req("F-02")
+    @pytest.mark.matrix
+    def test_repetition(): pass
+    def test_whole(requirement_marks):
+        print("shown:", *requirement_marks.ids(), requirement_marks.partial)
+"""
+
+
+@pytest.fixture
+def results(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The file with the outcomes of a complete run of the suite in `pytester`."""
+    monkeypatch.setattr(compliance, "ROOT", pytester.path)
+    monkeypatch.setattr(compliance, "RESULTS", tmp_path / "requirements.json")
+    return tmp_path / "requirements.json"
+
+
+def test_a_run_without_repetitions_is_complete(suite: pytest.Pytester, results: Path) -> None:
+    suite.makepyfile(MATRIX)
+    result = suite.runpytest_inprocess("-s", "-m", "not matrix")
+    result.assert_outcomes(passed=2, deselected=2)
+    result.stdout.fnmatch_lines(["*shown: F-01 None*"])
+    run = msgspec.json.decode(results.read_bytes(), type=Run)
+    assert [test.requirements for test in run.tests.values()] == [["F-01"]]
+
+
+@pytest.mark.parametrize("option", ["-mnot req", "-kmost or whole", "--unit"])
+def test_a_run_of_anything_less_is_not(suite: pytest.Pytester, results: Path, option: str) -> None:
+    suite.makepyfile(MATRIX)
+    suite.runpytest_inprocess(option)
+    assert not results.exists()
+
+
+def test_only_the_tests_of_pure_modules_are_measured(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    class Controller:
+        def pause(self) -> None:
+            said.append("pause")
+
+        def resume(self) -> None:
+            said.append("resume")
+
+    class Plugin:
+        cov_controller = Controller()
+
+        def pytest_runtest_logstart(self, nodeid: str) -> None:
+            said.append(nodeid.partition("::")[2])
+
+    monkeypatch.setattr(purity, "TESTS", ("test_pure.py",))
+    suite.makepyfile(test_other="def test_a(): pass\ndef test_b(): pass")
+    suite.makepyfile(test_pure="def test_c(): pass\ndef test_d(): pass")
+    plugin = Plugin()
+    monkeypatch.setattr(purity.PureCoverage, "_coverage", lambda self: plugin.cov_controller)
+    suite.inline_run("--pure-cov", plugins=[plugin]).assertoutcome(passed=4)
+    assert said == ["pause", "test_a", "test_b", "resume", "test_c", "test_d"]
+
+
+def test_a_unit_test_that_reaches_outside_the_process_fails(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "UNIT", ("test_unit.py",))
+    suite.makepyfile(test_other="def test_it(): pass")
+    suite.makepyfile(
+        test_unit="""
+            import sqlite3
+            def test_outside(): sqlite3.connect(":memory:")
+            def test_inside(): pass
+            def test_database(url): pass
+        """
+    )
+    result = suite.runpytest_inprocess("--unit")
+    result.assert_outcomes(passed=1, failed=1, deselected=3)
+    result.stdout.fnmatch_lines(["*sqlite3.connect in test_unit.py::test_outside*"])
 
 
 SKIPS = """

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.compliance import Marks, proven_by_benchmarks
-from tests.conftest import SLOW
 from tests.requirements import REQUIREMENTS, Requirement, unique, unknown_packages
+from tests.scheduling import SLOW, UNIT
 
 ROOT = Path(__file__).parent.parent
 
@@ -50,8 +50,8 @@ def test_an_id_that_is_listed_twice_is_refused() -> None:
         unique(rows)
 
 
-def test_folders_whose_tests_begin_first_exist() -> None:
-    assert [place for place in SLOW if not (ROOT / place).exists()] == []
+def test_folders_whose_tests_begin_first_and_those_with_unit_tests_exist() -> None:
+    assert [place for place in (*SLOW, *UNIT) if not (ROOT / place).exists()] == []
 
 
 @pytest.mark.req("Q-01")
