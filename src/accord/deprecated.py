@@ -12,7 +12,31 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-MOVED: Final[Mapping[str, str]] = {}
+MOVED: Final[Mapping[str, str]] = {
+    "accord.workflows.core.arrivals": "accord.workflows.core.machine",
+    "accord.workflows.core.budget": "accord.workflows.core.expressions.functions",
+    "accord.workflows.core.commands": "accord.workflows.core.events",
+    "accord.workflows.core.cron": "accord.workflows.core.triggers",
+    "accord.workflows.core.evaluation": "accord.workflows.core.expressions.evaluation",
+    "accord.workflows.core.functions": "accord.workflows.core.expressions.functions",
+    "accord.workflows.core.joins": "accord.workflows.core.outputs",
+    "accord.workflows.core.parser": "accord.workflows.core.expressions.parser",
+    "accord.workflows.core.places": "accord.workflows.core.definition",
+    "accord.workflows.core.requests": "accord.workflows.core.machine",
+    "accord.workflows.core.retrying": "accord.workflows.core.retry",
+    "accord.workflows.core.run_scope": "accord.workflows.core.outputs",
+    "accord.workflows.core.schemas": "accord.workflows.core.rules",
+    "accord.workflows.core.shape": "accord.workflows.core.definition_fields",
+    "accord.workflows.core.sizes": "accord.workflows.core.outputs",
+    "accord.workflows.core.spelling": "accord.workflows.core.reading",
+    "accord.workflows.core.syntax": "accord.workflows.core.expressions.syntax",
+    "accord.workflows.core.tasks": "accord.workflows.core.decisions",
+    "accord.workflows.core.templates": "accord.workflows.core.expressions.templates",
+    "accord.workflows.core.times": "accord.workflows.core.triggers",
+    "accord.workflows.core.tokens": "accord.workflows.core.expressions.syntax",
+    "accord.workflows.core.tree": "accord.workflows.core.program",
+    "accord.workflows.core.values": "accord.workflows.core.expressions.functions",
+}
 """Old module paths, each with the module that most of its names are in now."""
 
 RENAMED: Final[Mapping[str, str]] = {}

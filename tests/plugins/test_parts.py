@@ -34,7 +34,7 @@ from accord.plugins import (
 from accord.workflows.bridge.caller import Failed, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.plugins import PluginCaller
-from accord.workflows.core.commands import CallPlugin
+from accord.workflows.core.events import CallPlugin
 from accord.workflows.step_type import StepTypes
 from examples.plugins.transport.accord_deflate import transport
 from tests.hub.world import RECORDERS, World, world_at

@@ -29,14 +29,8 @@ from accord.workflows.bus.envelope import (
 from accord.workflows.bus.outbox import outgoing
 from accord.workflows.bus.relay import parcel_of
 from accord.workflows.bus.topics import Names, Shape
-from accord.workflows.core.commands import (
-    CallAgent,
-    CallMethod,
-    CallOperation,
-    CallPlugin,
-    CallTool,
-)
 from accord.workflows.core.definition import McpTarget, RpcTarget
+from accord.workflows.core.events import CallAgent, CallMethod, CallOperation, CallPlugin, CallTool
 from accord.workflows.core.state import Failure
 from accord.workflows.storage.tasks import Call, NewTask
 from tools.snapshots.kept import as_json

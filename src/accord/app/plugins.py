@@ -33,7 +33,7 @@ from accord.operations.rights import RULES
 from accord.transports.connect import SCHEMES
 from accord.transports.plugged import Transport
 from accord.workflows.core.definition import PluginStep
-from accord.workflows.core.shape import NAME, TYPES
+from accord.workflows.core.definition_fields import NAME, TYPES
 from accord.workflows.step_type import StepType, StepTypes
 
 log = logging.getLogger("accord.plugins")

@@ -11,8 +11,8 @@ from accord.a2a import AddressPolicy
 from accord.workflows.bridge.health import check_agent
 from accord.workflows.bridge.registry import Agents
 from accord.workflows.bridge.secrets import Secrets
-from accord.workflows.core.commands import CallMethod, CallTool
 from accord.workflows.core.definition import McpTarget, RpcTarget
+from accord.workflows.core.events import CallMethod, CallTool
 from tests.a2a.scripted import Asked
 from tests.workflows.bridge.unruly import Unruly, done, unruly
 from tests.workflows.bridge.yard import LOCAL, Yard, working

@@ -12,9 +12,8 @@ import pytest
 from accord.a2a import message_id
 from accord.a2a.protocol.outcome import MAX_UNCLEAR
 from accord.workflows.bridge.outcomes import MAX_ANSWERED
-from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.definition import Retry
-from accord.workflows.core.events import TaskFailed, TaskSucceeded
+from accord.workflows.core.events import CallAgent, TaskFailed, TaskSucceeded
 from tests.a2a.protocol.test_near_correct_answers import MESSAGES, TASKS
 from tests.a2a.scripted import Asked, http
 from tests.workflows.bridge.unruly import (

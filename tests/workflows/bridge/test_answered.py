@@ -13,7 +13,7 @@ from accord.workflows.bridge.caller import Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.worker import Worker
 from accord.workflows.bus.embedded import EmbeddedBus
-from accord.workflows.core.commands import CallAgent
+from accord.workflows.core.events import CallAgent
 from accord.workflows.membership import Membership
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.task_changes import finish_tasks

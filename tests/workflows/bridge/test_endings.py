@@ -13,7 +13,7 @@ from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.registry import Agents
 from accord.workflows.bridge.rows import Change, TaskRows
 from accord.workflows.bus.embedded import EmbeddedBus
-from accord.workflows.core.commands import CallAgent
+from accord.workflows.core.events import CallAgent
 from tests.workflows.bridge.yard import Tasks
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from accord.workflows.bridge.caller import Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
-from accord.workflows.core.commands import CallAgent, CallOperation
+from accord.workflows.core.events import CallAgent, CallOperation
 from accord.workflows.storage.tasks import Call, NewTask, insert_owned
 from tests.workflows.bridge.yard import RUN, Yard, until, working
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.a2a import message_id
-from accord.workflows.core.commands import CallAgent
+from accord.workflows.core.events import CallAgent
 from tests.a2a.scripted import Asked, http
 from tests.workflows.bridge.unruly import HANG, unruly
 from tests.workflows.bridge.yard import RUN, Yard, until, working

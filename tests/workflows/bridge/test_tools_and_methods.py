@@ -9,8 +9,8 @@ import pytest
 
 from accord import Router, serve
 from accord.mcp import Server
-from accord.workflows.core.commands import CallMethod, CallTool
 from accord.workflows.core.definition import McpTarget, RpcTarget
+from accord.workflows.core.events import CallMethod, CallTool
 from tests.a2a.scripted import http
 from tests.workflows.bridge.unruly import unruly
 from tests.workflows.bridge.yard import SOON, Yard, working

@@ -17,8 +17,8 @@ from accord.workflows.bridge.agents import AgentCaller
 from accord.workflows.bridge.methods import MethodCaller
 from accord.workflows.bridge.registry import Agents
 from accord.workflows.bridge.secrets import Secrets
-from accord.workflows.core.commands import CallMethod
 from accord.workflows.core.definition import Retry, RpcTarget
+from accord.workflows.core.events import CallMethod
 from tests.a2a.scripted import Asked, http
 from tests.workflows.bridge.unruly import done, unruly
 from tests.workflows.bridge.yard import LOCAL, RUN, Tasks, working

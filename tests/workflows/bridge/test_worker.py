@@ -19,9 +19,8 @@ from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded,
 from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.worker import Worker
 from accord.workflows.bus.embedded import EmbeddedBus
-from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.definition import Retry
-from accord.workflows.core.events import TaskSucceeded
+from accord.workflows.core.events import CallAgent, TaskSucceeded
 from accord.workflows.membership import Membership
 from tests.workflows.bridge.yard import RUN, SOON, Tasks, Yard, until, working
 

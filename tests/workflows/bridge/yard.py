@@ -23,9 +23,8 @@ from accord.workflows.bridge.secrets import Secrets
 from accord.workflows.bridge.tools import ToolCaller
 from accord.workflows.bridge.worker import Worker
 from accord.workflows.bus.embedded import EmbeddedBus
-from accord.workflows.core.commands import CallAgent
 from accord.workflows.core.definition import Retry
-from accord.workflows.core.events import Event, decode_event
+from accord.workflows.core.events import CallAgent, Event, decode_event
 from accord.workflows.membership import Membership
 from accord.workflows.storage.tasks import FIRST_GROUP, Call, Kind, NewTask
 from tests.patience import PATIENCE as PATIENCE

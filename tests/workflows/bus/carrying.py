@@ -25,8 +25,7 @@ from accord.store.store import Row
 from accord.workflows.bus import topics
 from accord.workflows.bus.kafka import KafkaBus
 from accord.workflows.bus.topics import Names, Shape
-from accord.workflows.core.commands import CallAgent
-from accord.workflows.core.events import TaskSucceeded
+from accord.workflows.core.events import CallAgent, TaskSucceeded
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.tasks import NewTask
 from tests.patience import PATIENCE as PATIENCE

@@ -11,7 +11,7 @@ import pytest
 from accord.store.store import Row, Transaction
 from accord.workflows.bus.awaited import Awaited
 from accord.workflows.bus.kafka import KafkaBus
-from accord.workflows.core.commands import CallOperation
+from accord.workflows.core.events import CallOperation
 from accord.workflows.storage.tasks import Kind, NewTask, insert_owned
 from tests.workflows.bus.carrying import Carrying, task
 

@@ -27,10 +27,10 @@ from accord.workflows.bus.envelope import (
     task_sent,
 )
 from accord.workflows.bus.errors import EnvelopeError
-from accord.workflows.core.commands import CallMethod
 from accord.workflows.core.definition import RpcTarget
 from accord.workflows.core.events import (
     Arrival,
+    CallMethod,
     PauseRequested,
     TaskAsked,
     TaskFailed,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from accord.workflows.core.commands import Command
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
     CancelRequested,
+    Command,
     Event,
     PauseRequested,
     ResumeRequested,
@@ -20,7 +21,8 @@ from accord.workflows.core.events import (
     TaskFailed,
     TaskSucceeded,
 )
-from accord.workflows.core.machine import compile_program, decide, fold, receive
+from accord.workflows.core.machine import fold, receive
+from accord.workflows.core.program import compile_program
 from accord.workflows.core.reading import read_definition
 from accord.workflows.core.state import Failure, State, decode_state, encode_state
 

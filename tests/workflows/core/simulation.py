@@ -10,24 +10,24 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.workflows.core.commands import (
-    CancelChild,
-    CancelTask,
-    Command,
-    ContinueTask,
-    RequestApproval,
-)
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
+    CancelChild,
+    CancelTask,
+    Command,
+    ContinueTask,
     Event,
+    RequestApproval,
     RunStarted,
     SignalReceived,
     TaskFailed,
     TaskSucceeded,
 )
-from accord.workflows.core.machine import compile_program, decide, receive
+from accord.workflows.core.machine import receive
+from accord.workflows.core.program import compile_program
 from accord.workflows.core.state import Failure, State
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.events import decode_event, encode_event
-from accord.workflows.core.machine import decide, fold
+from accord.workflows.core.machine import fold
 from accord.workflows.core.reading import read_definition
 from accord.workflows.core.state import State, decode_state, encode_state
 from tests.workflows.core.any_definition import Generated, generated

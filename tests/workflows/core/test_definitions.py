@@ -24,8 +24,7 @@ from accord.workflows.core.definition import (
 )
 from accord.workflows.core.errors import DefinitionError
 from accord.workflows.core.reading import examine, read_definition, read_text
-from accord.workflows.core.rules import Arguments, Known
-from accord.workflows.core.schemas import input_problem, schema_problem
+from accord.workflows.core.rules import Arguments, Known, input_problem, schema_problem
 
 REVIEW = """
 name: review-requirement

@@ -7,13 +7,17 @@ from typing import Any
 
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
-from accord.workflows.core.commands import CancelChild, CancelTask, Command, RequestApproval
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
+    CancelChild,
     CancelRequested,
+    CancelTask,
+    Command,
     Event,
     PauseRequested,
+    RequestApproval,
     ResumeRequested,
     RetryRequested,
     RunStarted,
@@ -22,10 +26,10 @@ from accord.workflows.core.events import (
     TaskFailed,
     TaskSucceeded,
 )
-from accord.workflows.core.machine import compile_program, decide, fold, receive
+from accord.workflows.core.machine import fold, receive
+from accord.workflows.core.program import compile_program, is_task
 from accord.workflows.core.reading import read_definition
 from accord.workflows.core.state import FINAL, Failure, State, decode_state, encode_state
-from accord.workflows.core.tree import is_task
 from accord.workflows.core.views import view_steps
 from tests.workflows.core.any_definition import Generated, generated
 from tests.workflows.core.simulation import Simulation, World

@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 from msgspec import DecodeError, ValidationError, json
 
-from accord.workflows.core.commands import decode_command, encode_command
 from accord.workflows.core.errors import NewerSchemaError
-from accord.workflows.core.events import decode_event, encode_event, type_of
+from accord.workflows.core.events import (
+    decode_command,
+    decode_event,
+    encode_command,
+    encode_event,
+    type_of,
+)
 from accord.workflows.core.state import State, decode_state, encode_state
 from tests.workflows.core.run import Run, agent, wait
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from accord.workflows.core import decisions
-from accord.workflows.core.commands import (
+from accord.workflows.core.definition import McpTarget, Retry, RpcTarget
+from accord.workflows.core.errors import RefusedError
+from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
     CallOperation,
@@ -16,11 +18,12 @@ from accord.workflows.core.commands import (
     CancelTask,
     ContinueTask,
     RequestApproval,
+    SignalReceived,
     StartChild,
+    TaskFailed,
+    TaskSucceeded,
+    TimerFired,
 )
-from accord.workflows.core.definition import McpTarget, Retry, RpcTarget
-from accord.workflows.core.errors import RefusedError
-from accord.workflows.core.events import SignalReceived, TaskFailed, TaskSucceeded, TimerFired
 from accord.workflows.core.machine import take
 from accord.workflows.core.state import Failure, encode_state
 from tests.workflows.core.run import Run, agent, wait

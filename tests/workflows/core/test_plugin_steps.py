@@ -6,19 +6,27 @@ from typing import Any
 
 from msgspec import json
 
-from accord.workflows.core.commands import CallPlugin, CancelTask, decode_command, encode_command
 from accord.workflows.core.decisions import decide
 from accord.workflows.core.definition import PluginStep, Retry, type_of
 from accord.workflows.core.events import (
+    CallPlugin,
     CancelRequested,
+    CancelTask,
     RunFinished,
     RunStarted,
     TaskSucceeded,
+    decode_command,
+    encode_command,
 )
 from accord.workflows.core.program import compile_program
-from accord.workflows.core.reading import examine, read_definition
+from accord.workflows.core.reading import (
+    decode_definition,
+    definition_of,
+    encode_definition,
+    examine,
+    read_definition,
+)
 from accord.workflows.core.rules import Arguments, Known
-from accord.workflows.core.spelling import decode_definition, definition_of, encode_definition
 from accord.workflows.core.state import State
 from accord.workflows.core.transitions import apply
 from accord.workflows.core.views import view_steps

@@ -6,9 +6,12 @@ from typing import get_args
 
 import pytest
 
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.events import Arrival, Decided
-from accord.workflows.core.machine import apply, compile_program, decide, fold
+from accord.workflows.core.machine import fold
+from accord.workflows.core.program import compile_program
 from accord.workflows.core.state import State
+from accord.workflows.core.transitions import apply
 from tests.workflows.core.recorded import Recorded, read_histories
 
 HISTORIES = list(read_histories())

@@ -13,7 +13,7 @@ from accord.workflows.core.events import (
     RetryRequested,
     SignalReceived,
 )
-from accord.workflows.core.requests import Request, check_request
+from accord.workflows.core.machine import Request, check_request
 from tests.workflows.core.run import Run, agent, wait
 
 

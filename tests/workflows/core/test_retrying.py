@@ -10,39 +10,38 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec import json
 
 from accord.workflows.core import state as states
-from accord.workflows.core.commands import (
-    CallAgent,
-    CallOperation,
-    CancelChild,
-    CancelTask,
-    Command,
-    ContinueTask,
-    RequestApproval,
-    StartChild,
-)
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
+    CallAgent,
+    CallOperation,
+    CancelChild,
     CancelRequested,
+    CancelTask,
+    Command,
+    ContinueTask,
     Event,
     PauseRequested,
+    RequestApproval,
     ResumeRequested,
     RetryRequested,
     RunStarted,
     SignalReceived,
+    StartChild,
     TaskAsked,
     TaskFailed,
     TaskSucceeded,
     decode_event,
     encode_event,
 )
-from accord.workflows.core.machine import compile_program, decide, fold, receive
+from accord.workflows.core.machine import fold, receive
+from accord.workflows.core.program import asks_approval, compile_program, is_task
 from accord.workflows.core.reading import read_definition
-from accord.workflows.core.retrying import will_restart
+from accord.workflows.core.retry import will_restart
 from accord.workflows.core.state import FINAL, Failure, State, decode_state, encode_state
-from accord.workflows.core.tree import asks_approval, is_task
 from tests.workflows.core.any_definition import Generated, generated
 from tests.workflows.core.recorded import FOLDER
 from tests.workflows.core.run import Run, agent, wait

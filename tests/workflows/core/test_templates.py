@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.workflows.core.budget import Budget
 from accord.workflows.core.errors import EvaluationError, ExpressionError
-from accord.workflows.core.templates import (
+from accord.workflows.core.expressions.functions import Budget
+from accord.workflows.core.expressions.templates import (
     Fixed,
     expressions,
     read_template,

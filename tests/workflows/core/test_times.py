@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.workflows.core.times import read_time
+from accord.workflows.core.triggers import read_time
 
 
 @given(

@@ -7,12 +7,18 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from accord.workflows.core.cron import WORDS, Cron, read_cron
 from accord.workflows.core.definition import Definition, Trigger
 from accord.workflows.core.errors import CronError, DefinitionError, EvaluationError
 from accord.workflows.core.reading import read_definition, read_text
 from accord.workflows.core.rules import Known
-from accord.workflows.core.triggers import applies, compile_trigger, input_for
+from accord.workflows.core.triggers import (
+    WORDS,
+    Cron,
+    applies,
+    compile_trigger,
+    input_for,
+    read_cron,
+)
 
 STEPS = [{"name": "ask", "type": "agent", "agent": "a"}]
 EVENT = {"id": "7", "after": {"priority": 1, "title": "Log in"}, "before": None}

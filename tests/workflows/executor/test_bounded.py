@@ -11,7 +11,7 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.workflows.core.events import SignalReceived
-from accord.workflows.core.machine import compile_program
+from accord.workflows.core.program import compile_program
 from accord.workflows.core.reading import read_definition
 from accord.workflows.executor.held import Held, HeldRuns, hold
 from accord.workflows.storage.loading import RunRow

@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec.structs import replace
 
 from accord.store import Store, open_store
-from accord.workflows.core.commands import decode_command
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
     SignalReceived,
     TaskFailed,
     TaskSucceeded,
+    decode_command,
 )
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.held import HeldRuns

@@ -13,11 +13,11 @@ from msgspec import json
 
 from accord.store import Store, open_store
 from accord.telemetry.exposition import Exposition
-from accord.workflows.core.commands import Command, decode_command
 from accord.workflows.core.events import (
     ApprovalGiven,
     Arrival,
     CancelRequested,
+    Command,
     PauseRequested,
     ResumeRequested,
     RetryRequested,
@@ -25,6 +25,7 @@ from accord.workflows.core.events import (
     TaskAsked,
     TaskFailed,
     TaskSucceeded,
+    decode_command,
 )
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.children import child_id

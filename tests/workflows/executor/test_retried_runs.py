@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from accord.store import Store, open_store
-from accord.workflows.core.commands import Command
 from accord.workflows.core.events import (
     Arrival,
     CancelRequested,
+    Command,
     RetryRequested,
     TaskFailed,
     TaskSucceeded,

@@ -12,10 +12,10 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.store.errors import ConstraintError
-from accord.workflows.core.commands import Command
 from accord.workflows.core.events import (
     Arrival,
     CancelRequested,
+    Command,
     RetryRequested,
     SignalReceived,
     TaskFailed,

@@ -13,11 +13,9 @@ from uuid import uuid4
 from accord.store import Store
 from accord.workflows.bus.bus import Bus
 from accord.workflows.bus.embedded import EmbeddedBus
-from accord.workflows.core.commands import Command, decode_command
-from accord.workflows.core.events import Arrival, TaskSucceeded
+from accord.workflows.core.events import Arrival, Command, TaskSucceeded, decode_command
 from accord.workflows.core.machine import fold
-from accord.workflows.core.reading import read_definition
-from accord.workflows.core.spelling import encode_definition
+from accord.workflows.core.reading import encode_definition, read_definition
 from accord.workflows.core.state import State
 from accord.workflows.executor.executor import Executor
 from accord.workflows.membership import Membership

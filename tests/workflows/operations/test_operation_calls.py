@@ -9,7 +9,7 @@ import pytest
 from accord.operations.errors import ServiceError
 from accord.workflows.bridge.caller import Succeeded
 from accord.workflows.bridge.claimed import given_of
-from accord.workflows.core.commands import CallOperation
+from accord.workflows.core.events import CallOperation
 from accord.workflows.operations.calls import OperationCaller
 from accord.workflows.storage.tasks import NewTask
 from tests.workflows.operations.office import Office

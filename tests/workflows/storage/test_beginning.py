@@ -8,8 +8,7 @@ import pytest
 
 from accord.store import Store, open_store
 from accord.workflows.bus.embedded import EmbeddedBus
-from accord.workflows.core.commands import CallAgent
-from accord.workflows.core.events import CancelRequested, RunStarted, decode_event
+from accord.workflows.core.events import CallAgent, CancelRequested, RunStarted, decode_event
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.runs import NewRun, Starter, create_run
 from accord.workflows.storage.shards import SHARDS, shard_of

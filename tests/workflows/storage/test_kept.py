@@ -11,8 +11,7 @@ from msgspec import ValidationError
 from accord.store import Store, open_store
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import CancelRequested, Event, PauseRequested, RunStarted
-from accord.workflows.core.reading import read_definition
-from accord.workflows.core.spelling import decode_definition, encode_definition
+from accord.workflows.core.reading import decode_definition, encode_definition, read_definition
 from accord.workflows.core.state import State, encode_state
 from accord.workflows.storage.definitions import (
     MOST,

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, strategies as st
 
-from accord.workflows.core.cron import Cron, read_cron
+from accord.workflows.core.triggers import Cron, read_cron
 from accord.workflows.triggers.cron import find_zone, known_timezones, next_fire
 
 BERLIN = "Europe/Berlin"

@@ -15,7 +15,7 @@ from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import DataPart
 from accord.jsonrpc.nesting import decode_json
 from accord.workflows.core.definition import Definition
-from accord.workflows.core.schemas import input_problem
+from accord.workflows.core.rules import input_problem
 
 SKILL: Final = "skill"
 """The member of a message's metadata that names the workflow."""

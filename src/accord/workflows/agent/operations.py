@@ -21,7 +21,7 @@ from accord.workflows.agent.history import TaskRun, task_run, written
 from accord.workflows.agent.inputs import SKILL, input_in
 from accord.workflows.agent.tasks import task_of
 from accord.workflows.agent.waits import decision_in, payload_of, wait_meant, waits_of
-from accord.workflows.core.spelling import decode_definition
+from accord.workflows.core.reading import decode_definition
 from accord.workflows.operations.approvals import approve_run
 from accord.workflows.operations.commands import signal_run
 from accord.workflows.operations.moments import now_of

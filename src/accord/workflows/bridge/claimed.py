@@ -8,7 +8,8 @@ from msgspec import Struct, json
 
 from accord.store.store import Row
 from accord.transports.urls import shown
-from accord.workflows.core.commands import (
+from accord.workflows.core.definition import Retry
+from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
     CallOperation,
@@ -17,7 +18,6 @@ from accord.workflows.core.commands import (
     decode_command,
     encode_command,
 )
-from accord.workflows.core.definition import Retry
 from accord.workflows.storage.tasks import FIRST_FENCE, Call, Kind, NewTask, aim, task_id
 
 COLUMNS: Final = """

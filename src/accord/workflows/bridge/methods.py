@@ -23,7 +23,7 @@ from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.lines import MAX_ANSWER
 from accord.workflows.bridge.message_ids import message_id_of
 from accord.workflows.bridge.spans import Spans, span_of
-from accord.workflows.core.commands import CallMethod
+from accord.workflows.core.events import CallMethod
 
 TIMEOUT_SECONDS: Final = 30.0
 POOL: Final = 64

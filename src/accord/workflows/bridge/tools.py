@@ -37,7 +37,7 @@ from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.lines import MAX_ANSWER
 from accord.workflows.bridge.message_ids import message_id_of
 from accord.workflows.bridge.spans import Spans, span_of
-from accord.workflows.core.commands import CallTool
+from accord.workflows.core.events import CallTool
 
 TIMEOUT_SECONDS: Final = 30.0
 LONGEST_SECONDS: Final = 3_600.0

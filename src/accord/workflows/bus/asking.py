@@ -18,7 +18,7 @@ from accord.store.store import Transaction
 from accord.workflows.bus.envelope import Asked, CancelRun, SignalRun, StartRun
 from accord.workflows.bus.errors import EnvelopeError
 from accord.workflows.core.events import CancelRequested, SignalReceived
-from accord.workflows.core.schemas import input_problem
+from accord.workflows.core.rules import input_problem
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownWorkflowError
 from accord.workflows.storage.inbox import Message, deliver

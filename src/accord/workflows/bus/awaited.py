@@ -10,7 +10,7 @@ from typing import Final
 
 from accord.store.store import Row, Transaction
 from accord.workflows.bus.hands import Hands
-from accord.workflows.core.commands import CallOperation
+from accord.workflows.core.events import CallOperation
 from accord.workflows.storage.tasks import Kind, NewTask
 
 PATIENCE: Final = 5.0

@@ -16,7 +16,7 @@ from accord.workflows.bus import outbox
 from accord.workflows.bus.envelope import message_of, read_answer, task_sent
 from accord.workflows.bus.errors import EnvelopeError
 from accord.workflows.bus.outbox import outgoing
-from accord.workflows.core.commands import decode_command
+from accord.workflows.core.events import decode_command
 from accord.workflows.storage.inbox import Message, deliver
 from accord.workflows.storage.tasks import WAKE, Call, NewTask
 

@@ -1,5 +1,7 @@
-"""What happens next in a run, and what is to be done for it. Every decision is an event, is applied
-at once, and follows from the state and the time alone."""
+"""The next events and commands of a run, from its state and the time alone.
+
+Every decision is an event, which is applied at once.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.workflows.core.budget import Budget
-from accord.workflows.core.commands import (
-    CancelChild,
-    CancelTask,
-    Command,
-    ContinueTask,
-    RequestApproval,
-)
 from accord.workflows.core.definition import (
     AgentStep,
     CallStep,
@@ -28,16 +22,28 @@ from accord.workflows.core.definition import (
 )
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.events import (
+    CallAgent,
+    CallMethod,
+    CallOperation,
+    CallPlugin,
+    CallTool,
+    CancelChild,
+    CancelTask,
+    Command,
+    ContinueTask,
     Decided,
+    RequestApproval,
     RoundStarted,
     RunFinished,
+    StartChild,
     StepFailed,
     StepSettled,
     StepStarted,
     TaskContinued,
     TimerFired,
 )
-from accord.workflows.core.joins import failure_of
+from accord.workflows.core.expressions.functions import Budget, as_text, is_number, type_name
+from accord.workflows.core.expressions.templates import render, render_truth
 from accord.workflows.core.limits import (
     MAX_CHILD_DEPTH,
     MAX_DECISION_EVENTS,
@@ -46,17 +52,68 @@ from accord.workflows.core.limits import (
     MAX_SHOWN_BYTES,
     MAX_STEP_RUNS,
 )
-from accord.workflows.core.outputs import composed, frame_output
-from accord.workflows.core.program import MAIN, Plan, Program, case_label
-from accord.workflows.core.run_scope import RunScope, WhileScope
-from accord.workflows.core.sizes import size_problem
+from accord.workflows.core.outputs import (
+    RunScope,
+    WhileScope,
+    composed,
+    failure_of,
+    frame_output,
+    size_problem,
+)
+from accord.workflows.core.program import (
+    MAIN,
+    Plan,
+    Program,
+    block_of,
+    case_label,
+    frames_in,
+    is_task,
+    root_frames,
+    tasks_in,
+)
 from accord.workflows.core.state import Failure, Frame, State, StepRun, frame_id, step_key
-from accord.workflows.core.tasks import command_for
-from accord.workflows.core.templates import render, render_truth
-from accord.workflows.core.times import read_time
 from accord.workflows.core.transitions import CANCELLED, apply
-from accord.workflows.core.tree import block_of, frames_in, is_task, root_frames, tasks_in
-from accord.workflows.core.values import as_text, is_number, type_name
+from accord.workflows.core.triggers import read_time
+
+
+def command_for(
+    step: AgentStep | CallStep | PluginStep | WorkflowStep,
+    event: StepStarted,
+    task: str,
+    depth: int,
+    resumes: str = "",
+) -> Command:
+    """The command for a step that started; a child run stands at `depth`. `resumes` is the task
+    whose call is repeated, or whose child run goes on."""
+    if isinstance(step, WorkflowStep):
+        name, _, version = step.workflow.partition("@")
+        number = int(version) if version else None
+        return StartChild(
+            task=task,
+            step=event.key,
+            workflow=name,
+            version=number,
+            input=event.input,
+            depth=depth,
+            resumes=resumes,
+        )
+    made = _call(step, task, event.key)
+    return replace(
+        made, input=event.input, retry=step.retry, deadline=event.deadline, resumes=resumes
+    )
+
+
+def _call(step: AgentStep | CallStep | PluginStep, task: str, key: str) -> Command:
+    if isinstance(step, AgentStep):
+        return CallAgent(task=task, step=key, agent=step.agent)
+    if isinstance(step, PluginStep):
+        return CallPlugin(task=task, step=key, plugin=step.plugin)
+    if step.mcp is not None:
+        return CallTool(task=task, step=key, target=step.mcp)
+    if step.rpc is not None:
+        return CallMethod(task=task, step=key, target=step.rpc)
+    return CallOperation(task=task, step=key, operation=step.operation or "")
+
 
 _Decided: TypeAlias = tuple[Decided, list[Command]]
 
@@ -87,7 +144,7 @@ def decide(program: Program, state: State, now: float) -> Decision:
 def _next(program: Program, state: State, now: float) -> _Decided | None:
     if state.phase != "running":
         return None
-    deciding = _Deciding(program, state, now)
+    deciding = _Decider(program, state, now)
     if state.ending is not None:
         return deciding.stop(state.ending)
     if state.bytes > MAX_RUN_BYTES:
@@ -118,7 +175,7 @@ class _StepError(Exception):
         self.failure = Failure(code, message)
 
 
-class _Deciding:
+class _Decider:
     """One decision being made."""
 
     __slots__ = ("now", "program", "state")

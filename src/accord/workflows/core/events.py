@@ -1,7 +1,7 @@
-"""What happens in a run. Its history is a list of these, and nothing else is kept.
+"""Events of a run, which are its history, and commands, which are what a run wants done.
 
-Some arrive from outside, others are decided by `decisions`; both are recorded, so that a history
-folds to the same state whatever decides today. `at` is in seconds since 1970.
+Some events arrive from outside, `decisions` makes the others; all are recorded, so a history leads
+to the same state for ever. Commands are sent in the transaction that records their events.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, json
 
+from accord.workflows.core.definition import McpTarget, Retry, RpcTarget
 from accord.workflows.core.state import FIRST_SCHEMA, SCHEMA, Failure, decode
 
 
@@ -172,7 +173,7 @@ Decided: TypeAlias = (
 )
 Event: TypeAlias = Arrival | Decided
 
-_DECODER: json.Decoder[Event] = json.Decoder(Event)
+_EVENT_DECODER: json.Decoder[Event] = json.Decoder(Event)
 
 
 def type_of(event: Event) -> str:
@@ -187,4 +188,117 @@ def encode_event(event: Event) -> bytes:
 
 def decode_event(data: bytes) -> Event:
     """Return an event from JSON. Raise NewerSchemaError or msgspec.DecodeError for what is none."""
-    return decode(_DECODER, data)
+    return decode(_EVENT_DECODER, data)
+
+
+class _Command(Struct, frozen=True, kw_only=True, tag_field="type"):
+    task: str
+    schema: int = FIRST_SCHEMA
+
+
+class _Call(_Command, frozen=True, kw_only=True):
+    """What is answered by TaskSucceeded, TaskFailed or TaskAsked. Without `retry` the policy of
+    whoever is called holds."""
+
+    step: str
+    input: Any = None
+    retry: Retry | None = None
+    deadline: float | None = None
+    resumes: str = ""
+    """The task whose call this repeats, since nobody knows what became of it: the other side gets
+    the same message id."""
+
+
+class CallAgent(_Call, frozen=True, kw_only=True, tag="call_agent"):
+    """Ask an agent."""
+
+    agent: str
+
+
+class CallOperation(_Call, frozen=True, kw_only=True, tag="call_operation"):
+    """Call an operation of this installation, as whoever started the run."""
+
+    operation: str
+
+
+class CallTool(_Call, frozen=True, kw_only=True, tag="call_tool"):
+    """Call a tool of an MCP server."""
+
+    target: McpTarget
+
+
+class CallMethod(_Call, frozen=True, kw_only=True, tag="call_method"):
+    """Call a JSON-RPC method."""
+
+    target: RpcTarget
+
+
+class CallPlugin(_Call, frozen=True, kw_only=True, tag="call_plugin"):
+    """Have a plugin do a step of the type that it adds."""
+
+    plugin: str
+
+
+class StartChild(_Command, frozen=True, tag="start_child"):
+    """Start a run of another workflow, the newest version where none is given; answered by
+    TaskSucceeded or TaskFailed when it ends."""
+
+    step: str
+    workflow: str
+    version: int | None = None
+    input: Any = None
+    depth: int = 1
+    resumes: str = ""
+    """The task that started the run before: it is continued, if it is there."""
+
+
+class RequestApproval(_Command, frozen=True, tag="request_approval"):
+    """Let people know that they are asked; answered by ApprovalGiven."""
+
+    step: str
+    by: tuple[str, ...]
+    deadline: float | None = None
+    message: str = ""
+    data: Any = None
+
+
+class ContinueTask(_Command, frozen=True, tag="continue_task"):
+    """Give an agent the input that it asked for."""
+
+    payload: Any = None
+
+
+class CancelTask(_Command, frozen=True, tag="cancel_task"):
+    """Nobody waits for a task any more."""
+
+
+class CancelChild(_Command, frozen=True, tag="cancel_child"):
+    """Cancel the run that a task started, or that it resumes."""
+
+    resumes: str = ""
+
+
+Command: TypeAlias = (
+    CallAgent
+    | CallOperation
+    | CallTool
+    | CallMethod
+    | CallPlugin
+    | StartChild
+    | RequestApproval
+    | ContinueTask
+    | CancelTask
+    | CancelChild
+)
+
+_COMMAND_DECODER: json.Decoder[Command] = json.Decoder(Command)
+
+
+def encode_command(command: Command) -> bytes:
+    """A command as JSON."""
+    return json.encode(command)
+
+
+def decode_command(data: bytes) -> Command:
+    """Return a command from JSON. Raise NewerSchemaError or msgspec.DecodeError."""
+    return decode(_COMMAND_DECODER, data)

@@ -1,25 +1,150 @@
-"""A run is a fold over its history.
+"""The state machine of runs: a run is a fold over its history.
 
     program = compile_program(definition)
-    state = fold(program, history)                      # or a state kept, and the events since
+    state = fold(program, history)                      # or a stored state, and the events since
     event = receive(program, state, arrival)            # something arrived: record the event
-    decision = decide(program, state, now)              # what follows, applied already
+    decision = decide(program, state, now)              # what follows, already applied
 
-Whoever drives a run records the event and `decision.events` in this order, sends
-`decision.commands` in the same transaction, and decides again when something arrives or at
-`state.next_timer`.
+The caller records the event and `decision.events` in this order, sends `decision.commands` in the
+same transaction, and decides again when something arrives or at `state.next_timer`.
+
+Arrivals are measured here and cut to what a run stores. Limits are applied here and in `decisions`
+only, so a history keeps its meaning when they change. Requests that make no sense for the run's
+state are ignored and counted by the machine; `check_request` tells people so beforehand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final, TypeAlias
 
-from accord.workflows.core.arrivals import admit
+from msgspec.structs import replace
+
 from accord.workflows.core.decisions import Decision, decide
-from accord.workflows.core.events import Arrival, Event
-from accord.workflows.core.program import Program, compile_program
-from accord.workflows.core.state import State
+from accord.workflows.core.errors import RefusedError
+from accord.workflows.core.events import (
+    ApprovalGiven,
+    Arrival,
+    CancelRequested,
+    Event,
+    PauseRequested,
+    ResumeRequested,
+    RetryRequested,
+    SignalReceived,
+    TaskAsked,
+    TaskFailed,
+    TaskSucceeded,
+)
+from accord.workflows.core.limits import MAX_SIGNAL_IDS, MAX_SIGNALS
+from accord.workflows.core.outputs import size_problem
+from accord.workflows.core.program import Program, asks_approval, compile_program, find_active
+from accord.workflows.core.retry import retry_problem
+from accord.workflows.core.state import Failure, State
 from accord.workflows.core.transitions import apply
+
+_MAX_ERROR_TEXT: Final = 4_000
+"""Characters of codes, messages and reasons."""
+
+
+def admit(event: Arrival) -> Arrival:
+    """What is recorded of an arrival: an output that is too large is a failure of its task.
+
+    Raises RefusedError for a signal that is too large.
+    """
+    match event:
+        case TaskSucceeded():
+            return _succeeded(event)
+        case TaskFailed():
+            return replace(event, error=_cut(event.error))
+        case TaskAsked():
+            _, problem = size_problem("prompt", event.prompt)
+            return event if problem is None else replace(event, prompt=None)
+        case SignalReceived():
+            size, problem = size_problem("payload", event.payload)
+            if problem is not None:
+                raise RefusedError(problem.message)
+            return replace(event, size=size)
+        case ApprovalGiven():
+            return replace(event, reason=event.reason[:_MAX_ERROR_TEXT])
+        case CancelRequested():
+            return replace(
+                event, by=event.by[:_MAX_ERROR_TEXT], reason=event.reason[:_MAX_ERROR_TEXT]
+            )
+        case _:
+            return event
+
+
+def _succeeded(event: TaskSucceeded) -> TaskSucceeded | TaskFailed:
+    size, problem = size_problem("output", event.output, event.data, event.artifacts)
+    if problem is None:
+        return replace(event, size=size)
+    return TaskFailed(at=event.at, task=event.task, error=problem, attempts=event.attempts)
+
+
+def _cut(error: Failure) -> Failure:
+    _, problem = size_problem("error", error.details)
+    details = None if problem is not None else error.details
+    return replace(
+        error,
+        code=error.code[:_MAX_ERROR_TEXT],
+        message=error.message[:_MAX_ERROR_TEXT],
+        details=details,
+    )
+
+
+Request: TypeAlias = (
+    ApprovalGiven
+    | CancelRequested
+    | PauseRequested
+    | ResumeRequested
+    | RetryRequested
+    | SignalReceived
+)
+
+
+def check_request(program: Program, state: State, request: Request) -> None:
+    """Raises RefusedError where a run cannot do what is asked of it."""
+    problem = _problem(program, state, request)
+    if problem is not None:
+        raise RefusedError(problem)
+
+
+def _problem(program: Program, state: State, request: Request) -> str | None:
+    if isinstance(request, RetryRequested):
+        return retry_problem(program, state, request.step)
+    if state.phase == "pending":
+        return "the run did not start"
+    if state.phase != "running":
+        return f"the run is {state.phase} already"
+    match request:
+        case PauseRequested() if state.paused:
+            return "the run is paused already"
+        case ResumeRequested() if not state.paused:
+            return "the run is not paused"
+        case ApprovalGiven():
+            return _approval_problem(program, state, request)
+        case SignalReceived():
+            return _signal_problem(state, request)
+        case _:
+            return None
+
+
+def _approval_problem(program: Program, state: State, request: ApprovalGiven) -> str | None:
+    step = find_active(state, request.task)
+    if step is not None and asks_approval(program.plans[step.name]):
+        return None
+    return f"nobody is asked to approve {request.task[:80]!r}"
+
+
+def _signal_problem(state: State, request: SignalReceived) -> str | None:
+    if request.id in state.signal_ids:
+        return None
+    if sum(map(len, state.signals.values())) >= MAX_SIGNALS:
+        return f"{MAX_SIGNALS:,} signals wait to be taken, and that is the limit"
+    if len(state.signal_ids) >= MAX_SIGNAL_IDS:
+        return f"the run got {MAX_SIGNAL_IDS:,} signals, and that is the limit"
+    return None
+
 
 __all__ = ["Decision", "State", "apply", "compile_program", "decide", "fold", "receive", "take"]
 

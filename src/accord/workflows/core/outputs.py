@@ -1,15 +1,42 @@
-"""What steps gave. The output of a step with steps inside is made from theirs when somebody asks,
-so that nothing is kept twice."""
+"""Outcomes of steps: outputs, sizes, joins, and the scopes of expressions.
+
+The output of a step with inner steps is composed of theirs on demand, so nothing is stored twice.
+Joins tell when parallel steps and loops are over, and with which failure.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from msgspec import to_builtins
+from msgspec import DecodeError, json, to_builtins
 
+from accord.jsonrpc.nesting import MAX_DEPTH, check_nesting
 from accord.workflows.core.definition import ConditionStep, LoopStep, ParallelStep
-from accord.workflows.core.program import Program
-from accord.workflows.core.state import Failure, Frame, State, StepRun, frame_id
+from accord.workflows.core.expressions.syntax import LoopFieldName, StepFieldName
+from accord.workflows.core.limits import MAX_OUTPUT_BYTES
+from accord.workflows.core.program import HANDLER, Program, frames_in
+from accord.workflows.core.state import Failure, Frame, State, StepRun, frame_id, step_key
+
+
+def size_problem(what: str, *values: Any) -> tuple[int, Failure | None]:
+    """The size of values as JSON, and what is wrong with it."""
+    size = 0
+    try:
+        for value in values:
+            if value is not None:
+                written = json.encode(value)
+                check_nesting(written)
+                size += len(written)
+    except (DecodeError, RecursionError):  # of a value that is nested deeper than the stack
+        message = f"the {what} is nested deeper than {MAX_DEPTH} levels"
+        return 0, Failure(f"{what}_invalid", message)
+    except (OverflowError, TypeError, ValueError):
+        return 0, Failure(f"{what}_invalid", f"the {what} cannot be written as JSON")
+    if size > MAX_OUTPUT_BYTES:
+        article = "an" if what[0] in "aeiou" else "a"
+        message = f"{article} {what} of {size:,} bytes is over the limit of {MAX_OUTPUT_BYTES:,}"
+        return 0, Failure(f"{what}_too_large", message)
+    return size, None
 
 
 def output_of(program: Program, state: State, step: StepRun | None) -> Any:
@@ -61,3 +88,126 @@ def error_value(error: Failure | None) -> Any:
     if error is None:
         return None
     return to_builtins(Failure(error.code, error.message, error.step)) | {"details": error.details}
+
+
+_MAX_ERRORS: Final = 100
+
+
+def needed(step: ParallelStep) -> int:
+    """How many branches must complete."""
+    count = len(step.branches)
+    match step.join:
+        case "all":
+            return count
+        case "any":
+            return 1
+        case "majority":
+            return count // 2 + 1
+        case number:
+            return int(number)
+
+
+def is_over(definition: ParallelStep | LoopStep, step: StepRun) -> bool:
+    """Whether nothing that still runs in a step can change how it ends."""
+    if isinstance(definition, ParallelStep):
+        need = needed(definition)
+        return step.succeeded >= need or step.failed > step.total - need
+    if step.failed and stops(definition):
+        return True
+    return definition.while_ is None and step.succeeded + step.failed == step.total
+
+
+def stops(definition: LoopStep) -> bool:
+    """Whether one failed round fails the loop."""
+    return definition.on_error not in ("continue", "collect")
+
+
+def most_at_once(definition: ParallelStep | LoopStep) -> int | None:
+    """How many lists of a step run side by side; None for all of them."""
+    if isinstance(definition, LoopStep) and definition.mode == "sequential":
+        return 1
+    return definition.max_parallelism
+
+
+def failure_of(program: Program, state: State, step: StepRun) -> Failure | None:
+    """Why a step that is over failed; None where it did not."""
+    definition = program.plans[step.name].step
+    if isinstance(definition, ParallelStep):
+        need = needed(definition)
+        return None if step.succeeded >= need else _join_failure(program, state, step, need)
+    assert isinstance(definition, LoopStep), f"{step.key} has rounds"
+    if not step.failed or not stops(definition):
+        return None
+    return next(frame.error for frame in frames_in(program, state, step) if frame.error is not None)
+
+
+def _join_failure(program: Program, state: State, step: StepRun, need: int) -> Failure:
+    errors: dict[str, Any] = {
+        frame.label: error_value(frame.error)
+        for frame in frames_in(program, state, step)
+        if frame.error is not None
+    }
+    told = dict(list(errors.items())[:_MAX_ERRORS])
+    branches = f"{step.total} branches" if step.total != 1 else "1 branch"
+    message = f"{step.failed} of {branches} failed, and {need} had to complete"
+    return Failure("join_failed", message, step.key, told)
+
+
+class RunScope:
+    """The scope of a list of steps; `loops` are those around it, the outermost first."""
+
+    def __init__(
+        self, program: Program, state: State, frame: Frame | None, loops: tuple[str, ...]
+    ) -> None:
+        self._program = program
+        self._state = state
+        self._frame = frame
+        self._loops = loops
+        self._rounds = frame.rounds if frame is not None else ()
+
+    def variable(self, name: str) -> Any:
+        return self._state.input if name == "input" else self._error()
+
+    def _error(self) -> Any:
+        """Why the handler runs that is nearest around."""
+        frame = self._frame
+        while frame is not None and frame.owner:
+            owner = self._state.steps[frame.owner]
+            if frame.label == HANDLER:
+                return error_value(owner.error)
+            frame = self._state.frames[owner.frame]
+        return error_value(self._state.error)
+
+    def step(self, name: str, field: StepFieldName) -> Any:
+        depth = len(self._program.plans[name].loops)
+        step = self._state.steps.get(step_key(name, self._rounds[:depth]))
+        if step is None:
+            return None
+        if field == "output":
+            return output_of(self._program, self._state, step)
+        return error_value(step.error) if field == "error" else getattr(step, field)
+
+    def loop(self, up: int, field: LoopFieldName) -> Any:
+        level = len(self._loops) - 1 - up
+        index = self._index(level)
+        if field == "index":
+            return index
+        items = self._state.steps[step_key(self._loops[level], self._rounds[:level])].items
+        return items[index] if items is not None else None
+
+    def _index(self, level: int) -> int:
+        return self._rounds[level]
+
+
+class WhileScope(RunScope):
+    """The scope of a loop's `while`: `loop.index` is the round that would be next, steps of the
+    body are those of the round before."""
+
+    def __init__(self, program: Program, state: State, frame: Frame, step: StepRun) -> None:
+        loops = program.plans[step.name].loops
+        super().__init__(program, state, frame, (*loops, step.name))
+        self._next = step.opened
+        self._rounds = (*frame.rounds, step.opened - 1)
+
+    def _index(self, level: int) -> int:
+        return self._next if level == len(self._loops) - 1 else self._rounds[level]

@@ -1,9 +1,8 @@
-"""Whether the steps of a definition fit together: names, jumps, references, things outside.
+"""Validation of whole definitions: names, jumps, references, schemas, things outside.
 
 A reference must lead to something that can be there: an earlier step of the same list, a step
-inside such a step unless that is a loop, or what stands so to a step around. Inside a loop, steps
-of the body mean the same round; its `while` sees the round before. A jump leads forward, in its own
-list, or out of conditions and handlers into the list around them; never out of branches and loops.
+around it, or, in an error handler, the step that failed. Also checks JSON Schemas themselves, and
+the input of a run by the schema of its definition.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.schema.validator import JsonSchema, TooComplexError
 from accord.workflows.core.definition import (
     AgentStep,
     CallStep,
@@ -23,28 +23,103 @@ from accord.workflows.core.definition import (
     Definition,
     LoopStep,
     ParallelStep,
+    Place,
     PluginStep,
     Step,
     Trigger,
     WaitStep,
     WorkflowStep,
+    find_places,
     handler_steps,
     inner_lists,
 )
 from accord.workflows.core.errors import Problem
-from accord.workflows.core.parser import VARIABLES
-from accord.workflows.core.places import Place, find_places
-from accord.workflows.core.schemas import schema_problem
-from accord.workflows.core.syntax import LoopField, Node, StepField, Variable, walk
-from accord.workflows.core.templates import Misplaced, Single, expressions, read_all
+from accord.workflows.core.expressions.parser import VARIABLES
+from accord.workflows.core.expressions.syntax import LoopField, Node, StepField, Variable, walk
+from accord.workflows.core.expressions.templates import Misplaced, Single, expressions, read_all
+from accord.workflows.core.outputs import size_problem
 from accord.workflows.core.triggers import SEEN
+
+_SCHEMA: Final = {"$ref": "#"}
+_SCHEMAS: Final = {"type": "object", "additionalProperties": _SCHEMA}
+_LIST: Final = {"type": "array", "minItems": 1, "items": _SCHEMA}
+_TEXTS: Final = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+_TEXT: Final = {"type": "string"}
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_NUMBER: Final = {"type": "number"}
+_BOOLEAN: Final = {"type": "boolean"}
+_TYPE: Final = {"enum": ["null", "boolean", "object", "array", "number", "string", "integer"]}
+
+# JSON Schema 2020-12: what the keywords may be.
+_KEYWORDS: Final[dict[str, Any]] = {
+    "$id": _TEXT, "$schema": _TEXT, "$ref": _TEXT, "$anchor": _TEXT, "$comment": _TEXT,
+    "$defs": _SCHEMAS, "definitions": _SCHEMAS,
+    "title": _TEXT, "description": _TEXT, "examples": {"type": "array"}, "deprecated": _BOOLEAN,
+    "readOnly": _BOOLEAN, "writeOnly": _BOOLEAN, "format": _TEXT,
+    "type": {"anyOf": [_TYPE, {"type": "array", "items": _TYPE, "minItems": 1}]},
+    "enum": {"type": "array"},
+    "allOf": _LIST, "anyOf": _LIST, "oneOf": _LIST, "not": _SCHEMA,
+    "if": _SCHEMA, "then": _SCHEMA, "else": _SCHEMA,
+    "minimum": _NUMBER, "maximum": _NUMBER, "exclusiveMinimum": _NUMBER,
+    "exclusiveMaximum": _NUMBER, "multipleOf": {"type": "number", "exclusiveMinimum": 0},
+    "minLength": _COUNT, "maxLength": _COUNT, "pattern": _TEXT,
+    "minItems": _COUNT, "maxItems": _COUNT, "uniqueItems": _BOOLEAN, "items": _SCHEMA,
+    "prefixItems": _LIST, "contains": _SCHEMA, "minContains": _COUNT, "maxContains": _COUNT,
+    "unevaluatedItems": _SCHEMA,
+    "minProperties": _COUNT, "maxProperties": _COUNT, "required": _TEXTS,
+    "properties": _SCHEMAS, "patternProperties": _SCHEMAS, "additionalProperties": _SCHEMA,
+    "unevaluatedProperties": _SCHEMA, "propertyNames": _SCHEMA, "dependentSchemas": _SCHEMAS,
+    "dependentRequired": {"type": "object", "additionalProperties": _TEXTS},
+}  # fmt: skip
+_OF_SCHEMAS: Final = JsonSchema({"type": ["object", "boolean"], "properties": _KEYWORDS})
+
+
+def schema_problem(schema: Any) -> str | None:
+    """What is wrong with a schema, in one sentence; None if it is sound."""
+    try:
+        problem = _OF_SCHEMAS.problem(schema)
+    except TooComplexError:
+        return "the schema is too large or too deep"
+    if problem is not None:
+        return problem.replace("the value", "the schema", 1)
+    whole = JsonSchema(schema)
+    missing = next((ref for ref in _references(schema) if _is_missing(whole, ref)), None)
+    return None if missing is None else f"the schema refers to {missing!r}, which is not in it"
+
+
+def input_problem(definition: Definition, value: Any) -> str | None:
+    """Why a run cannot start with this input; None if it can."""
+    _, failure = size_problem("input", value)
+    if failure is not None:
+        return failure.message
+    try:
+        return JsonSchema(True if definition.input is None else definition.input).problem(value)
+    except TooComplexError:
+        return "the input is too large or too deep for its schema"
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for member in value.values():
+            yield from _references(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+
+
+def _is_missing(whole: JsonSchema, reference: str) -> bool:
+    # `find` gives True, which fits all, for what is not there.
+    return whole.find(reference) is True
+
 
 END: Final = "end"
 """The target of a jump that ends the run, the branch or the round."""
 
 _WORKFLOW: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(@[1-9][0-9]{0,8})?", re.ASCII)
 _URL: Final = re.compile(r"https?://[^\s/]+\S*")
-_MANY: Final = 20
+_MAX_SUGGESTIONS: Final = 20
 
 
 class Arguments(Struct, frozen=True):
@@ -375,6 +450,10 @@ class _Rules:
         near = get_close_matches(name[:80], there, n=1)
         if near:
             return f"there is no {what} {name[:80]!r}", f"did you mean {near[0]!r}?"
-        more = "" if len(there) <= _MANY else f" and {len(there) - _MANY:,} more"
-        hint = f"there are {', '.join(there[:_MANY])}{more}" if there else "there are none"
+        more = (
+            "" if len(there) <= _MAX_SUGGESTIONS else f" and {len(there) - _MAX_SUGGESTIONS:,} more"
+        )
+        hint = (
+            f"there are {', '.join(there[:_MAX_SUGGESTIONS])}{more}" if there else "there are none"
+        )
         return f"there is no {what} {name[:80]!r}", hint

@@ -37,9 +37,22 @@ from accord.workflows.core.events import (
     TaskSucceeded,
     TimerFired,
 )
-from accord.workflows.core.joins import is_over, most_at_once
-from accord.workflows.core.program import HANDLER, MAIN, Plan, Program
-from accord.workflows.core.retrying import Retrying, retry
+from accord.workflows.core.outputs import is_over, most_at_once
+from accord.workflows.core.program import (
+    HANDLER,
+    MAIN,
+    Plan,
+    Program,
+    asks_approval,
+    block_of,
+    current_step,
+    find_active,
+    frames_in,
+    is_lane,
+    is_task,
+    root_frames,
+)
+from accord.workflows.core.retry import Retrying, retry
 from accord.workflows.core.rules import END
 from accord.workflows.core.state import (
     TIMEOUT,
@@ -49,16 +62,6 @@ from accord.workflows.core.state import (
     StepRun,
     Todo,
     frame_id,
-)
-from accord.workflows.core.tree import (
-    asks_approval,
-    block_of,
-    current_step,
-    find_active,
-    frames_in,
-    is_lane,
-    is_task,
-    root_frames,
 )
 
 CANCELLED: Final = "cancelled"

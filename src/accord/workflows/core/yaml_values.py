@@ -27,7 +27,7 @@ def read_yaml(text: str) -> Any:
     """The value that a YAML text stands for. Raises DefinitionError."""
     try:
         events = yaml.parse(text, Loader=_LOADER)
-        return _Reading(events).document()
+        return _YamlReader(events).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise _refused(error.problem or "it cannot be read", mark) from error
@@ -40,7 +40,7 @@ def _refused(message: str, mark: Any, hint: str = "") -> DefinitionError:
     return DefinitionError([Problem(where, f"this is no YAML that is read here: {message}", hint)])
 
 
-class _Reading:
+class _YamlReader:
     """The events of one text."""
 
     def __init__(self, events: Iterator[Any]) -> None:

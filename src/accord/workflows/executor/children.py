@@ -8,16 +8,18 @@ from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from accord.store.store import Reading
-from accord.workflows.core.commands import CancelChild, Command, StartChild
 from accord.workflows.core.events import (
+    CancelChild,
     CancelRequested,
+    Command,
     RetryRequested,
     RunFinished,
+    StartChild,
     TaskFailed,
     TaskSucceeded,
 )
 from accord.workflows.core.program import Program
-from accord.workflows.core.schemas import input_problem
+from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import Failure, State
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownWorkflowError

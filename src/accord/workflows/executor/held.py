@@ -17,9 +17,8 @@ from accord.workflows.core.events import (
     StepStarted,
     TaskSucceeded,
 )
-from accord.workflows.core.program import Program
+from accord.workflows.core.program import Program, asks_approval
 from accord.workflows.core.state import State, StepRun
-from accord.workflows.core.tree import asks_approval
 from accord.workflows.storage.loading import RunRow, restored
 
 MOST_RUNS: Final = 10_000

@@ -7,12 +7,19 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.workflows.core.commands import Command, RequestApproval
+from accord.workflows.core.decisions import decide
 from accord.workflows.core.errors import RefusedError
-from accord.workflows.core.events import Arrival, Event, RetryRequested, RunFinished
-from accord.workflows.core.machine import decide, take
+from accord.workflows.core.events import (
+    Arrival,
+    Command,
+    Event,
+    RequestApproval,
+    RetryRequested,
+    RunFinished,
+)
+from accord.workflows.core.machine import take
+from accord.workflows.core.program import find_active
 from accord.workflows.core.state import FINAL
-from accord.workflows.core.tree import find_active
 from accord.workflows.executor.held import Held
 from accord.workflows.executor.mailbox import Received
 

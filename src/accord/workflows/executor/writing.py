@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from accord.store.store import Engine, Transaction
 from accord.workflows.bus.bus import Announcement, Bus
-from accord.workflows.core.commands import (
+from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
     CallOperation,

@@ -19,8 +19,8 @@ from accord.workflows.core.events import (
     RetryRequested,
     SignalReceived,
 )
-from accord.workflows.core.requests import Request, check_request
-from accord.workflows.core.sizes import size_problem
+from accord.workflows.core.machine import Request, check_request
+from accord.workflows.core.outputs import size_problem
 from accord.workflows.operations.moments import now_of
 from accord.workflows.operations.run_views import Run, loaded, require_readable, shown_run
 from accord.workflows.operations.runs import RunId

@@ -16,7 +16,7 @@ from accord.operations.work import Changed, Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.errors import CoreError
 from accord.workflows.core.events import Arrival, RetryRequested, decode_event
-from accord.workflows.core.retrying import will_restart
+from accord.workflows.core.retry import will_restart
 from accord.workflows.operations.commands import check
 from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.run_views import loaded, require_run

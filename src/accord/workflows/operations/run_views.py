@@ -24,9 +24,8 @@ from accord.workflows.core.definition import (
     type_of,
 )
 from accord.workflows.core.events import Event
-from accord.workflows.core.program import Program
+from accord.workflows.core.program import Program, asks_approval
 from accord.workflows.core.state import Failure, RunStatus, State, StepStatus
-from accord.workflows.core.tree import asks_approval
 from accord.workflows.core.views import StepView, view_steps
 from accord.workflows.operations.moments import text_of
 from accord.workflows.storage.definitions import Definitions

@@ -15,7 +15,7 @@ from accord.operations.registry import Registry
 from accord.operations.work import Effect, Work
 from accord.store.store import Row
 from accord.workflows.core.limits import MAX_CHAIN
-from accord.workflows.core.schemas import input_problem
+from accord.workflows.core.rules import input_problem
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.run_views import (

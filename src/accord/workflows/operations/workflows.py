@@ -14,10 +14,9 @@ from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of
 from accord.operations.registry import Registry
 from accord.operations.work import Changed, Database, Effect, Work
 from accord.store.store import Row
-from accord.workflows.core.definition import Definition
-from accord.workflows.core.places import find_places
+from accord.workflows.core.definition import Definition, find_places
+from accord.workflows.core.reading import encode_definition
 from accord.workflows.core.rules import Known
-from accord.workflows.core.spelling import encode_definition
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.saving import Given, known_things, read_given

@@ -7,7 +7,7 @@ from typing import Final
 
 from accord.store.store import Reading
 from accord.workflows.core.program import Program, compile_program
-from accord.workflows.core.spelling import decode_definition
+from accord.workflows.core.reading import decode_definition
 from accord.workflows.storage.errors import UnknownWorkflowError
 
 MOST: Final = 256

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from accord.store.store import Engine, Reading, Transaction
-from accord.workflows.core.commands import (
+from accord.workflows.core.events import (
     CallAgent,
     CallMethod,
     CallOperation,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
-from accord.workflows.core.cron import Cron
+from accord.workflows.core.triggers import Cron
 
 _MOST_DAYS: Final = 366 * 9
 """A 29th of February is at most eight years away."""

@@ -11,10 +11,9 @@ from msgspec import Struct, json
 
 from accord.operations.errors import ConflictError
 from accord.store.store import Row, Transaction
-from accord.workflows.core.cron import read_cron
 from accord.workflows.core.definition import Definition, Trigger, TriggerKind
-from accord.workflows.core.spelling import decode_definition
-from accord.workflows.core.triggers import Start, compile_trigger
+from accord.workflows.core.reading import decode_definition
+from accord.workflows.core.triggers import Start, compile_trigger, read_cron
 from accord.workflows.storage.runs import Starter
 from accord.workflows.triggers.cron import find_zone, next_fire
 

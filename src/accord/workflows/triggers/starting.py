@@ -13,7 +13,7 @@ from accord.operations.logs.redaction import redact_value
 from accord.store.store import Reading, Transaction
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.errors import EvaluationError
-from accord.workflows.core.schemas import input_problem
+from accord.workflows.core.rules import input_problem
 from accord.workflows.core.triggers import input_for
 from accord.workflows.starter import new_traceparent
 from accord.workflows.storage.dead_letters import DeadLetter, keep_letter

@@ -27,7 +27,7 @@ from accord.workflows.core.definition import (
     WorkflowStep,
     handler_steps,
 )
-from accord.workflows.core.spelling import definition_of
+from accord.workflows.core.reading import definition_of
 
 END: Final = "end"
 FAILED: Final = "\0failed"

@@ -22,9 +22,8 @@ from accord.web.pages.workflows.timeline import MAX_BARS, SCALE, bars
 from accord.web.pages.workflows.values import MUCH, in_line, shown
 from accord.web.routing import Pages
 from accord.web.turn import Turn
-from accord.workflows.core.definition import Definition, WaitStep, inner_lists
+from accord.workflows.core.definition import Definition, WaitStep, find_places, inner_lists
 from accord.workflows.core.errors import CoreError
-from accord.workflows.core.places import find_places
 from accord.workflows.core.state import FINAL
 from accord.workflows.operations.approvals import may_decide
 from accord.workflows.operations.run_views import Run, Step

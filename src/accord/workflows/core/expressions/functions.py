@@ -1,5 +1,7 @@
-"""What operators and functions of expressions do with values. Whatever they make is paid for before
-it is made."""
+"""Operators and functions of expressions, on JSON values, within a budget.
+
+Every result is charged to the budget before it is made.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,111 @@ from collections.abc import Callable
 from math import isfinite, trunc
 from typing import Any, Final, NoReturn
 
-from accord.workflows.core.budget import Budget
-from accord.workflows.core.errors import EvaluationError
-from accord.workflows.core.values import as_text, equal, is_number, less, type_name
+from msgspec import json
 
-_LONGEST_NUMBER: Final = 40
+from accord.workflows.core.errors import EvaluationError
+from accord.workflows.core.limits import MAX_EVALUATION_STEPS, MAX_EVALUATION_TEXT
+
+
+class Budget:
+    """Counts down; raises EvaluationError where nothing is left."""
+
+    __slots__ = ("steps", "text")
+
+    def __init__(self, steps: int = MAX_EVALUATION_STEPS, text: int = MAX_EVALUATION_TEXT) -> None:
+        self.steps = steps
+        self.text = text
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
+        if self.steps < 0:
+            self.check()
+
+    def spend_text(self, characters: int) -> None:
+        self.text -= characters
+        if self.text < 0:
+            self.check()
+
+    def check(self) -> None:
+        """Raises EvaluationError where something was spent that was not there. Whoever goes on
+        after an error asks, as it may have been this one."""
+        if self.steps < 0:
+            raise EvaluationError(
+                f"the expression takes more than {MAX_EVALUATION_STEPS:,} steps to evaluate"
+            )
+        if self.text < 0:
+            raise EvaluationError(
+                f"the expression handles more than {MAX_EVALUATION_TEXT:,} characters of text"
+            )
+
+
+_MAX_DEPTH: Final = 100
+
+
+def type_name(value: Any) -> str:
+    """What a value is called in messages."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def as_text(value: Any) -> str:
+    """A text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.encode(value).decode()
+
+
+def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
+    """Whether two values are the same JSON: 1 and 1.0 are, 1 and true are not."""
+    budget.spend(1)
+    if depth > _MAX_DEPTH:
+        raise EvaluationError(f"values are nested deeper than {_MAX_DEPTH} levels")
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    match one, other:
+        case list(), list():
+            return len(one) == len(other) and all(
+                equal(budget, left, right, depth + 1)
+                for left, right in zip(one, other, strict=True)
+            )
+        case dict(), dict():
+            return one.keys() == other.keys() and all(
+                equal(budget, one[key], other[key], depth + 1) for key in one
+            )
+        case str(), str():
+            budget.spend_text(min(len(one), len(other)))
+            return one == other
+        case _:
+            return bool(one == other)
+
+
+def less(budget: Budget, one: Any, other: Any) -> bool:
+    """Whether one value comes before another; only numbers and texts have an order.
+
+    Raises EvaluationError.
+    """
+    if is_number(one) and is_number(other):
+        return bool(one < other)
+    if isinstance(one, str) and isinstance(other, str):
+        budget.spend_text(min(len(one), len(other)))
+        return one < other
+    raise EvaluationError(f"{type_name(one)} and {type_name(other)} have no order")
+
+
+_MAX_DIGITS: Final = 40
 
 
 def _refuse(operator: str, *values: Any) -> NoReturn:
@@ -132,7 +234,7 @@ def _double(budget: Budget, value: Any) -> float:
 def _number(function: str, value: Any) -> int | float:
     if isinstance(value, int | float):
         return value
-    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
+    if isinstance(value, str) and len(value) <= _MAX_DIGITS:
         for kind in (int, float):
             try:
                 number: int | float = _bounded(function, kind(value))

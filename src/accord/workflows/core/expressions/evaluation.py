@@ -9,10 +9,16 @@ from typing import Any, Final, Protocol
 from msgspec import DecodeError
 
 from accord.jsonrpc.nesting import NestingError, decode_json
-from accord.workflows.core.budget import Budget
 from accord.workflows.core.errors import EvaluationError
-from accord.workflows.core.functions import BINARY, FUNCTIONS, negate
-from accord.workflows.core.syntax import (
+from accord.workflows.core.expressions.functions import (
+    BINARY,
+    FUNCTIONS,
+    Budget,
+    as_text,
+    negate,
+    type_name,
+)
+from accord.workflows.core.expressions.syntax import (
     Binary,
     Call,
     Conditional,
@@ -32,7 +38,6 @@ from accord.workflows.core.syntax import (
     Unary,
     Variable,
 )
-from accord.workflows.core.values import as_text, type_name
 
 
 class Scope(Protocol):

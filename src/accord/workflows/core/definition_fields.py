@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from accord.workflows.core.cron import read_cron
 from accord.workflows.core.definition import (
     AgentStep,
     Approval,
@@ -32,6 +31,7 @@ from accord.workflows.core.definition import (
     WorkflowStep,
 )
 from accord.workflows.core.errors import CronError, Problem
+from accord.workflows.core.expressions.functions import type_name
 from accord.workflows.core.limits import (
     MAX_ITERATIONS,
     MAX_NESTING,
@@ -39,15 +39,14 @@ from accord.workflows.core.limits import (
     MAX_STEPS,
     MAX_TRIGGERS,
 )
-from accord.workflows.core.times import read_time
-from accord.workflows.core.values import type_name
+from accord.workflows.core.triggers import read_cron, read_time
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _EVENT: Final = re.compile(r"[a-z][a-z_]{0,62}\.(created|updated|deleted)", re.ASCII)
 _SECRET: Final = re.compile(
     r"env:ACCORD_SECRET_[A-Z0-9_]{1,100}|file:[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII
 )
-_LONGEST_TEXT: Final = 2_000
+_MAX_TEXT: Final = 2_000
 
 Field: TypeAlias = Callable[["Shape", Any, str], Any]
 
@@ -185,9 +184,9 @@ def _any(shape: Shape, value: Any, path: str) -> Any:
 def _text(shape: Shape, value: Any, path: str) -> Any:
     if not isinstance(value, str) or not value.strip():
         return shape.refuse(path, "a text is needed")
-    if len(value) > _LONGEST_TEXT:
+    if len(value) > _MAX_TEXT:
         return shape.refuse(
-            path, f"a text of {len(value):,} characters is over the limit of {_LONGEST_TEXT:,}"
+            path, f"a text of {len(value):,} characters is over the limit of {_MAX_TEXT:,}"
         )
     return value
 

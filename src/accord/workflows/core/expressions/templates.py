@@ -8,13 +8,11 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from accord.workflows.core.budget import Budget
 from accord.workflows.core.errors import EvaluationError, ExpressionError
-from accord.workflows.core.evaluation import Scope, evaluate
-from accord.workflows.core.parser import VARIABLES, parse_tokens
-from accord.workflows.core.syntax import Node
-from accord.workflows.core.tokens import read_tokens
-from accord.workflows.core.values import as_text
+from accord.workflows.core.expressions.evaluation import Scope, evaluate
+from accord.workflows.core.expressions.functions import Budget, as_text
+from accord.workflows.core.expressions.parser import VARIABLES, parse_tokens
+from accord.workflows.core.expressions.syntax import Node, read_tokens
 
 
 class Fixed(Struct, frozen=True):

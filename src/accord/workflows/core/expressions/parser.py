@@ -20,8 +20,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from accord.workflows.core.errors import ExpressionError
-from accord.workflows.core.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_NESTING
-from accord.workflows.core.syntax import (
+from accord.workflows.core.expressions.syntax import (
     Binary,
     Call,
     Conditional,
@@ -36,11 +35,14 @@ from accord.workflows.core.syntax import (
     Node,
     Select,
     StepField,
+    Token,
     Unary,
     Variable,
+    read_tokens,
+    text_value,
     walk,
 )
-from accord.workflows.core.tokens import Token, read_tokens, text_value
+from accord.workflows.core.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_NESTING
 
 FUNCTIONS: Final = {"size": 1, "string": 1, "int": 1, "double": 1}
 """How many arguments each takes."""

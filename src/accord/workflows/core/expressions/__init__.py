@@ -1,0 +1,1 @@
+"""Expressions: a subset of the Common Expression Language (CEL), and templates with `${…}`."""
