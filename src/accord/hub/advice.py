@@ -12,7 +12,7 @@ from typing import Any, Final
 from accord.hub.domain.item_lint import FIELDS, lint_item
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.domain.suspects import TELLING, says_something_else
-from accord.hub.storage import relationships, suppressions
+from accord.hub.storage import items, relationships, suppressions
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Hint, Work
@@ -28,12 +28,6 @@ MAX_NAMED: Final = 10
 DEPENDENT: Final = frozenset({"depends_on", "derives_from", "refines", "satisfies"})
 """Relationship types with a source that depends on the target."""
 ENDED: Final = frozenset({"Obsolete", "Cancelled"})
-OPEN_BELOW: Final = """
-SELECT reference_id FROM items
-WHERE parent_id = $1 AND kind IN ('user_story', 'requirement')
-  AND status NOT IN ('Done', 'Active', 'Obsolete', 'Cancelled')
-ORDER BY number LIMIT 1000
-"""
 
 
 async def advise(work: Work, change: Change) -> None:
@@ -94,7 +88,7 @@ async def _links(work: Work, effect: Effect, changed: set[str]) -> None:
 
 async def _open_below(work: Work, effect: Effect) -> None:
     """Add a hint about unfinished stories and requirements below a finished item."""
-    found = [row["reference_id"] for row in await work.db.fetch(OPEN_BELOW, effect.id)]
+    found = await items.open_below(work.db, effect.id)
     if found:
         more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
         named = ", ".join(found[:MAX_NAMED]) + more

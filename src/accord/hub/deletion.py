@@ -12,7 +12,7 @@ from typing import Final
 from accord.hub.domain.kinds import Kind
 from accord.hub.entities import Deleted
 from accord.hub.lifecycle import tell, write
-from accord.hub.storage import items, rows
+from accord.hub.storage import items, relationships, rows
 from accord.hub.storage.items import ItemRow
 from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.work import Database, Work
@@ -20,16 +20,6 @@ from accord.operations.work import Database, Work
 MAX_NAMED: Final = 20
 """The maximum number of blocking children and links named in the error."""
 
-LINKS: Final = """
-SELECT s.reference_id AS source, r.type, t.reference_id AS target FROM relationships r
-JOIN items s ON s.id = r.source_id JOIN items t ON t.id = r.target_id
-WHERE r.source_id = $1 OR r.target_id = $1 ORDER BY s.number, t.number, r.type
-"""
-STEERING: Final = """
-SELECT s.reference_id AS source, 'steers' AS type, e.reference_id AS target FROM steering_links l
-JOIN items s ON s.id = l.steering_id JOIN items e ON e.id = l.epic_id
-WHERE l.steering_id = $1 OR l.epic_id = $1 ORDER BY s.number, e.number
-"""
 _ATTACHED: Final = (
     ("relationship", "source_id"),
     ("relationship", "target_id"),
@@ -70,11 +60,7 @@ async def check_free(db: Database, row: ItemRow) -> None:
     """Raise ConflictError if children or links block the deletion of an item."""
     children = [each.reference_id for each in await items.children(db, row.id)]
     children += [each.reference_id for each in await _of_criteria(db, row)]
-    links = [
-        f"{link['source']} {link['type']} {link['target']}"
-        for statement in (LINKS, STEERING)
-        for link in await db.fetch(statement, row.id)
-    ]
+    links = await relationships.named_links(db, row.id)
     if not children and not links:
         return
     named = (children + links)[:MAX_NAMED]
@@ -91,7 +77,7 @@ async def check_free(db: Database, row: ItemRow) -> None:
 async def _of_criteria(db: Database, row: ItemRow) -> list[ItemRow]:
     if row.kind != "acceptance_criteria":
         return []
-    return await items.select(db, "WHERE i.criteria_id = $1 ORDER BY i.number", row.id)
+    return await items.of_criteria(db, row.id)
 
 
 async def _remove(work: Work, row: ItemRow) -> None:

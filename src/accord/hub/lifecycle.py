@@ -18,7 +18,7 @@ from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.domain.plain_text import fault_of_line, fault_of_text
 from accord.hub.domain.statuses import check_transition
 from accord.hub.domain.suspects import says_something_else
-from accord.hub.storage import counters, items, people, rows
+from accord.hub.storage import counters, items, people, rows, types
 from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.revisions import differences_since
@@ -27,7 +27,8 @@ from accord.operations.work import Database, Effect, Work
 
 LINES: Final = ("title",)
 TEXTS: Final = ("description", "content")
-TYPES: Final = "SELECT name, name_key FROM requirement_types ORDER BY name_key"
+MAX_NAMED: Final = 20
+"""The maximum number of requirements named in the error."""
 
 
 async def create(work: Work, kind: Kind, **fields: Any) -> ItemRow:
@@ -198,12 +199,11 @@ async def find_type(db: Database, name: str) -> str:
 
     Raises InvalidError with the valid names.
     """
-    types = {row["name_key"]: row["name"] for row in await db.fetch(TYPES)}
-    if fold(name) not in types:
-        valid = list(types.values())
+    known = await types.names(db)
+    if fold(name) not in known:
+        valid = list(known.values())
         raise InvalidError("type", no_such("requirement type", name, valid), valid=valid)
-    found: str = types[fold(name)]
-    return found
+    return known[fold(name)]
 
 
 async def check_criteria_of(db: Database, parent_id: str | None, criteria_id: str | None) -> None:
@@ -224,7 +224,7 @@ async def check_requirements_of(db: Database, row: ItemRow, values: Mapping[str,
     """Raise ConflictError if criteria would leave the story of their requirements."""
     if row.kind != "acceptance_criteria" or "parent_id" not in values:
         return
-    of_it = await items.select(db, "WHERE i.criteria_id = $1 ORDER BY i.number LIMIT 20", row.id)
+    of_it = await items.of_criteria(db, row.id, MAX_NAMED)
     if of_it:
         names = [each.reference_id for each in of_it]
         raise ConflictError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from accord.hub import lifecycle
 from accord.hub.domain.kinds import KINDS
 from accord.hub.storage import items
@@ -11,13 +9,6 @@ from accord.hub.storage.differences import PARENT_FIELD
 from accord.hub.storage.items import ItemRow
 from accord.operations.errors import InvalidError
 from accord.operations.work import Database, Work
-
-SIBLINGS: Final = """
-SELECT id, position FROM items WHERE kind = $1 AND parent_id = $2 ORDER BY position, number
-"""
-OF_ALL: Final = """
-SELECT id, position FROM items WHERE kind = $1 AND parent_id IS NULL ORDER BY position, number
-"""
 
 
 async def move(
@@ -34,14 +25,18 @@ async def move(
     row = await _to_parent(work, row, sibling, parent_id)
     if sibling is None or sibling.id == row.id:
         return row
-    others = [each for each in await _siblings(work.db, row) if each[0] != row.id]
+    others = [
+        each
+        for each in await items.positions(work.db, row.kind, row.parent_id)
+        if each[0] != row.id
+    ]
     at = [id for id, _ in others].index(sibling.id) + (0 if before is not None else 1)
     return await _put(work, row, others, at)
 
 
 async def place_of(db: Database, row: ItemRow) -> tuple[int, int]:
     """Return the rank of an item among its siblings, from 1, and their number."""
-    ids = [id for id, _ in await _siblings(db, row)]
+    ids = [id for id, _ in await items.positions(db, row.kind, row.parent_id)]
     return ids.index(row.id) + 1, len(ids)
 
 
@@ -84,11 +79,3 @@ async def _put(work: Work, row: ItemRow, others: list[tuple[str, float]], at: in
         if each.position != place:
             await lifecycle.set_aside(work, each, {"position": float(place)})
     return await items.find(work.db, row.id)
-
-
-async def _siblings(db: Database, row: ItemRow) -> list[tuple[str, float]]:
-    if row.parent_id is None:
-        found = await db.fetch(OF_ALL, row.kind)
-    else:
-        found = await db.fetch(SIBLINGS, row.kind, row.parent_id)
-    return [(each["id"], each["position"]) for each in found]

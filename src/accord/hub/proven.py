@@ -18,10 +18,11 @@ from typing import Any, Final
 import msgspec
 
 from accord.hub.domain.kinds import KINDS
+from accord.hub.storage import proof, rows
 from accord.hub.storage.items import COLUMNS
 from accord.hub.storage.proposals import STORED
 from accord.hub.storage.revisions import RevisionRow, items_of
-from accord.hub.storage.rows import TABLES, Table, places
+from accord.hub.storage.rows import TABLES, Table
 from accord.operations.audit.record import Record
 from accord.operations.audit.state_check import KeptStates, told_of
 from accord.operations.audit.states import KeptState, Proven, ProvenTable
@@ -78,40 +79,12 @@ PLAYED: Final[dict[str, Table]] = {
 AT_ONCE: Final = 100
 """Changes read in one statement."""
 PAGE: Final = 1_000
-MIGRATED: Final = "SELECT name FROM accord_migrations WHERE part = 'hub'"
 ADDED: Final = {"item_sources": "item_sources"}
 """By table: the later migration that adds it. Databases without the migration are checked without
 the table."""
 OLD_DEMO: Final = "load_demo"
 """The only operation of older releases that changed users besides entities with revisions."""
 
-CHANGES: Final = """
-SELECT c.id AS change_key, c.sequence AS change_sequence, c.actor_id AS change_actor_id,
-       c.actor AS change_actor, c.operation AS change_operation, c.face AS change_face,
-       c.token_id AS change_token_id, c.client AS change_client, c.undoes, c.proposal_id, r.*
-FROM changes c LEFT JOIN audit_records r ON r.change_id = c.id
-WHERE c.sequence > $1 ORDER BY c.sequence LIMIT $2
-"""
-REVISIONS: Final = """
-SELECT * FROM revisions WHERE change_id IN ({places}) ORDER BY change_id, place
-"""
-FIRST: Final = """
-SELECT r.action, r.before FROM revisions r JOIN changes c ON c.id = r.change_id
-WHERE r.entity_id = $1 AND r.kind = $2 ORDER BY c.sequence, r.place
-"""
-STRAY: Final = """
-SELECT r.change_id, COUNT(*) AS total FROM revisions r LEFT JOIN changes c ON c.id = r.change_id
-WHERE c.id IS NULL GROUP BY r.change_id LIMIT 100
-"""
-GONE: Final = """
-SELECT r.* FROM audit_records r LEFT JOIN changes c ON c.id = r.change_id
-WHERE r.change_id <> '' AND c.id IS NULL AND r.operation IN ({places})
-ORDER BY r.change_id LIMIT 1000
-"""
-ENTRIES: Final = """
-SELECT entity_id, kind, reference_id, version, content FROM baseline_entries
-WHERE baseline_id = $1
-"""
 _NEVER: Final = -(2**63)
 
 
@@ -129,7 +102,7 @@ class RevisionCheck:
         self._operations = tuple(operations)
 
     async def check(self, db: Reading, evidence: Evidence, kept: KeptStates) -> None:
-        migrated = {row["name"] for row in await db.fetch(MIGRATED)}
+        migrated = await proof.migrations(db)
         if migrated:
             tables = {each.name for each in PLAYED.values()}
             tables -= {table for table, name in ADDED.items() if name not in migrated}
@@ -151,7 +124,7 @@ class _Replay:
 
     async def run(self, tables: Sequence[str]) -> None:
         after: Any = _NEVER
-        while changes := await self._db.fetch(CHANGES, after, AT_ONCE):
+        while changes := await proof.changes(self._db, after, AT_ONCE):
             done = await self._revisions([row["change_key"] for row in changes])
             for row in changes:
                 await self._play(row, done.get(row["change_key"], []))
@@ -166,7 +139,7 @@ class _Replay:
 
     async def _revisions(self, ids: Sequence[str]) -> dict[str, list[_Revision]]:
         found: dict[str, list[_Revision]] = {}
-        for row in await self._db.fetch(REVISIONS.format(places=places(len(ids))), *ids):
+        for row in await proof.revisions(self._db, ids):
             found.setdefault(row["change_id"], []).append(self._revision(row))
         return found
 
@@ -270,17 +243,13 @@ class _Replay:
         Fields that a revision changed come from the revision, all others from the table.
         """
         found: Fields = {}
-        for row in await self._db.fetch(FIRST, id, kind):
-            found = {**(_state_of(row["before"]) or {}), **found}
+        for before in await proof.former_states(self._db, id, kind):
+            found = {**(_state_of(before) or {}), **found}
         table = PLAYED.get(kind)
         if table is None:
             return found
-        key = table.key_of(id)
-        matching = " AND ".join(f"{name} = ${place}" for place, name in enumerate(key, 1))
-        rows = await self._db.fetch(f"SELECT * FROM {table.name} WHERE {matching}", *key.values())
-        for row in rows:
-            found = {**_stored(kind, dict(row)), **found}
-        return found
+        row = await rows.get(self._db, table, table.key_of(id))
+        return found if row is None else {**_stored(kind, row), **found}
 
     def _record(self, row: Any) -> Record | None:
         """Return the audit record of a change; None if it is missing or forged."""
@@ -315,11 +284,10 @@ class _Replay:
             self._evidence.differs("edited", "change", record.change_id, f"{detail}, or removed")
 
     async def _look_for_strays(self) -> None:
-        for row in await self._db.fetch(STRAY):
-            detail = f"{row['total']} revisions belong to no change"
-            self._evidence.found(Finding("forged", f"change {row['change_id']}", detail, "change"))
-        names = self._operations
-        for row in await self._db.fetch(GONE.format(places=places(len(names))), *names):
+        for id, total in await proof.stray_revisions(self._db):
+            detail = f"{total} revisions belong to no change"
+            self._evidence.found(Finding("forged", f"change {id}", detail, "change"))
+        for row in await proof.records_without_change(self._db, self._operations):
             record = record_of(row)
             if self._evidence.chain.is_genuine(record, row["mac"]):
                 detail = f"{record.operation} on {record.target or 'it'} is gone"
@@ -330,19 +298,14 @@ class _Replay:
     async def _compare(self, name: str) -> None:
         """Compare all rows of a table with the replayed states."""
         table = next(each for each in PLAYED.values() if each.name == name)
-        key = ", ".join(table.key)
         after: tuple[Any, ...] = ("",) * len(table.key)
         while True:
-            rows = await self._db.fetch(
-                f"SELECT * FROM {name} WHERE ({key}) > ({places(len(after))}) "
-                f"ORDER BY {key} LIMIT {PAGE}",
-                *after,
-            )
-            for row in rows:
+            found = await rows.after(self._db, table, after, PAGE)
+            for row in found:
                 self._compare_row(name, dict(row))
-            if len(rows) < PAGE:
+            if len(found) < PAGE:
                 return
-            after = tuple(rows[-1][column] for column in table.key)
+            after = tuple(found[-1][column] for column in table.key)
 
     def _compare_row(self, name: str, row: Fields) -> None:
         kind = row["kind"] if name == "items" else _KIND_OF[name]
@@ -369,7 +332,7 @@ class _Replay:
         """Compare the entries of a baseline with the states at its creation."""
         expected = self._said(baseline.get("epic_id"))
         id, label = baseline["id"], baseline["name"]
-        for row in await self._db.fetch(ENTRIES, id):
+        for row in await proof.baseline_entries(self._db, id):
             self._evidence.compared += 1
             about = {"label": label, "field": row["reference_id"]}
             said = expected.pop((row["kind"], row["entity_id"]), None)

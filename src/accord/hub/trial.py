@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from accord.hub.storage import rows
 from accord.operations.work import Work
 
 T = TypeVar("T")
@@ -16,11 +17,11 @@ async def tried(work: Work, body: Callable[[], Awaitable[T]]) -> T:
     Nothing stays in the database, the effects or the hints. Raises the errors of `body`.
     """
     effects, hints = len(work.effects), len(work.hints)
-    await work.db.execute("SAVEPOINT trial")
+    await rows.savepoint(work.db, "trial")
     try:
         return await body()
     finally:
-        await work.db.execute("ROLLBACK TO SAVEPOINT trial")
-        await work.db.execute("RELEASE SAVEPOINT trial")
+        await rows.roll_back(work.db, "trial")
+        await rows.release(work.db, "trial")
         # In place, since `Work.acting` shares these lists between contexts.
         del work.effects[effects:], work.hints[hints:]

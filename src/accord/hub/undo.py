@@ -24,16 +24,6 @@ ASIDE: Final = frozenset({"proposal"})
 OF_ADMINISTRATORS: Final = frozenset({"prompt", "requirement_type", "relationship_type"})
 MAX_NAMED: Final = 20
 
-ATTACHED: Final = """
-SELECT 'comments' AS what, COUNT(*) AS total FROM comments WHERE target_id = $1
-UNION ALL SELECT 'labels', COUNT(*) FROM item_labels WHERE item_id = $1
-UNION ALL SELECT 'suppressions', COUNT(*) FROM lint_suppressions WHERE item_id = $1
-"""
-REMEMBERED: Final = """
-SELECT COUNT(*) AS total FROM relationships
-WHERE (source_id = $1 AND source_version >= $2) OR (target_id = $1 AND target_version >= $2)
-"""
-
 
 def can_be_undone(kinds: Iterable[str]) -> bool:
     """Return whether a change of these kinds can be undone at all."""
@@ -69,7 +59,7 @@ async def undo(work: Work, change_id: str) -> ChangeRow:
 async def _check_newest(db: Database, change: ChangeRow) -> None:
     """Raise ConflictError if later changes affected the same entities."""
     later: dict[str, Any] = {}
-    for row in await db.fetch(revisions.NEWER, change.id, change.sequence):
+    for row in await revisions.newer(db, change):
         later.setdefault(row["id"], row)
     for id in list(later):
         # Newest first: an undo cancels out with the change that it undid.
@@ -161,11 +151,8 @@ async def _check_alone(db: Database, revision: RevisionRow) -> None:
     """Raise ConflictError if something was added to a created item since."""
     row = await items.find(db, revision.entity_id)
     await deletion.check_free(db, row)
-    added = [
-        f"{each['total']:,} {each['what']}"
-        for each in await db.fetch(ATTACHED, row.id)
-        if each["total"]
-    ]
+    attached = await items.count_attached(db, row.id)
+    added = [f"{total:,} {what}" for what, total in attached.items() if total]
     if added:
         raise ConflictError(f"{row.reference_id} has {', '.join(added)} by now")
 
@@ -191,8 +178,7 @@ async def _check_link(db: Database, values: Mapping[str, Any]) -> None:
 async def _is_remembered(db: Database, revision: RevisionRow) -> bool:
     """Return whether a link was made or confirmed for the content being undone."""
     said = (revision.after or {})["said_version"]
-    found = await db.fetch(REMEMBERED, revision.entity_id, said)
-    return bool(found[0]["total"])
+    return await relationships.is_confirmed(db, revision.entity_id, said)
 
 
 def _key(revision: RevisionRow) -> tuple[rows.Table, dict[str, Any]]:

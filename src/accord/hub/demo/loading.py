@@ -20,10 +20,10 @@ from accord.hub.demo.people import COLOURS, OWNER, PEOPLE
 from accord.hub.demo.remarks import REMARKS
 from accord.hub.domain.kinds import Kind, Reference, parse_reference
 from accord.hub.exchange import markdown_file
-from accord.hub.exchange.placing import LAST_NUMBER, Placing
+from accord.hub.exchange.placing import Placing
 from accord.hub.exchange.project import Comment, Item, Label, Link, Numbered
 from accord.hub.exchange.report import Report
-from accord.hub.storage import baselines, items, labels
+from accord.hub.storage import baselines, counters, items, labels
 from accord.operations.accounts.storage import users
 from accord.operations.errors import ConflictError
 from accord.operations.operation import Operation
@@ -36,7 +36,6 @@ BEGUN: Final = datetime(2025, 3, 3, 8, 0, tzinfo=UTC)
 STEP: Final = timedelta(minutes=47)
 """The time between the creation of two rows."""
 BASELINE: Final = "Season opening"
-ANY: Final = "SELECT 1 FROM items LIMIT 1"
 
 _REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{3}\b")
 
@@ -54,7 +53,7 @@ async def load_demo(work: Work) -> Report:
         known = await items.lookup(work.db, _id(reference))
         if known is not None:
             raise ConflictError(f"the sample project is here already: see {known.reference_id}")
-    is_alone = not await work.db.fetch(ANY)
+    is_alone = await items.is_empty(work.db)
     sample = _Sample(
         numbers=await _free_numbers(work, references),
         people=await _add_people(work),
@@ -181,7 +180,7 @@ async def _free_numbers(work: Work, references: list[str]) -> dict[Kind, int]:
         reference = parse_reference(name)
         assert reference is not None
         if reference.kind not in taken and await items.lookup(work.db, name) is not None:
-            taken[reference.kind] = (await work.db.fetch(LAST_NUMBER, reference.kind))[0]["last"]
+            taken[reference.kind] = await counters.last_number(work.db, reference.kind)
     return taken
 
 
@@ -190,7 +189,7 @@ async def _free_prompts(work: Work, rows: list[Numbered]) -> dict[str, str]:
     for each in rows:
         if isinstance(each.record, Item) and each.record.name:
             for name in _candidates(each.record.name, "."):
-                if not await items.select(work.db, "WHERE lower(i.name) = $1", name):
+                if await items.prompt_named(work.db, name) is None:
                     free[each.record.name] = name
                     break
     return free

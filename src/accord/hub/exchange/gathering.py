@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.exchange.csv_file import FIELDS
 from accord.hub.exchange.project import Comment, Item, Label, Link, Project, Type
-from accord.hub.storage import comments, items, relationships, sources
+from accord.hub.storage import comments, items, labels, relationships, sources, types
 from accord.hub.storage.comments import CommentRow
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
@@ -26,17 +26,6 @@ CHUNK: Final = 500
 MAX_ITEMS: Final = 100_000
 """The maximum number of items in one export."""
 
-COUNT: Final = "SELECT COUNT(*) AS total FROM items"
-ALL: Final = "ORDER BY i.position, i.number"
-OF_EPIC: Final = """
-LEFT JOIN steering_links steers ON steers.steering_id = i.id AND steers.epic_id = $1
-WHERE i.id = $1 OR i.parent_id = $1 OR parent.parent_id = $1 OR steers.epic_id = $1
-ORDER BY i.position, i.number
-"""
-COMMENTS: Final = comments.SELECT + "ORDER BY c.created_at, c.id"
-LABELS: Final = "SELECT name, colour FROM labels ORDER BY name_key"
-TYPES: Final = "SELECT name, description FROM requirement_types ORDER BY name_key"
-
 
 async def gather(db: Database, epic_id: str | None = None) -> Project:
     """Return all items, or one epic with everything that belongs to it.
@@ -45,23 +34,23 @@ async def gather(db: Database, epic_id: str | None = None) -> Project:
     both ends are. Raises NotFoundError, and ConflictError if there are more than `MAX_ITEMS` items.
     """
     if epic_id is None:
-        total = (await db.fetch(COUNT))[0]["total"]
+        total = await items.count(db)
         if total > MAX_ITEMS:
             raise ConflictError(
                 f"{total:,} items are more than an export of {MAX_ITEMS:,} can hold: "
                 "export one epic at a time"
             )
-        found = await items.select(db, ALL)
+        found = await items.all_items(db)
     else:
-        found = await items.select(db, OF_EPIC, (await items.find(db, epic_id, "epic")).id)
+        found = await items.of_epic(db, (await items.find(db, epic_id, "epic")).id)
     described = {str(item.id): item for item in await _described(db, found)}
     for id, origin in (await sources.every(db)).items():
         if id in described:
             described[id].source, described[id].foreign_id = origin.source, origin.foreign_id
-    links = [
-        link for row in await db.fetch(relationships.SELECT) if (link := _link(row, described))
+    links = [link for row in await relationships.all_links(db) if (link := _link(row, described))]
+    remarks = [
+        each for row in await comments.all_comments(db) if (each := _comment(row, described))
     ]
-    remarks = [each for row in await db.fetch(COMMENTS) if (each := _comment(row, described))]
     project = Project(
         source=await sources.installation_id(db),
         items=_in_order(found, described),
@@ -72,16 +61,16 @@ async def gather(db: Database, epic_id: str | None = None) -> Project:
         links, key=lambda link: (place[link.source], link.type, place[link.target])
     )
     used = {label for item in project.items for label in item.labels or []}
-    types = {item.type for item in project.items}
+    used_types = {item.type for item in project.items}
     project.labels = [
-        Label(name=row["name"], colour=row["colour"])
-        for row in await db.fetch(LABELS)
-        if epic_id is None or row["name"] in used
+        Label(name=row.name, colour=row.colour)
+        for row in await labels.names(db)
+        if epic_id is None or row.name in used
     ]
     project.types = [
-        Type(name=row["name"], description=row["description"])
-        for row in await db.fetch(TYPES)
-        if epic_id is None or row["name"] in types
+        Type(name=row.name, description=row.description)
+        for row in await types.all_types(db)
+        if epic_id is None or row.name in used_types
     ]
     return project
 
@@ -94,11 +83,11 @@ async def describe(db: Database, row: ItemRow) -> Item:
 async def _described(db: Database, found: Sequence[ItemRow]) -> list[Item]:
     made = []
     for chunk in _chunks(found):
-        labels = await items.labels_of(db, [row.id for row in chunk])
+        labelled = await items.labels_of(db, [row.id for row in chunk])
         steering = [row.id for row in chunk if row.kind == "steering_document"]
         epics = await items.epics_of_steering(db, steering)
         for row in chunk:
-            values = _values(row) | {"labels": labels[row.id], "epics": epics.get(row.id)}
+            values = _values(row) | {"labels": labelled[row.id], "epics": epics.get(row.id)}
             given = {name: values[name] for name in FIELDS[row.kind]}
             made.append(Item(**given, updated_at=row.updated_at, version=row.version))
     return made
@@ -141,8 +130,7 @@ def _in_order(found: Iterable[ItemRow], described: dict[str, Item]) -> list[Item
     return list(walk(None, None))
 
 
-def _link(found: Any, described: dict[str, Item]) -> Link | None:
-    row = LinkRow(*found)
+def _link(row: LinkRow, described: dict[str, Item]) -> Link | None:
     if row.source_id not in described or row.target_id not in described:
         return None
     return Link(
@@ -155,8 +143,7 @@ def _link(found: Any, described: dict[str, Item]) -> Link | None:
     )
 
 
-def _comment(found: Any, described: dict[str, Item]) -> Comment | None:
-    row = CommentRow(*found)
+def _comment(row: CommentRow, described: dict[str, Item]) -> Comment | None:
     if row.target_id not in described:
         return None
     return Comment(

@@ -43,7 +43,16 @@ from accord.hub.exchange.project import (
 from accord.hub.exchange.report import Action, Report, Row, report_of
 from accord.hub.lifecycle import check_line
 from accord.hub.presentation import summary
-from accord.hub.storage import comments, items, labels, people, relationships, sources
+from accord.hub.storage import (
+    comments,
+    counters,
+    items,
+    labels,
+    people,
+    relationships,
+    rows,
+    sources,
+)
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.relationships import LinkRow
 from accord.operations.arguments import convert
@@ -82,9 +91,8 @@ PARENTS: Final[dict[Kind, str]] = {
     "acceptance_criteria": "user_story_id",
     "requirement": "user_story_id",
 }
-LAST_NUMBER: Final = "SELECT last FROM counters WHERE kind = $1"
-SET_NUMBER: Final = "UPDATE counters SET last = $2 WHERE kind = $1"
 
+_SAVEPOINT: Final = "import_row"
 _TIME: Final = re.compile(
     r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
 )
@@ -206,7 +214,7 @@ class Placing:
             return row
         effects, hints = len(self._work.effects), len(self._work.hints)
         if self._partial:
-            await self._work.db.execute("SAVEPOINT import_row")
+            await rows.savepoint(self._work.db, _SAVEPOINT)
         try:
             row.action = await self._put(numbered, row)
         except (ServiceError, ConstraintError) as error:
@@ -219,9 +227,9 @@ class Placing:
                 else "it contradicts what is there already"
             ]
             if self._partial:
-                await self._work.db.execute("ROLLBACK TO SAVEPOINT import_row")
+                await rows.roll_back(self._work.db, _SAVEPOINT)
         if self._partial:
-            await self._work.db.execute("RELEASE SAVEPOINT import_row")
+            await rows.release(self._work.db, _SAVEPOINT)
         return row
 
     async def _put(self, numbered: Numbered, row: Row) -> Action:
@@ -323,12 +331,12 @@ class Placing:
 
         A prompt of another source never replaces the active prompt.
         """
-        active = await items.select(self._work.db, "WHERE i.active = 1")
+        active = await items.active_prompt(self._work.db)
         if active and self._origin is not None:
-            row.notes.append(f"not activated: {active[0].reference_id} is the active prompt here")
+            row.notes.append(f"not activated: {active.reference_id} is the active prompt here")
             return
         if active:
-            row.notes.append(f"activated in place of {active[0].reference_id}")
+            row.notes.append(f"activated in place of {active.reference_id}")
         await self._run("activate_prompt", self._work, id=found.id)
 
     async def _update(self, item: Item, known: ItemRow, row: Row) -> ItemRow:
@@ -441,14 +449,14 @@ class Placing:
         """
         if reference is None:
             return 0
-        last: int = (await self._work.db.fetch(LAST_NUMBER, reference.kind))[0]["last"]
+        last = await counters.last_number(self._work.db, reference.kind)
         if last != reference.number - 1:
-            await self._work.db.execute(SET_NUMBER, reference.kind, reference.number - 1)
+            await counters.set_last_number(self._work.db, reference.kind, reference.number - 1)
         return last
 
     async def _end_number(self, reference: Reference | None, last: int) -> None:
         if reference is not None and last > reference.number:
-            await self._work.db.execute(SET_NUMBER, reference.kind, last)
+            await counters.set_last_number(self._work.db, reference.kind, last)
 
     # Links, comments, labels and types
 

@@ -7,6 +7,8 @@ from typing import Final
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.domain.statuses import TRANSITIONS
 from accord.hub.entities import UNASSIGNED
+from accord.hub.storage import resources
+from accord.hub.storage.resources import Named
 from accord.mcp.protocol.results import Completion
 from accord.mcp.server.completions import matching
 from accord.mcp.server.server import Server
@@ -14,24 +16,6 @@ from accord.store.store import Store
 
 MOST: Final = 100
 MAX_TYPED: Final = 200
-
-REFERENCES: Final = """
-SELECT reference_id AS value FROM items WHERE kind = $1
-AND (reference_id LIKE $2 ESCAPE '!' OR lower(title) LIKE $3 ESCAPE '!') ORDER BY number LIMIT $4
-"""
-IDS: Final = "SELECT id AS value FROM items WHERE kind = $1 AND id LIKE $2 ESCAPE '!' LIMIT $3"
-PROMPTS: Final = """
-SELECT name AS value FROM items WHERE kind = 'prompt' AND lower(name) LIKE $1 ESCAPE '!'
-ORDER BY number LIMIT $2
-"""
-TYPES: Final = "SELECT name AS value FROM requirement_types ORDER BY name_key LIMIT $1"
-PEOPLE: Final = """
-SELECT username AS value FROM users WHERE active = 1 AND username_key LIKE $1 ESCAPE '!'
-ORDER BY username_key LIMIT $2
-"""
-LABELS: Final = """
-SELECT name AS value FROM labels WHERE name_key LIKE $1 ESCAPE '!' ORDER BY name_key LIMIT $2
-"""
 
 
 def add_completions(server: Server, store: Store) -> None:
@@ -63,31 +47,29 @@ class _Completions:
         if kind is None:
             return _completed([])
         typed = _plain(value)
-        found = await self._found(
-            REFERENCES, kind, _beginning(typed.upper()), f"%{_beginning(typed.lower())}", MOST + 1
-        )
+        found = await resources.references(self._store, kind, typed, MOST + 1)
         if typed and not found:
-            found = await self._found(IDS, kind, _beginning(typed.lower()), MOST + 1)
+            found = await resources.ids(self._store, kind, typed, MOST + 1)
         if kind == "prompt":
-            found += await self._found(PROMPTS, _beginning(typed.lower()), MOST + 1)
+            found += await resources.names(self._store, "prompt", typed.lower(), MOST + 1)
         return _completed(found)
 
     async def prompt(self, value: str) -> Completion:
-        return await self._beginning_with(PROMPTS, value)
+        return await self._beginning_with("prompt", value)
 
     async def person(self, value: str) -> Completion:
-        return await self._beginning_with(PEOPLE, value)
+        return await self._beginning_with("person", value)
 
     async def assignee(self, value: str) -> Completion:
         """Complete usernames, and `unassigned` from its second letter on."""
-        found = await self._found(PEOPLE, _beginning(_plain(value).casefold()), MOST + 1)
+        found = await self._names("person", value)
         return _completed([*matching(value, [UNASSIGNED] if len(value) > 1 else []), *found])
 
     async def label(self, value: str) -> Completion:
-        return await self._beginning_with(LABELS, value)
+        return await self._beginning_with("label", value)
 
     async def type(self, value: str) -> Completion:
-        return _completed(matching(value, await self._found(TYPES, MOST)))
+        return _completed(matching(value, await resources.types(self._store, MOST)))
 
     async def status(self, value: str, of: str) -> Completion:
         every = {
@@ -98,11 +80,11 @@ class _Completions:
         names = list(dict.fromkeys(name for statuses in every.values() for name in statuses))
         return _completed(matching(value, names))
 
-    async def _beginning_with(self, sql: str, value: str) -> Completion:
-        return _completed(await self._found(sql, _beginning(_plain(value).casefold()), MOST + 1))
+    async def _beginning_with(self, of: Named, value: str) -> Completion:
+        return _completed(await self._names(of, value))
 
-    async def _found(self, sql: str, *arguments: str | int) -> list[str]:
-        return [row["value"] for row in await self._store.fetch(sql, *arguments)]
+    async def _names(self, of: Named, value: str) -> list[str]:
+        return await resources.names(self._store, of, _plain(value).casefold(), MOST + 1)
 
 
 def _kind_of(template: str) -> Kind | None:
@@ -113,12 +95,6 @@ def _kind_of(template: str) -> Kind | None:
 def _plain(value: str) -> str:
     """Return the typed text without NUL, which no database accepts."""
     return value.replace("\0", "")[:MAX_TYPED]
-
-
-def _beginning(text: str) -> str:
-    """Return a LIKE pattern for a prefix, with wildcards escaped."""
-    escaped = text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return f"{escaped}%"
 
 
 def _completed(values: list[str]) -> Completion:

@@ -25,6 +25,7 @@ from accord.hub.mcp.touched import (
     changes_prompts,
     uris_of,
 )
+from accord.hub.storage import resources, revisions
 from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, Change, updated
 from accord.mcp.server.server import Server
 from accord.operations.accounts.standing import barred
@@ -39,24 +40,6 @@ MAX_TOLD: Final = 10_000
 """The maximum number of revisions sent in one pass; later ones follow in the next."""
 MAX_UNHEARD: Final = 1_000
 MAX_SPELLINGS: Final = 10_000
-MAX_IDS: Final = 500
-"""The maximum number of ids in one statement."""
-
-SINCE: Final = """
-SELECT c.sequence, r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.action,
-       r.before, r.after
-FROM changes c JOIN revisions r ON r.change_id = c.id
-WHERE c.sequence >= $1 AND (c.sequence, r.place) > ($1, $2)
-ORDER BY c.sequence, r.place LIMIT $3
-"""
-LAST: Final = "SELECT COALESCE(MAX(sequence), 0) AS sequence FROM changes"
-PLACES: Final = """
-SELECT i.id, i.kind, i.reference_id, i.parent_id, p.id AS p_id, p.kind AS p_kind,
-       p.reference_id AS p_reference_id, p.parent_id AS p_parent_id, g.id AS g_id, g.kind AS g_kind,
-       g.reference_id AS g_reference_id, g.parent_id AS g_parent_id
-FROM items i LEFT JOIN items p ON p.id = i.parent_id LEFT JOIN items g ON g.id = p.parent_id
-WHERE i.id IN ({ids})
-"""
 
 Mark: TypeAlias = tuple[int, int]
 """A read position: the number of a change, and a place among its revisions."""
@@ -167,8 +150,7 @@ class Feed:
 
 async def _last(db: Reading) -> Mark:
     """Return the current read position."""
-    [row] = await db.fetch(LAST)
-    return row["sequence"], AFTER_ALL
+    return await revisions.last_sequence(db), AFTER_ALL
 
 
 async def _untold(
@@ -180,7 +162,7 @@ async def _untold(
     """
     found: list[Revision] = []
     while True:
-        rows = await db.fetch(SINCE, *since, PAGE)
+        rows = await revisions.after(db, *since, PAGE)
         found += [_revision(row) for row in rows if row["change_id"] not in known]
         if rows:
             since = rows[-1]["sequence"], rows[-1]["place"]
@@ -191,20 +173,16 @@ async def _untold(
 
 async def _places(db: Reading, ids: Iterable[str]) -> dict[str, Place]:
     found: dict[str, Place] = {}
-    every = sorted(ids)
-    for start in range(0, len(every), MAX_IDS):
-        some = every[start : start + MAX_IDS]
-        sql = PLACES.format(ids=", ".join(f"${number + 1}" for number in range(len(some))))
-        for row in await db.fetch(sql, *some):
-            for prefix in ("", "p_", "g_"):
-                if row[f"{prefix}id"] is not None:
-                    place = Place(
-                        row[f"{prefix}kind"],
-                        row[f"{prefix}id"],
-                        row[f"{prefix}reference_id"],
-                        row[f"{prefix}parent_id"],
-                    )
-                    found[place.id] = place
+    for row in await resources.places_of(db, sorted(ids)):
+        for prefix in ("", "p_", "g_"):
+            if row[f"{prefix}id"] is not None:
+                place = Place(
+                    row[f"{prefix}kind"],
+                    row[f"{prefix}id"],
+                    row[f"{prefix}reference_id"],
+                    row[f"{prefix}parent_id"],
+                )
+                found[place.id] = place
     return found
 
 

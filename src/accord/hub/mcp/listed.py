@@ -9,6 +9,7 @@ from typing import Any, Final
 from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.mcp.resources import MIME_TYPE
 from accord.hub.mcp.touched import uri_of
+from accord.hub.storage import resources
 from accord.mcp.protocol.definitions import Resource
 from accord.mcp.server.sources import Listed
 from accord.store.store import Reading, Row, Store
@@ -16,11 +17,6 @@ from accord.store.store import Reading, Row, Store
 PAGE: Final = 100
 MAX_TITLE: Final = 120
 KINDS_LISTED: Final[tuple[Kind, ...]] = tuple(KINDS)
-
-BEHIND: Final = """
-SELECT kind, number, reference_id, title, status, active, substr(description, 1, 120) AS summary
-FROM items WHERE kind = $1 AND number > $2 ORDER BY number LIMIT $3
-"""
 
 _PLACE: Final = re.compile(r"([a-z_]{1,32})\.([0-9]{1,18})", re.ASCII)
 
@@ -43,7 +39,7 @@ class ListedItems:
             found: list[Row] = []
             behind = number
             for each in KINDS_LISTED[KINDS_LISTED.index(kind) :]:
-                found += await db.fetch(BEHIND, each, behind, PAGE + 1 - len(found))
+                found += await resources.page(db, each, behind, PAGE + 1 - len(found))
                 behind = 0
                 if len(found) > PAGE:
                     break

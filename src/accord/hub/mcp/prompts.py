@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from accord.hub.mcp.resources import PROMPT_FORBIDDEN
+from accord.hub.storage import resources
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.content import TextContent
 from accord.mcp.protocol.definitions import Prompt
@@ -32,14 +33,6 @@ DEFAULT_INSTRUCTIONS: Final = (
 )
 """The instructions while no prompt is active."""
 
-BEHIND: Final = """
-SELECT number, name, title, description FROM items
-WHERE kind = 'prompt' AND number > $1 ORDER BY number LIMIT $2
-"""
-NAMED: Final = """
-SELECT name, title, description FROM items WHERE kind = 'prompt' AND lower(name) = $1
-"""
-
 
 class StoredPrompts:
     """All prompts of the database; implements `PromptSource`."""
@@ -55,15 +48,15 @@ class StoredPrompts:
     async def page(self, after: str) -> Listed[Prompt]:
         if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
             raise ValueError(f"{after!r} is no place in a list")
-        rows = await self._runner.store.fetch(BEHIND, int(after or 0), PAGE + 1)
+        rows = await resources.prompts(self._runner.store, int(after or 0), PAGE + 1)
         more = str(rows[PAGE - 1]["number"]) if len(rows) > PAGE else ""
         return Listed([_definition(row) for row in rows[:PAGE]], more)
 
     async def find(self, name: str) -> ServedPrompt | None:
         if "\0" in name:
             return None
-        rows = await self._runner.store.fetch(NAMED, name.lower())
-        return StoredPrompt(_definition(rows[0]), self._runner) if rows else None
+        row = await resources.prompt_named(self._runner.store, name)
+        return None if row is None else StoredPrompt(_definition(row), self._runner)
 
 
 class StoredPrompt(ServedPrompt):

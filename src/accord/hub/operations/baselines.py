@@ -13,7 +13,7 @@ from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import Cursor, Difference, Id, Limit, Page, Provenance
 from accord.hub.lifecycle import check_line, check_text
 from accord.hub.presentation import summary
-from accord.hub.storage import baselines, items, pages, provenance, rows
+from accord.hub.storage import baselines, items, pages, provenance
 from accord.hub.storage.baselines import (
     CURRENT,
     BaselineRow,
@@ -302,8 +302,7 @@ async def _epics(work: Work, found: list[BaselineRow]) -> dict[str, str]:
     wanted = sorted({row.epic_id for row in found if row.epic_id is not None})
     if not wanted:
         return {}
-    where = f"WHERE i.id IN ({rows.places(len(wanted))})"
-    return {row.id: row.reference_id for row in await items.select(work.db, where, *wanted)}
+    return {id: row.reference_id for id, row in (await items.by_ids(work.db, wanted)).items()}
 
 
 def _baseline(row: BaselineRow, epics: dict[str, str], made: dict[str, Provenance]) -> Baseline:

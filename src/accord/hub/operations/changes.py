@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -11,7 +11,7 @@ from accord.hub import undo as undoing
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import Cursor, Difference, Limit, Page, Username
 from accord.hub.steps import StepResult, Steps, is_step, may_do, run_steps
-from accord.hub.storage import items, pages, people, revisions, rows
+from accord.hub.storage import items, pages, people, revisions
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.hub.storage.revisions import About, ChangeRow, RevisionRow
@@ -121,22 +121,18 @@ async def history(
     """List the changes of an item, newest first: differences, who and with what program.
     `related` adds changes of its links, labels, comments and set-aside hints."""
     entity_id = await _entity(work.db, id)
-    which = revisions.WITH_RELATED if related else revisions.OF_ENTITY
     asked = pages.asked("history", entity_id, *(["related"] if related else []))
     sequence, place = (_LAST, 0) if cursor is None else pages.place_of(cursor, asked, int, int)
-    found = await work.db.fetch(
-        revisions.HISTORY.format(which=which), entity_id, sequence, place, limit + 1
-    )
-    counted = await work.db.fetch(revisions.COUNT.format(which=which), entity_id)
     page = pages.page(
-        found,
+        await revisions.history(
+            work.db, entity_id, related=related, before=(sequence, place), limit=limit + 1
+        ),
         limit,
-        counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, last["sequence"], last["place"]),
+        await revisions.count_history(work.db, entity_id, related=related),
+        lambda last: pages.cursor_behind(asked, last.sequence, last.place),
     )
-    steps = [revisions.revision_row(row) for row in page.items]
     return Page(
-        items=await _revisions(work.db, steps, entity_id),
+        items=await _revisions(work.db, page.items, entity_id),
         next_cursor=page.next_cursor,
         has_more=page.has_more,
         total=page.total,
@@ -169,18 +165,10 @@ async def list_changes(
         who = (await people.find_person(work.db, actor, "actor", also_inactive=True)).id
     asked = pages.asked("changes", who)
     (sequence,) = (_LAST,) if cursor is None else pages.place_of(cursor, asked, int)
-    by = "1 = 1" if who is None else "c.actor_id = $1"
-    of = () if who is None else (who,)
-    found = await work.db.fetch(
-        f"{revisions.CHANGES} WHERE {by} AND c.sequence < ${len(of) + 1} "
-        f"ORDER BY c.sequence DESC LIMIT {limit + 1}",
-        *(*of, sequence),
-    )
-    counted = await work.db.fetch(f"SELECT COUNT(*) AS total FROM changes c WHERE {by}", *of)
     page = pages.page(
-        [revisions.change_row(row) for row in found],
+        await revisions.newest(work.db, who, sequence, limit + 1),
         limit,
-        counted[0]["total"],
+        await revisions.count(work.db, who),
         lambda last: pages.cursor_behind(asked, last.sequence),
     )
     about = await revisions.about(work.db, [row.id for row in page.items])
@@ -218,23 +206,19 @@ async def _entity(db: Database, id: str) -> str:
         return row.id
     reference = parse_reference(id)
     if reference is not None:
-        found = await db.fetch(revisions.FORMER, str(reference), reference.kind)
-        if found:
-            former: str = found[0]["entity_id"]
+        former = await revisions.former_entity(db, reference)
+        if former is not None:
             return former
-    elif is_uuid(id):
-        counted = await db.fetch(revisions.COUNT_OF_ENTITY, id.lower())
-        if counted[0]["total"]:
-            return id.lower()
+    elif is_uuid(id) and await revisions.count_history(db, id.lower(), related=False):
+        return id.lower()
     raise NotFoundError(f"nothing is or was called {id!r}")
 
 
-async def _revisions(db: Database, steps: list[RevisionRow], of: str) -> list[Revision]:
+async def _revisions(db: Database, steps: Sequence[RevisionRow], of: str) -> list[Revision]:
     ids = list({each.change_id: None for each in steps})
     if not ids:
         return []
-    found = await db.fetch(f"{revisions.CHANGES} WHERE c.id IN ({rows.places(len(ids))})", *ids)
-    changes = {row["id"]: revisions.change_row(row) for row in found}
+    changes = await revisions.changes(db, ids)
     told = await shown(db, [Pair(each.kind, each.before, each.after) for each in steps])
     return [
         Revision(

@@ -25,13 +25,6 @@ MAX_PROGRAM: Final = 60
 MAX_ENTRIES: Final = 200
 """Entries in each section."""
 
-STEERING: Final = """
-WHERE i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = $1) ORDER BY i.number
-"""
-SIBLINGS: Final = """
-WHERE i.parent_id = $1 AND i.kind = $2 AND i.id <> $3 ORDER BY i.position, i.number LIMIT $4
-"""
-
 operations: Final = Registry()
 
 
@@ -178,14 +171,13 @@ def _author(comment: Comment) -> str:
 async def _steering(db: Database, row: ItemRow) -> list[str]:
     if row.kind != "epic":
         return []
-    return [_with_text(each) for each in await items.select(db, STEERING, row.id)]
+    return [_with_text(each) for each in await items.steering_of(db, row.id)]
 
 
 async def _siblings(db: Database, row: ItemRow) -> list[str]:
     if row.parent_id is None:
         return []
-    found = await items.select(db, SIBLINGS, row.parent_id, row.kind, row.id, MAX_ENTRIES)
-    return [f"- {_line(each)}" for each in found]
+    return [f"- {_line(each)}" for each in await items.siblings(db, row, MAX_ENTRIES)]
 
 
 def _line(row: ItemRow) -> str:

@@ -10,7 +10,7 @@ from accord.hub import places
 from accord.hub.domain.hierarchy import CHILDREN
 from accord.hub.entities import Id
 from accord.hub.presentation import heading
-from accord.hub.storage import items, rows
+from accord.hub.storage import items, outline
 from accord.hub.storage.items import ItemRow
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
@@ -19,15 +19,6 @@ from accord.operations.work import Changed, Database, Work
 
 Depth: TypeAlias = Annotated[int, Meta(ge=0, le=3)]
 Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=2000)]
-
-EPICS: Final = "WHERE i.kind = 'epic' ORDER BY i.position, i.number LIMIT $1"
-BELOW: Final = """
-WHERE i.parent_id IN ({places}) ORDER BY i.kind, i.position, i.number LIMIT {limit}
-"""
-COUNT_EPICS: Final = "SELECT COUNT(*) AS total FROM items WHERE kind = 'epic'"
-COUNT_BELOW: Final = """
-SELECT parent_id, COUNT(*) AS total FROM items WHERE parent_id IN ({places}) GROUP BY parent_id
-"""
 
 operations: Final = Registry()
 
@@ -81,9 +72,8 @@ async def get_hierarchy(
 ) -> Hierarchy:
     """See the tree under an item, or of all epics, as text and as nodes."""
     if id is None:
-        top = await items.select(work.db, EPICS, limit)
-        counted = await work.db.fetch(COUNT_EPICS)
-        hidden = counted[0]["total"] - len(top)
+        top = await outline.epics(work.db, limit)
+        hidden = await items.count_epics(work.db) - len(top)
     else:
         top, hidden = [await items.find(work.db, id)], 0
     roots = [_node(row) for row in top]
@@ -127,12 +117,12 @@ async def _grow(
     nodes = {node.id: node for node in roots}
     level = [row.id for row in top if CHILDREN[row.kind]]
     for deep in range(depth + 1):
-        totals = await _totals(db, level)
+        totals = await outline.count_children(db, level)
         for id, total in totals.items():
             nodes[id].left_out = total
         if deep == depth or room <= 0 or not totals:
             break
-        found = await _below(db, list(totals), room)
+        found = await outline.children(db, list(totals), room)
         room -= len(found)
         for row in found:
             nodes[row.id] = _node(row)
@@ -141,24 +131,6 @@ async def _grow(
             parent.left_out -= 1
         level = [row.id for row in found if CHILDREN[row.kind]]
     return list(nodes.values())
-
-
-async def _totals(db: Database, ids: list[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for some in rows.chunks(ids):
-        statement = COUNT_BELOW.format(places=rows.places(len(some)))
-        counted = await db.fetch(statement, *some)
-        found |= {row["parent_id"]: row["total"] for row in counted}
-    return {id: found[id] for id in ids if id in found}
-
-
-async def _below(db: Database, ids: list[str], room: int) -> list[ItemRow]:
-    found: list[ItemRow] = []
-    for some in rows.chunks(ids):
-        if len(found) < room:
-            clause = BELOW.format(places=rows.places(len(some)), limit=room - len(found))
-            found += await items.select(db, clause, *some)
-    return found
 
 
 def _node(row: ItemRow) -> Node:

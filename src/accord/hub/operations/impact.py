@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from accord.hub.domain.impact import Reach
 from accord.hub.entities import Id, Name
 from accord.hub.presentation import heading
-from accord.hub.storage import impact, items, relationships, rows
+from accord.hub.storage import impact, items, relationships
 from accord.hub.storage.items import ItemRow
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
@@ -69,7 +69,7 @@ async def impact_analysis(
 
 
 async def _impact(work: Work, start: ItemRow, reach: Reach) -> Impact:
-    found = {start.id: start, **await _rows(work, list(reach.came_by))}
+    found = {start.id: start, **await items.by_ids(work.db, list(reach.came_by))}
     return Impact(
         reference_id=start.reference_id,
         total=len(reach.came_by),
@@ -88,14 +88,6 @@ async def _impact(work: Work, start: ItemRow, reach: Reach) -> Impact:
         ],
         text=_tree(reach, start, found),
     )
-
-
-async def _rows(work: Work, ids: list[str]) -> dict[str, ItemRow]:
-    found: dict[str, ItemRow] = {}
-    for chunk in rows.chunks(ids):
-        where = f"WHERE i.id IN ({rows.places(len(chunk))})"
-        found |= {row.id: row for row in await items.select(work.db, where, *chunk)}
-    return found
 
 
 def _path(reach: Reach, row: ItemRow, found: dict[str, ItemRow]) -> str:

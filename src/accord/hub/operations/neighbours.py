@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from accord.hub.entities import Id, Name
 from accord.hub.presentation import heading
-from accord.hub.storage import items, neighbours, relationships, rows
+from accord.hub.storage import items, neighbours, relationships
 from accord.hub.storage.items import ItemRow
 from accord.hub.storage.neighbours import LineRow
 from accord.operations.operation import Rest
@@ -135,10 +135,7 @@ class _Around:
 
 
 async def _shown(work: Work, start: ItemRow, around: _Around) -> Neighbourhood:
-    found = {start.id: start}
-    for chunk in rows.chunks(list(around.distances)):
-        where = f"WHERE i.id IN ({rows.places(len(chunk))})"
-        found |= {row.id: row for row in await items.select(work.db, where, *chunk)}
+    found = {start.id: start, **await items.by_ids(work.db, list(around.distances))}
     more = around.more()
     return Neighbourhood(
         reference_id=start.reference_id,

@@ -14,7 +14,6 @@ from accord.hub.presentation import heading, summary
 from accord.hub.storage import comments, items, pages, revisions
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.revisions import ChangeRow, RevisionRow
-from accord.hub.storage.rows import places
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
 from accord.operations.work import Action, Database, Work
@@ -24,20 +23,6 @@ operations: Final = Registry()
 MAX_TOLD: Final = 3
 """The number of effects shown with each change."""
 _LAST: Final = 2**62
-_NOT_NEWS: Final = "c.operation NOT IN ('create_view', 'update_view', 'delete_view')"
-"""Leaves out changes that people make for themselves alone."""
-
-NEWS: Final = f"""
-{revisions.CHANGES} WHERE {_NOT_NEWS} AND c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2
-"""
-COUNT: Final = f"SELECT COUNT(*) AS total FROM changes c WHERE {_NOT_NEWS}"
-TOLD: Final = (
-    revisions.REVISIONS + "WHERE change_id IN ({places}) AND place < {most} ORDER BY place"
-)
-TOUCHED: Final = """
-SELECT change_id, MAX(place) + 1 AS total FROM revisions WHERE change_id IN ({places})
-GROUP BY change_id
-"""
 
 
 class Told(Struct, kw_only=True):
@@ -65,12 +50,10 @@ async def list_news(work: Work, *, limit: Limit = 20, cursor: Cursor | None = No
     """List changes, newest first, each with what it did to the first things that it touched."""
     asked = pages.asked("news")
     (sequence,) = (_LAST,) if cursor is None else pages.place_of(cursor, asked, int)
-    found = await work.db.fetch(NEWS, sequence, limit + 1)
-    counted = await work.db.fetch(COUNT)
     page = pages.page(
-        [revisions.change_row(row) for row in found],
+        await revisions.news(work.db, sequence, limit + 1),
         limit,
-        counted[0]["total"],
+        await revisions.count_news(work.db),
         lambda last: pages.cursor_behind(asked, last.sequence),
     )
     return Page(
@@ -93,13 +76,8 @@ async def _news(db: Database, changes: Sequence[ChangeRow]) -> list[News]:
     if not changes:
         return []
     ids = [each.id for each in changes]
-    listed = places(len(ids))
-    found = await db.fetch(TOLD.format(places=listed, most=MAX_TOLD), *ids)
-    told = await _told(db, [revisions.revision_row(row) for row in found])
-    totals = {
-        row["change_id"]: row["total"]
-        for row in await db.fetch(TOUCHED.format(places=listed), *ids)
-    }
+    told = await _told(db, await revisions.first_revisions(db, ids, MAX_TOLD))
+    totals = await revisions.totals(db, ids)
     return [
         News(**summary_of(each), touched=told.get(each.id, []), total=totals.get(each.id, 0))
         for each in changes
@@ -133,10 +111,7 @@ async def _told(db: Database, steps: Sequence[RevisionRow]) -> dict[str, list[To
 async def _headings(db: Database, steps: Sequence[RevisionRow]) -> dict[str, str]:
     """Return the current headings of items, by id."""
     ids = list({each.entity_id: None for each in steps if each.kind in KINDS})
-    if not ids:
-        return {}
-    rows = await items.select(db, f"WHERE i.id IN ({places(len(ids))})", *ids)
-    return {row.id: heading(row) for row in rows}
+    return {id: heading(row) for id, row in (await items.by_ids(db, ids)).items()}
 
 
 def _heading(fields: Mapping[str, Any]) -> str:

@@ -67,10 +67,10 @@ async def create_prompt(
 @operations.read(rest=Rest("GET", "/prompts/active"), tag="prompts")
 async def get_active_prompt(work: Work) -> Prompt:
     """Get the active prompt."""
-    found = await items.select(work.db, "WHERE i.active = 1")
-    if not found:
+    row = await items.active_prompt(work.db)
+    if row is None:
         raise NotFoundError("no prompt is active")
-    return await prompts.shown(work, found[0])
+    return await prompts.shown(work, row)
 
 
 @prompts.declare_get()
@@ -128,7 +128,8 @@ async def activate_prompt(work: Work, *, id: PromptId) -> Prompt:
     row = await find_prompt(work.db, id)
     if not row.active:
         # Deactivate first: a unique index allows one active prompt.
-        for other in await items.select(work.db, "WHERE i.active = 1"):
+        other = await items.active_prompt(work.db)
+        if other is not None:
             await lifecycle.set_aside(work, other, {"active": 0})
         row = await lifecycle.set_aside(work, row, {"active": 1})
     return await prompts.shown(work, row)
@@ -176,10 +177,10 @@ async def find_prompt(db: Database, id: Id) -> ItemRow:
     """Return the prompt with this UUID, reference id or name. Raises NotFoundError."""
     if is_uuid(id) or parse_reference(id) is not None:
         return await items.find(db, id, "prompt")
-    named = await items.select(db, "WHERE lower(i.name) = $1", id.lower())
-    if not named:
+    named = await items.prompt_named(db, id)
+    if named is None:
         raise NotFoundError(f"there is no prompt {id!r}")
-    return named[0]
+    return named
 
 
 async def _check_name(db: Database, name: str, own_id: str | None) -> None:
@@ -187,6 +188,6 @@ async def _check_name(db: Database, name: str, own_id: str | None) -> None:
         raise InvalidError("name", "must have letters, digits, '_', '-' and '.' only")
     if is_uuid(name) or parse_reference(name) is not None:
         raise InvalidError("name", "must not look like an id")
-    taken = await items.select(db, "WHERE lower(i.name) = $1", name.lower())
-    if taken and taken[0].id != own_id:
-        raise ConflictError(f"{taken[0].reference_id} has the name {taken[0].name!r} already")
+    taken = await items.prompt_named(db, name)
+    if taken is not None and taken.id != own_id:
+        raise ConflictError(f"{taken.reference_id} has the name {taken.name!r} already")

@@ -13,7 +13,7 @@ from accord.hub.domain.acceptance import AcceptancePolicy, Origin, acceptance_pr
 from accord.hub.entities import Cursor, Difference, Limit, Page
 from accord.hub.lifecycle import check_text
 from accord.hub.steps import Step, StepResult, Steps, is_step, may_do, may_propose, run_steps
-from accord.hub.storage import pages, proposals, rows
+from accord.hub.storage import proposals, rows
 from accord.hub.storage.differences import Pair, shown
 from accord.hub.storage.pages import DEFAULT_LIMIT
 from accord.hub.storage.proposals import ProposalRow
@@ -21,6 +21,7 @@ from accord.hub.trial import tried
 from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.operation import Rest
 from accord.operations.outcome import Change
+from accord.operations.pages import shown_page
 from accord.operations.registry import Registry
 from accord.operations.work import Action, Changed, Database, Effect, Hint, Work
 
@@ -111,8 +112,7 @@ class Accepted(ProposalSummary, kw_only=True):
 async def propose_changes(work: Work, *, steps: Steps, reason: Reason) -> Proposal:
     """Propose writes for somebody to accept or reject. Steps are as in apply_changes."""
     check_text("reason", reason)
-    waiting = await work.db.fetch(proposals.OPEN_OF, work.caller.user_id)
-    if waiting[0]["total"] >= MAX_OPEN:
+    if await proposals.count_open(work.db, work.caller.user_id) >= MAX_OPEN:
         raise ConflictError(f"{MAX_OPEN} proposals of yours wait already to be decided")
     preview = await tried(work, lambda: _previewed(work, steps))
     values = {
@@ -149,9 +149,8 @@ async def list_proposals(
     cursor: Cursor | None = None,
 ) -> Page[ProposalSummary]:
     """List proposals, oldest first."""
-    order = _Order("proposals", "p.created_at", ">", "ASC")
-    condition = "1 = 1" if state is None else "p.state = $1"
-    return await _listed(work.db, order, condition, state, limit, cursor)
+    page = await proposals.oldest(work.db, state, limit, cursor)
+    return shown_page(page, lambda row: ProposalSummary(**_summary(row)))
 
 
 @operations.read(rest=Rest("GET", "/decided-proposals"), tag="proposals", tool=False, snapshot=True)
@@ -163,9 +162,8 @@ async def list_decided_proposals(
     cursor: Cursor | None = None,
 ) -> Page[ProposalSummary]:
     """List proposals that were accepted or rejected, those decided last first."""
-    order = _Order("decided proposals", "p.decided_at", "<", "DESC")
-    condition = "p.state <> 'open'" if state is None else "p.state = $1"
-    return await _listed(work.db, order, condition, state, limit, cursor)
+    page = await proposals.last_decided(work.db, state, limit, cursor)
+    return shown_page(page, lambda row: ProposalSummary(**_summary(row)))
 
 
 @operations.write(rest=Rest("POST", "/proposals/{id}/check"), tag="proposals", tool=False, cost=20)
@@ -201,41 +199,6 @@ async def reject_proposal(work: Work, *, id: ProposalId, reason: Reason) -> Prop
     """Reject a proposal."""
     row = await _undecided(work.db, id)
     return ProposalSummary(**_summary(await _decide(work, row, "rejected", reason)))
-
-
-class _Order(Struct, frozen=True):
-    """A sort order of proposals: by a time, ascending or descending."""
-
-    name: str
-    column: str
-    behind: str
-    direction: str
-
-    def place(self, last: ProposalSummary) -> tuple[str, str]:
-        time = last.created_at if self.column == "p.created_at" else str(last.decided_at)
-        return time, last.id
-
-
-async def _listed(
-    db: Database, order: _Order, by: str, state: str | None, limit: int, cursor: str | None
-) -> Page[ProposalSummary]:
-    of: list[Any] = [] if state is None else [state]
-    counted = await db.fetch(f"SELECT COUNT(*) AS total FROM proposals p WHERE {by}", *of)
-    asked = pages.asked(order.name, state)
-    if cursor is not None:
-        places = f"(${len(of) + 1}, ${len(of) + 2})"
-        by += f" AND ({order.column}, p.id) {order.behind} {places}"
-        of += pages.place_of(cursor, asked, str, str)
-    sorted_by = f"{order.column} {order.direction}, p.id {order.direction}"
-    found = await db.fetch(
-        f"{proposals.SELECT} WHERE {by} ORDER BY {sorted_by} LIMIT {limit + 1}", *of
-    )
-    return pages.page(
-        [ProposalSummary(**_summary(proposals.proposal_row(row))) for row in found],
-        limit,
-        counted[0]["total"],
-        lambda last: pages.cursor_behind(asked, *order.place(last)),
-    )
 
 
 async def _previewed(work: Work, steps: Sequence[Step]) -> list[Proposed]:

@@ -28,7 +28,7 @@ from accord.hub.search.asking import MAX_RANKED
 from accord.hub.search.finding import Hit, Place, find_best
 from accord.hub.search.matching import Asked, Unassigned, facet, groups_of
 from accord.hub.search.snippets import Snippets
-from accord.hub.storage import items, pages
+from accord.hub.storage import items, labels, pages, people
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.pages import Cursor, Limit, Page
@@ -49,11 +49,6 @@ FoundKind: TypeAlias = Literal[
 ]
 EVERYTHING: Final = "*"
 """The query that matches everything."""
-
-ASSIGNED: Final = """
-SELECT id FROM users WHERE EXISTS (SELECT 1 FROM items WHERE assignee_id = users.id) ORDER BY id
-"""
-LABELS: Final = "SELECT id, name, name_key FROM labels ORDER BY name_key"
 
 
 class Found(Struct, kw_only=True):
@@ -244,8 +239,8 @@ async def _facets(db: Database, filters: Filters) -> tuple[tuple[str, ...], ...]
     if filters.assignee is not None and not _asks_for_nobody(filters):
         found.append(await _assignees(db, filters))
     if filters.label is not None:
-        labels = [await _label(db, each) for each in _each(filters.label)]
-        found.append(tuple(facet("label", each) for each in labels))
+        ids = [await _label(db, each) for each in _each(filters.label)]
+        found.append(tuple(facet("label", each) for each in ids))
     if filters.type is not None:
         types = [await find_type(db, each) for each in _each(filters.type)]
         found.append(tuple(facet("type", each) for each in types))
@@ -267,7 +262,7 @@ async def _unassigned(db: Database, filters: Filters) -> Unassigned | None:
     """Return the filter for items without an assignee, or None."""
     if not _asks_for_nobody(filters):
         return None
-    assigned = [row["id"] for row in await db.fetch(ASSIGNED)]
+    assigned = await people.assigned(db)
     return Unassigned(
         kinds=tuple(facet("kind", each) for each in HAVE_ASSIGNEES),
         assigned=tuple(facet("assignee", each) for each in assigned),
@@ -289,10 +284,11 @@ def _each(value: T | tuple[T, ...] | None) -> tuple[T, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-async def _label(db: Database, name: str) -> Any:
-    rows = await db.fetch(LABELS)
-    for row in rows:
-        if row["name_key"] == fold(name):
-            return row["id"]
-    valid = [row["name"] for row in rows]
+async def _label(db: Database, name: str) -> str:
+    """Return the id of a label. Raises InvalidError with the valid names."""
+    known = await labels.names(db)
+    for each in known:
+        if each.name_key == fold(name):
+            return each.id
+    valid = [each.name for each in known]
     raise InvalidError("label", no_such("label", name, valid), valid=valid)

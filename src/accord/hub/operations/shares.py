@@ -44,7 +44,7 @@ async def coverage_by_epic(
     page = page_of(
         await shares.by_epic(work.db, behind, limit + 1),
         limit=limit,
-        total=await shares.epics(work.db),
+        total=await items.count_epics(work.db),
         key=lambda row: (asked, row.number),
     )
     return shown_page(page, _shown)

@@ -6,36 +6,13 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.hub.domain.kinds import KINDS, Kind
 from accord.hub.entities import Id, Provenance
 from accord.hub.presentation import heading
-from accord.hub.storage import items, provenance
-from accord.hub.storage.coverage import IS_VERIFIED
+from accord.hub.storage import baselines, comments, coverage, items, provenance
 from accord.hub.storage.items import ItemRow
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
 from accord.operations.work import Database, Work
-
-BELOW: Final = "SELECT kind, COUNT(*) AS total FROM items WHERE parent_id = $1 GROUP BY kind"
-OF_CRITERIA: Final = "SELECT COUNT(*) AS total FROM items WHERE criteria_id = $1"
-STEERING: Final = """
-SELECT s.reference_id FROM steering_links l JOIN items s ON s.id = l.steering_id
-WHERE l.epic_id = $1 ORDER BY s.number
-"""
-VERIFIED: Final = f"""
-SELECT (CASE WHEN {IS_VERIFIED} THEN 1 ELSE 0 END) AS verified, (
-    SELECT COUNT(*) FROM relationships WHERE target_id = $1 AND type = 'verifies') AS links
-FROM items i WHERE i.id = $1
-"""
-BASELINE: Final = """
-SELECT b.name, e.version FROM baseline_entries e JOIN baselines b ON b.id = e.baseline_id
-WHERE e.entity_id = $1 ORDER BY b.created_at DESC, b.id DESC LIMIT 1
-"""
-COMMENTS: Final = """
-SELECT COUNT(*) AS total,
-       COALESCE(SUM(CASE WHEN resolved = 0 AND reply_to IS NULL THEN 1 ELSE 0 END), 0) AS unresolved
-FROM comments WHERE target_id = $1
-"""
 
 operations: Final = Registry()
 
@@ -81,23 +58,21 @@ class Surroundings(Struct, kw_only=True):
 async def get_surroundings(work: Work, *, id: Id) -> Surroundings:
     """Tell what stands around an item: parents, how much is below, its baseline and comments."""
     row = await items.find(work.db, id)
-    [talk] = await work.db.fetch(COMMENTS, row.id)
-    [verified] = await work.db.fetch(VERIFIED, row.id)
-    baseline = await work.db.fetch(BASELINE, row.id)
+    total, unresolved = await comments.count_of_item(work.db, row.id)
+    is_verified, links = await coverage.verification(work.db, row.id)
+    baseline = await baselines.newest_with(work.db, row.id)
     made = await provenance.of_creation(work.db, [row.id])
-    steering = await work.db.fetch(STEERING, row.id) if row.kind == "epic" else []
+    steering = await items.steering_names(work.db, row.id) if row.kind == "epic" else []
     return Surroundings(
         reference_id=row.reference_id,
         path=await _path(work.db, row),
         below=await _below(work.db, row),
-        steering_documents=[each["reference_id"] for each in steering],
-        verified=bool(verified["verified"]) if row.kind == "requirement" else None,
-        verified_by=verified["links"],
-        baseline=InBaseline(name=baseline[0]["name"], version=baseline[0]["version"])
-        if baseline
-        else None,
-        comments=talk["total"],
-        open_comments=int(talk["unresolved"]),
+        steering_documents=steering,
+        verified=is_verified if row.kind == "requirement" else None,
+        verified_by=links,
+        baseline=InBaseline(name=baseline[0], version=baseline[1]) if baseline else None,
+        comments=total,
+        open_comments=unresolved,
         provenance=made.get(row.id, UNSET),
     )
 
@@ -114,8 +89,6 @@ async def _path(db: Database, row: ItemRow) -> list[Ancestor]:
 
 async def _below(db: Database, row: ItemRow) -> dict[str, int]:
     if row.kind == "acceptance_criteria":
-        [counted] = await db.fetch(OF_CRITERIA, row.id)
-        return {"requirement": counted["total"]} if counted["total"] else {}
-    found = {each["kind"]: each["total"] for each in await db.fetch(BELOW, row.id)}
-    kinds: list[Kind] = [kind for kind in KINDS if kind in found]
-    return {kind: found[kind] for kind in kinds}
+        total = await items.count_of_criteria(db, row.id)
+        return {"requirement": total} if total else {}
+    return await items.count_below(db, row.id)

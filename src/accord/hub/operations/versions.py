@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from accord.hub import lifecycle
 from accord.hub.entities import Difference, Id, Version, VersionNumber
-from accord.hub.storage import items
+from accord.hub.storage import items, revisions
 from accord.hub.storage.differences import Pair, shown
-from accord.hub.storage.items import ItemRow
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest
 from accord.operations.registry import Registry
-from accord.operations.work import Changed, Database, Work
-
-BEFORE: Final = """
-SELECT r.version, r.before FROM revisions r
-WHERE r.entity_id = $1 AND r.version > $2 AND r.action = 'updated' ORDER BY r.version DESC
-"""
+from accord.operations.work import Changed, Work
 
 RESTORED: Final = ("title", "description", "content", "type", "priority", "assignee_id")
 """The content of a version. Status and position of an item are not restored."""
@@ -49,7 +42,8 @@ async def compare_versions(
     for name, version in (("a", a), ("b", to)):
         if version > row.version:
             raise InvalidError(name, f"{row.reference_id} has only version {row.version} as yet")
-    before, after = await _state(work.db, row, a), await _state(work.db, row, to)
+    before = await revisions.state_at(work.db, row, a)
+    after = await revisions.state_at(work.db, row, to)
     [found] = await shown(work.db, [Pair(row.kind, before, after)])
     return VersionsCompared(reference_id=row.reference_id, a=a, b=to, differences=found)
 
@@ -76,7 +70,7 @@ async def restore_version(
     await lifecycle.check_version(work.db, row, expected_version)
     if version > row.version:
         raise InvalidError("version", f"{row.reference_id} has only version {row.version} as yet")
-    then, now = await _state(work.db, row, version), row.stored()
+    then, now = await revisions.state_at(work.db, row, version), row.stored()
     values: dict[str, Any] = {
         name: then[name] for name in RESTORED if name in then and then[name] != now[name]
     }
@@ -84,11 +78,3 @@ async def restore_version(
         values["type"] = await lifecycle.find_type(work.db, values["type"])
     restored = await lifecycle.write(work, row, values) if values else row
     return Restored(reference_id=row.reference_id, restored=version, version=restored.version)
-
-
-async def _state(db: Database, row: ItemRow, version: int) -> dict[str, Any]:
-    """Return the state of an item at a version, by reverting later revisions."""
-    state = row.stored()
-    for found in await db.fetch(BEFORE, row.id, version):
-        state.update(msgspec.json.decode(found["before"]))
-    return state

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.hub.search.matching import Asked, Group, Unassigned, match
+from accord.hub.storage import search
 from accord.operations.work import Database
 from accord.store.store import Engine
 
@@ -24,7 +25,6 @@ MAX_RANKED: Final = 2_000
 MAX_COMMON: Final = 1_000
 """The number of queries remembered as having many matches."""
 
-LONGER: Final = "SELECT 1 FROM search_vocabulary WHERE term >= $1 AND term < $2 LIMIT 1"
 _FIRST: Final = "0"
 """The first character in the order of words; see `split_words`."""
 LAST: Final = "\U0010ffff"
@@ -90,6 +90,6 @@ async def _known(db: Database, group: Group) -> Group:
     if not group.is_beginning:
         return group
     for word in group.words:
-        if await db.fetch(LONGER, word + _FIRST, word + LAST):
+        if await search.has_term_between(db, word + _FIRST, word + LAST):
             return group
     return replace(group, is_whole=True)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
 from accord.hub.search import spelling
 from accord.hub.search.matching import Facet, facet
 from accord.hub.search.words import sentence, words
-from accord.hub.storage import items
+from accord.hub.storage import items, search
 from accord.hub.storage.items import ItemRow
-from accord.hub.storage.rows import places
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Work
 from accord.store.store import Engine, Row, Transaction
@@ -33,66 +31,6 @@ MAX_NEW_WORDS: Final = 500
 
 OWNERS: Final = frozenset({"item_id", "steering_id"})
 """Fields by which labels and links name their item."""
-
-COMMENTS: Final = """
-SELECT c.id, c.target_id, c.text, c.quote,
-       CASE i.kind WHEN 'epic' THEN i.id WHEN 'user_story' THEN i.parent_id
-           ELSE parent.parent_id END AS epic_id
-FROM comments c JOIN items i ON i.id = c.target_id LEFT JOIN items parent ON parent.id = i.parent_id
-WHERE c.id IN ({places})
-"""
-LINKS: Final = """
-SELECT item_id, 'label' AS facet, label_id AS value FROM item_labels WHERE item_id IN ({places})
-UNION ALL
-SELECT steering_id, 'epic', epic_id FROM steering_links WHERE steering_id IN ({places})
-"""
-BELOW: Final = """
-SELECT id FROM items WHERE parent_id = $1
-UNION ALL
-SELECT c.id FROM comments c JOIN items i ON i.id = c.target_id WHERE i.parent_id = $1 OR i.id = $1
-"""
-OF_TYPE: Final = "SELECT id FROM items WHERE type = $1"
-ALL: Final = """
-SELECT id, updated_at FROM items UNION ALL SELECT id, updated_at FROM comments ORDER BY 2, 1
-"""
-
-CLEAR: Final = (
-    "DELETE FROM search_entries",
-    "DELETE FROM search_words",
-    "DELETE FROM search_spellings",
-)
-REMOVE: Final = "DELETE FROM search_entries WHERE entity_id IN ({places})"
-REMOVE_WITH_COMMENTS: Final = """
-DELETE FROM search_entries WHERE entity_id IN ({places}) OR item_id IN ({places})
-"""
-ADD: Final = """
-INSERT INTO search_entries (entity_id, item_id, title, facets, body) VALUES ($1, $2, $3, $4, $5)
-"""
-ADD_WORDS: Final = """
-INSERT OR IGNORE INTO search_words (word) SELECT value FROM json_each($1) RETURNING word
-"""
-ADD_SPELLINGS: Final = """
-INSERT OR IGNORE INTO search_spellings (key, word)
-SELECT value ->> 0, value ->> 1 FROM json_each($1)
-"""
-# For PostgreSQL, where every statement is a round trip: these need no answer, so they can be
-# sent later. The keys of a new word are those of `spelling_keys`.
-ADD_WITH_TERMS: Final = """
-INSERT INTO search_entries (entity_id, item_id, title, facets, body, terms)
-VALUES ($1, $2, $3, $4, $5, array_to_tsvector($6::text[]))
-"""
-ADD_NEW_SPELLINGS: Final = """
-INSERT INTO search_spellings (key, word)
-SELECT left(new.beginning, place - 1) || substr(new.beginning, place + 1), new.word
-FROM (
-    SELECT given.word, left(given.word, $2) AS beginning FROM unnest($1::text[]) AS given (word)
-    WHERE NOT EXISTS (SELECT 1 FROM search_words known WHERE known.word = given.word)
-) AS new, generate_series(1, length(new.beginning) + 1) AS place
-ON CONFLICT DO NOTHING
-"""
-ADD_NEW_WORDS: Final = """
-INSERT INTO search_words (word) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
-"""
 
 
 class Entry(Struct, frozen=True):
@@ -111,11 +49,11 @@ async def index(work: Work, change: Change) -> None:
         effect.id for effect in work.effects if effect.action == "deleted" and _is_text(effect)
     ]
     for ids in _chunks(deleted):
-        await work.db.execute(REMOVE_WITH_COMMENTS.format(places=places(len(ids))), *ids)
+        await search.remove(work.db, ids, with_comments=True)
     created = {effect.id for effect in work.effects if effect.action == "created"}
     written = dict.fromkeys([each async for each in _written(work)])
     for ids in _chunks(each for each in written if each not in created):
-        await work.db.execute(REMOVE.format(places=places(len(ids))), *ids)
+        await search.remove(work.db, ids)
     # New items have neither labels nor links, unless the same write added them.
     are_new = all(effect.action == "created" and _is_text(effect) for effect in work.effects)
     known = work.known if are_new else {}
@@ -129,9 +67,8 @@ async def rebuild(
 
     `progress` is called with the number of written entries and of all entries.
     """
-    for statement in CLEAR:
-        await db.execute(statement)
-    ids = [row["id"] for row in await db.fetch(ALL)]
+    await search.clear(db)
+    ids = await search.all_texts(db)
     for number, chunk in enumerate(_chunks(ids)):
         await _write(db, engine, chunk, {}, with_links=True)
         if progress is not None:
@@ -146,11 +83,11 @@ async def _written(work: Work) -> AsyncIterator[str]:
             if effect.action != "deleted":
                 yield effect.id
             if effect.action == "updated" and _is_moved(effect):
-                for row in await work.db.fetch(BELOW, effect.id):
-                    yield row["id"]
+                for id in await search.texts_below(work.db, effect.id):
+                    yield id
         elif effect.kind == "requirement_type" and effect.action == "updated" and effect.after:
-            for row in await work.db.fetch(OF_TYPE, effect.after["name"]):
-                yield row["id"]
+            for id in await search.requirements_of_type(work.db, effect.after["name"]):
+                yield id
         else:
             for fields in (effect.before or {}, effect.after or {}):
                 for name in OWNERS & fields.keys():
@@ -186,14 +123,12 @@ async def _entries(
     made = {id: _of_item(known[id]) for id in ids if id in known}
     unknown = [id for id in ids if id not in known]
     if unknown:
-        listed = places(len(unknown))
-        for row in await items.select(db, f"WHERE i.id IN ({listed})", *unknown):
-            made[row.id] = _of_item(row)
+        made |= {id: _of_item(row) for id, row in (await items.by_ids(db, unknown)).items()}
         if made and with_links:
-            for link in await db.fetch(LINKS.format(places=listed), *unknown):
+            for link in await search.linked_facets(db, unknown):
                 made[link["item_id"]].facets.append(facet(link["facet"], link["value"]))
         if len(made) < len(ids):
-            for comment in await db.fetch(COMMENTS.format(places=listed), *unknown):
+            for comment in await search.comments(db, unknown):
                 made[comment["id"]] = _of_comment(comment)
     return [made[id] for id in ids if id in made]
 
@@ -228,20 +163,12 @@ async def _add(db: Transaction, engine: Engine, entry: Entry) -> None:
         *(sentence(entry.title), " ".join(entry.facets), sentence(entry.body)),
     )
     if engine == "postgresql":
-        await db.execute_later(ADD_WITH_TERMS, *values, [*terms, *entry.facets])
-        # In this order: spellings are added for words that are not known yet.
-        await db.execute_later(ADD_NEW_SPELLINGS, spelt, spelling.BEGINNING)
-        await db.execute_later(ADD_NEW_WORDS, spelt)
+        await search.add_later(db, values, [*terms, *entry.facets], spelt, spelling.BEGINNING)
         return
-    await db.execute(ADD, *values)
-    new = await db.fetch(ADD_WORDS, _json(spelt)) if spelt else []
+    await search.add(db, *values)
+    new = await search.add_words(db, spelt) if spelt else []
     if new:
-        spellings = [(key, row["word"]) for row in new for key in spelling.keys(row["word"])]
-        await db.execute(ADD_SPELLINGS, _json(spellings))
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+        await search.add_spellings(db, [(key, word) for word in new for key in spelling.keys(word)])
 
 
 def _chunks(values: Iterable[T]) -> Iterator[list[T]]:

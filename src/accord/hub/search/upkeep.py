@@ -11,6 +11,7 @@ import asyncio
 import logging
 from typing import Final
 
+from accord.hub.storage import search
 from accord.store.errors import StoreError
 from accord.store.store import Store, Transaction
 
@@ -25,11 +26,6 @@ BETWEEN: Final = 0.02
 MOST_PIECES: Final = 4
 PAGES: Final = 100
 """Pages written in one step, about 10 ms of work."""
-
-_PIECES: Final = "SELECT COUNT(*) AS pieces FROM (SELECT DISTINCT segid FROM search_texts_idx)"
-# A negative number starts a merge of all segments into one; a positive one continues it.
-_MERGE: Final = "INSERT INTO search_texts (search_texts, rank) VALUES ('merge', $1)"
-_CHANGES: Final = "SELECT total_changes() AS changes"
 
 
 class IndexUpkeep:
@@ -60,10 +56,10 @@ class IndexUpkeep:
 
     async def merge(self) -> None:
         """Merge all segments if there are many. Raises StoreError."""
-        [row] = await self._store.fetch(_PIECES)
-        if row["pieces"] <= MOST_PIECES:
+        pieces = await search.count_segments(self._store)
+        if pieces <= MOST_PIECES:
             return
-        log.debug("the %d pieces of the search index are put together", row["pieces"])
+        log.debug("the %d pieces of the search index are put together", pieces)
         pages = -PAGES
         while await self._step(pages):
             pages = PAGES
@@ -73,10 +69,6 @@ class IndexUpkeep:
         """Merge some pages; return whether work is left."""
 
         async def work(transaction: Transaction) -> bool:
-            [before] = await transaction.fetch(_CHANGES)
-            await transaction.execute(_MERGE, pages)
-            [after] = await transaction.fetch(_CHANGES)
-            # The INSERT itself counts as one change; more means that segments were merged.
-            return bool(after["changes"] - before["changes"] > 1)
+            return await search.merge(transaction, pages)
 
         return await self._store.transact(work)

@@ -128,6 +128,11 @@ SELECT place, kind, reference_id, version, content FROM baseline_entries
 WHERE baseline_id = $1 AND reference_id = $2 ORDER BY place LIMIT 1
 """
 
+NEWEST_WITH: Final = """
+SELECT b.name, e.version FROM baseline_entries e JOIN baselines b ON b.id = e.baseline_id
+WHERE e.entity_id = $1 ORDER BY b.created_at DESC, b.id DESC LIMIT 1
+"""
+
 CURRENT: Final = "current"
 """The name of the present in comparisons."""
 
@@ -238,6 +243,12 @@ async def entry(db: Database, baseline: BaselineRow, reference_id: str) -> Entry
     if not found:
         raise NotFoundError(f"{reference_id} is not in the baseline {baseline.name!r}")
     return _entry(found[0])
+
+
+async def newest_with(db: Database, item_id: str) -> tuple[str, int] | None:
+    """Return the name of the newest baseline that has an item, and the version there."""
+    found = await db.fetch(NEWEST_WITH, item_id)
+    return (found[0]["name"], found[0]["version"]) if found else None
 
 
 async def compared(

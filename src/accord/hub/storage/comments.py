@@ -36,6 +36,12 @@ WHERE c.resolved = 0 AND c.author_id <> $1 AND target.id = c.target_id AND targe
 ORDER BY c.created_at, c.id LIMIT $4
 """
 )
+ALL: Final = SELECT + "ORDER BY c.created_at, c.id"
+COUNT_OF_ITEM: Final = """
+SELECT COUNT(*) AS total,
+       COALESCE(SUM(CASE WHEN resolved = 0 AND reply_to IS NULL THEN 1 ELSE 0 END), 0) AS unresolved
+FROM comments WHERE target_id = $1
+"""
 ANSWERS: Final = SELECT + "WHERE c.reply_to = $1 ORDER BY c.created_at, c.id"
 
 
@@ -90,6 +96,17 @@ async def find(db: Database, id: str) -> CommentRow:
     if not found:
         raise NotFoundError(f"there is no comment {id!r}")
     return _row(found[0])
+
+
+async def all_comments(db: Database) -> list[CommentRow]:
+    """Return all comments, oldest first."""
+    return [_row(each) for each in await db.fetch(ALL)]
+
+
+async def count_of_item(db: Database, item_id: str) -> tuple[int, int]:
+    """Return the number of comments on an item, and that of unresolved ones without replies."""
+    [row] = await db.fetch(COUNT_OF_ITEM, item_id)
+    return row["total"], int(row["unresolved"])
 
 
 async def shown(db: Database, found: Sequence[CommentRow]) -> list[Comment]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS, Kind, Reference
 from accord.hub.storage import items
+from accord.operations.work import Database
 from accord.store.store import Transaction
 
 # One statement for everything, since each is a round trip on PostgreSQL.
@@ -22,6 +23,8 @@ RETURNING last,
 PARENT: Final = "(SELECT id FROM items WHERE (id = $3 OR reference_id = $3) AND kind = $4)"
 NEXT_CHILD: Final = NEXT.format(parent=f"= {PARENT}", found=PARENT)
 NEXT_ROOT: Final = NEXT.format(parent="IS NULL", found="NULL")
+LAST: Final = "SELECT last FROM counters WHERE kind = $1"
+SET_LAST: Final = "UPDATE counters SET last = $2 WHERE kind = $1"
 
 
 class Next(Struct, frozen=True):
@@ -37,6 +40,17 @@ class Next(Struct, frozen=True):
     """The requested requirement type in its stored spelling; None if it is unknown."""
     parent_id: str | None
     """None if there is no such parent."""
+
+
+async def last_number(db: Database, kind: Kind) -> int:
+    """Return the number that was given to an item of a kind last."""
+    last: int = (await db.fetch(LAST, kind))[0]["last"]
+    return last
+
+
+async def set_last_number(db: Transaction, kind: Kind, number: int) -> None:
+    """Have the next item of a kind get the number after this one."""
+    await db.execute(SET_LAST, kind, number)
 
 
 async def next_item(db: Transaction, kind: Kind, parent: str | None, type_key: str) -> Next:

@@ -69,6 +69,11 @@ IN_EPIC: Final = """ AND i.id IN (
     UNION SELECT id FROM items WHERE parent_id = $1
     UNION SELECT c.id FROM items s JOIN items c ON c.parent_id = s.id WHERE s.parent_id = $1)"""
 
+VERIFIED: Final = f"""
+SELECT (CASE WHEN {IS_VERIFIED} THEN 1 ELSE 0 END) AS verified, (
+    SELECT COUNT(*) FROM relationships WHERE target_id = $1 AND type = 'verifies') AS links
+FROM items i WHERE i.id = $1
+"""
 FIGURES: Final = """
 SELECT i.kind, i.status, COUNT(*) AS number FROM items i
 WHERE i.kind <> 'prompt'{scope} GROUP BY i.kind, i.status
@@ -102,6 +107,12 @@ class Figure(Struct, frozen=True):
     kind: str
     status: str
     number: int
+
+
+async def verification(db: Database, item_id: str) -> tuple[bool, int]:
+    """Return whether an item is verified, and the number of links that say so."""
+    [row] = await db.fetch(VERIFIED, item_id)
+    return bool(row["verified"]), row["links"]
 
 
 async def count(db: Database, gap: Gap, epic_id: str | None) -> int:

@@ -46,6 +46,45 @@ LAST_CHILD: Final = "SELECT MAX(position) AS last FROM items WHERE kind = $1 AND
 LAST_OF_ALL: Final = """
 SELECT MAX(position) AS last FROM items WHERE kind = $1 AND parent_id IS NULL
 """
+SIBLINGS: Final = """
+SELECT id, position FROM items WHERE kind = $1 AND parent_id = $2 ORDER BY position, number
+"""
+ALL_OF_KIND: Final = """
+SELECT id, position FROM items WHERE kind = $1 AND parent_id IS NULL ORDER BY position, number
+"""
+OTHERS_UNDER: Final = """
+WHERE i.parent_id = $1 AND i.kind = $2 AND i.id <> $3 ORDER BY i.position, i.number LIMIT $4
+"""
+OF_EPIC: Final = """
+LEFT JOIN steering_links steers ON steers.steering_id = i.id AND steers.epic_id = $1
+WHERE i.id = $1 OR i.parent_id = $1 OR parent.parent_id = $1 OR steers.epic_id = $1
+ORDER BY i.position, i.number
+"""
+STEERING: Final = """
+WHERE i.id IN (SELECT steering_id FROM steering_links WHERE epic_id = $1) ORDER BY i.number
+"""
+STEERING_NAMES: Final = """
+SELECT s.reference_id FROM steering_links l JOIN items s ON s.id = l.steering_id
+WHERE l.epic_id = $1 ORDER BY s.number
+"""
+OPEN_BELOW: Final = """
+SELECT reference_id FROM items
+WHERE parent_id = $1 AND kind IN ('user_story', 'requirement')
+  AND status NOT IN ('Done', 'Active', 'Obsolete', 'Cancelled')
+ORDER BY number LIMIT 1000
+"""
+ANY: Final = "SELECT 1 FROM items LIMIT 1"
+COUNT: Final = "SELECT COUNT(*) AS total FROM items"
+COUNT_EPICS: Final = "SELECT COUNT(*) AS total FROM items WHERE kind = 'epic'"
+COUNT_OF_CRITERIA: Final = "SELECT COUNT(*) AS total FROM items WHERE criteria_id = $1"
+COUNT_BELOW: Final = """
+SELECT kind, COUNT(*) AS total FROM items WHERE parent_id = $1 GROUP BY kind
+"""
+COUNT_ATTACHED: Final = """
+SELECT 'comments' AS what, COUNT(*) AS total FROM comments WHERE target_id = $1
+UNION ALL SELECT 'labels', COUNT(*) FROM item_labels WHERE item_id = $1
+UNION ALL SELECT 'suppressions', COUNT(*) FROM lint_suppressions WHERE item_id = $1
+"""
 LABELS: Final = """
 SELECT l.item_id, labels.name FROM item_labels l JOIN labels ON labels.id = l.label_id
 WHERE l.item_id IN ({places}) ORDER BY labels.name_key
@@ -161,7 +200,7 @@ async def insert(db: Transaction, engine: Engine, values: Mapping[str, Any]) -> 
 
 
 async def select(db: Database, where: str, /, *arguments: Any) -> list[ItemRow]:
-    """Return the items for which the SQL clause `where` holds.
+    """Return the items for which the SQL clause `where` holds, for other modules of storage.
 
     The clause is never built from user input; it may include ORDER BY and LIMIT.
     """
@@ -176,6 +215,103 @@ def item_row(row: Any) -> ItemRow:
 async def children(db: Database, parent_id: str) -> list[ItemRow]:
     """Return the children of an item by kind, in their order."""
     return [item_row(row) for row in await db.fetch(CHILDREN, parent_id)]
+
+
+async def by_ids(db: Database, ids: Sequence[str]) -> dict[str, ItemRow]:
+    """Return the items with these UUIDs, by UUID; unknown ones are missing."""
+    found: dict[str, ItemRow] = {}
+    for some in rows.chunks(ids):
+        where = f"WHERE i.id IN ({rows.places(len(some))})"
+        found |= {row.id: row for row in await select(db, where, *some)}
+    return found
+
+
+async def all_items(db: Database) -> list[ItemRow]:
+    """Return all items, in the order of their places."""
+    return await select(db, "ORDER BY i.position, i.number")
+
+
+async def of_epic(db: Database, epic_id: str) -> list[ItemRow]:
+    """Return an epic with everything below it and its steering documents, by place."""
+    return await select(db, OF_EPIC, epic_id)
+
+
+async def of_criteria(db: Database, criteria_id: str, limit: int | None = None) -> list[ItemRow]:
+    """Return the requirements that belong to acceptance criteria, by number."""
+    most = "" if limit is None else f" LIMIT {limit}"
+    return await select(db, f"WHERE i.criteria_id = $1 ORDER BY i.number{most}", criteria_id)
+
+
+async def siblings(db: Database, row: ItemRow, limit: int) -> list[ItemRow]:
+    """Return the other items of the same kind and parent, in their order."""
+    return await select(db, OTHERS_UNDER, row.parent_id, row.kind, row.id, limit)
+
+
+async def positions(db: Database, kind: Kind, parent_id: str | None) -> list[tuple[str, float]]:
+    """Return the ids and positions of the items of a kind and parent, in their order."""
+    if parent_id is None:
+        found = await db.fetch(ALL_OF_KIND, kind)
+    else:
+        found = await db.fetch(SIBLINGS, kind, parent_id)
+    return [(row["id"], row["position"]) for row in found]
+
+
+async def steering_of(db: Database, epic_id: str) -> list[ItemRow]:
+    """Return the steering documents of an epic, by number."""
+    return await select(db, STEERING, epic_id)
+
+
+async def steering_names(db: Database, epic_id: str) -> list[str]:
+    """Return the reference ids of the steering documents of an epic, by number."""
+    return [row["reference_id"] for row in await db.fetch(STEERING_NAMES, epic_id)]
+
+
+async def open_below(db: Database, parent_id: str) -> list[str]:
+    """Return reference ids of unfinished stories and requirements under an item."""
+    return [row["reference_id"] for row in await db.fetch(OPEN_BELOW, parent_id)]
+
+
+async def active_prompt(db: Database) -> ItemRow | None:
+    """Return the active prompt."""
+    found = await select(db, "WHERE i.active = 1")
+    return found[0] if found else None
+
+
+async def prompt_named(db: Database, name: str) -> ItemRow | None:
+    """Return the prompt with this name, ignoring letter case."""
+    found = await select(db, "WHERE lower(i.name) = $1", name.lower())
+    return found[0] if found else None
+
+
+async def is_empty(db: Database) -> bool:
+    """Return whether there are no items at all."""
+    return not await db.fetch(ANY)
+
+
+async def count(db: Database) -> int:
+    """Return the number of items."""
+    return await _count(db, COUNT)
+
+
+async def count_epics(db: Database) -> int:
+    """Return the number of epics."""
+    return await _count(db, COUNT_EPICS)
+
+
+async def count_of_criteria(db: Database, criteria_id: str) -> int:
+    """Return the number of requirements that belong to acceptance criteria."""
+    return await _count(db, COUNT_OF_CRITERIA, criteria_id)
+
+
+async def count_below(db: Database, parent_id: str) -> dict[str, int]:
+    """Return the numbers of children of an item by kind; kinds without children are missing."""
+    found = {row["kind"]: row["total"] for row in await db.fetch(COUNT_BELOW, parent_id)}
+    return {kind: found[kind] for kind in KINDS if kind in found}
+
+
+async def count_attached(db: Database, id: str) -> dict[str, int]:
+    """Return the numbers of comments, labels and suppressions of an item."""
+    return {row["what"]: row["total"] for row in await db.fetch(COUNT_ATTACHED, id)}
 
 
 async def last_position(db: Database, kind: Kind, parent_id: str | None) -> float:
@@ -203,6 +339,11 @@ async def epics_of_steering(db: Database, ids: Sequence[str]) -> dict[str, list[
         for row in await db.fetch(EPICS_OF_STEERING.format(places=rows.places(len(ids))), *ids):
             found[row["steering_id"]].append(row["reference_id"])
     return found
+
+
+async def _count(db: Database, statement: str, *arguments: str) -> int:
+    total: int = (await db.fetch(statement, *arguments))[0]["total"]
+    return total
 
 
 def _a(kind: Kind) -> str:

@@ -20,6 +20,7 @@ ALL: Final = SELECT + "WHERE l.name_key > $1 ORDER BY l.name_key LIMIT $2"
 BY_ID: Final = SELECT + "WHERE l.id = $1"
 BY_KEY: Final = SELECT + "WHERE l.name_key = $1"
 COUNT: Final = "SELECT COUNT(*) AS total FROM labels"
+ALL_NAMES: Final = "SELECT id, name, name_key, colour FROM labels ORDER BY name_key"
 NAMES: Final = "SELECT name FROM labels ORDER BY name_key LIMIT 200"
 IS_ON: Final = "SELECT 1 FROM item_labels WHERE item_id = $1 AND label_id = $2"
 SOME_ITEMS: Final = """
@@ -49,6 +50,15 @@ class LabelRow(Struct, frozen=True):
         }
 
 
+class LabelName(Struct, frozen=True):
+    """One label, without how often it is used."""
+
+    id: str
+    name: str
+    name_key: str
+    colour: str
+
+
 async def find(db: Database, name_or_id: str) -> LabelRow:
     """Return the label with this name or id. Raises NotFoundError with valid names."""
     rows = await db.fetch(BY_ID, name_or_id.lower()) if is_uuid(name_or_id) else []
@@ -68,6 +78,11 @@ async def find_named(db: Database, name: str) -> LabelRow | None:
 async def behind(db: Database, key: str, limit: int) -> list[LabelRow]:
     """Return the labels after a folded name, by name."""
     return [_label(row) for row in await db.fetch(ALL, key, limit)]
+
+
+async def names(db: Database) -> list[LabelName]:
+    """Return all labels, by name."""
+    return [LabelName(*row) for row in await db.fetch(ALL_NAMES)]
 
 
 async def count(db: Database) -> int:

@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord.hub.domain.kinds import Kind
-from accord.hub.storage import pages
+from accord.hub.storage import items, pages, rows
+from accord.hub.storage.items import ItemRow
 from accord.hub.storage.lists import NOBODY
 from accord.operations.pages import Page
 from accord.operations.work import Database
@@ -59,6 +60,13 @@ WITH_FEW: Final = """ AND ({itself} OR i.id IN (
 COUNT_MATCHING: Final = """
 SELECT COUNT(*) AS total FROM (
     SELECT 1 FROM items m WHERE m.kind IN ({kinds}) AND {found} LIMIT {most}) few
+"""
+EPICS: Final = "WHERE i.kind = 'epic' ORDER BY i.position, i.number LIMIT $1"
+CHILDREN: Final = """
+WHERE i.parent_id IN ({places}) ORDER BY i.kind, i.position, i.number LIMIT {limit}
+"""
+COUNT_CHILDREN: Final = """
+SELECT parent_id, COUNT(*) AS total FROM items WHERE parent_id IN ({places}) GROUP BY parent_id
 """
 KINDS: Final = "'epic', 'user_story', 'requirement'"
 FEW: Final = 8_000
@@ -147,6 +155,30 @@ async def rows_under(
             under.name, under.kinds.index(last.kind), last.position, last.number
         ),
     )
+
+
+async def epics(db: Database, limit: int) -> list[ItemRow]:
+    """Return epics, in their order."""
+    return await items.select(db, EPICS, limit)
+
+
+async def children(db: Database, ids: Sequence[str], limit: int) -> list[ItemRow]:
+    """Return children of these items, at most `limit`, by kind and place."""
+    found: list[ItemRow] = []
+    for some in rows.chunks(ids):
+        if len(found) < limit:
+            clause = CHILDREN.format(places=rows.places(len(some)), limit=limit - len(found))
+            found += await items.select(db, clause, *some)
+    return found
+
+
+async def count_children(db: Database, ids: Sequence[str]) -> dict[str, int]:
+    """Return the number of children by item; items without children are missing."""
+    found: dict[str, int] = {}
+    for some in rows.chunks(ids):
+        counted = await db.fetch(COUNT_CHILDREN.format(places=rows.places(len(some))), *some)
+        found |= {row["parent_id"]: row["total"] for row in counted}
+    return {id: found[id] for id in ids if id in found}
 
 
 async def _some(

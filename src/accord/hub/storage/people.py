@@ -19,6 +19,9 @@ ACTIVE: Final = """
 SELECT username, username_key FROM users WHERE active = 1 AND username_key > $1
 ORDER BY username_key LIMIT $2
 """
+ASSIGNED: Final = """
+SELECT id FROM users WHERE EXISTS (SELECT 1 FROM items WHERE assignee_id = users.id) ORDER BY id
+"""
 COUNT_ACTIVE: Final = "SELECT COUNT(*) AS total FROM users WHERE active = 1"
 
 
@@ -49,6 +52,11 @@ async def find_person(
 async def active(db: Database, behind: str, limit: int) -> list[str]:
     """Return active usernames after a key, in order."""
     return [row["username"] for row in await db.fetch(ACTIVE, behind, limit)]
+
+
+async def assigned(db: Database) -> list[str]:
+    """Return the ids of people with items that are assigned to them."""
+    return [row["id"] for row in await db.fetch(ASSIGNED)]
 
 
 async def count_active(db: Database) -> int:

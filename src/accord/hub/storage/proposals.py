@@ -6,8 +6,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from accord.hub.storage import pages
 from accord.operations.errors import NotFoundError
+from accord.operations.pages import Page
 from accord.operations.work import Database, is_uuid
+from accord.store.store import Row
 
 SELECT: Final = """
 SELECT p.id, p.author_id, p.reason, p.steps, p.preview, p.state, p.decided_by AS decider_id,
@@ -21,6 +24,8 @@ LEFT JOIN changes ON changes.proposal_id = p.id
 LEFT JOIN tokens ON tokens.id = p.token_id
 """
 OPEN_OF: Final = "SELECT COUNT(*) AS total FROM proposals WHERE author_id = $1 AND state = 'open'"
+
+COUNT: Final = "SELECT COUNT(*) AS total FROM proposals p"
 
 STORED: Final = (
     *("id", "author_id", "reason", "state", "decided_by", "decided_at", "decision_reason"),
@@ -64,9 +69,71 @@ async def find(db: Database, id: str) -> ProposalRow:
     found = await db.fetch(f"{SELECT} WHERE p.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no proposal {id!r}")
-    return proposal_row(found[0])
+    return _proposal(found[0])
 
 
-def proposal_row(row: Any) -> ProposalRow:
-    """Return a row of `SELECT_PROPOSALS` as a `ProposalRow`."""
+async def count_open(db: Database, author_id: str) -> int:
+    """Return the number of open proposals of an author."""
+    total: int = (await db.fetch(OPEN_OF, author_id))[0]["total"]
+    return total
+
+
+async def oldest(
+    db: Database, state: str | None, limit: int, cursor: str | None
+) -> Page[ProposalRow]:
+    """Return a page of proposals in a state, or of all, oldest first."""
+    asked = pages.asked("proposals", state)
+    where = "1 = 1" if state is None else "p.state = $1"
+    return await _page(db, _Order("p.created_at", ">", "ASC"), where, state, limit, cursor, asked)
+
+
+async def last_decided(
+    db: Database, state: str | None, limit: int, cursor: str | None
+) -> Page[ProposalRow]:
+    """Return a page of decided proposals in a state, or of all, those decided last first."""
+    asked = pages.asked("decided proposals", state)
+    where = "p.state <> 'open'" if state is None else "p.state = $1"
+    return await _page(db, _Order("p.decided_at", "<", "DESC"), where, state, limit, cursor, asked)
+
+
+class _Order(Struct, frozen=True):
+    """A sort order of proposals: by a time, ascending or descending."""
+
+    column: str
+    behind: str
+    direction: str
+
+    def place(self, last: ProposalRow) -> tuple[str, str]:
+        time = last.created_at if self.column == "p.created_at" else str(last.decided_at)
+        return time, last.id
+
+
+async def _page(
+    db: Database,
+    order: _Order,
+    where: str,
+    state: str | None,
+    limit: int,
+    cursor: str | None,
+    asked: str,
+) -> Page[ProposalRow]:
+    values: list[Any] = [] if state is None else [state]
+    counted = await db.fetch(f"{COUNT} WHERE {where}", *values)
+    if cursor is not None:
+        places = f"(${len(values) + 1}, ${len(values) + 2})"
+        where += f" AND ({order.column}, p.id) {order.behind} {places}"
+        values += pages.place_of(cursor, asked, str, str)
+    sorted_by = f"{order.column} {order.direction}, p.id {order.direction}"
+    found = await db.fetch(
+        f"{SELECT} WHERE {where} ORDER BY {sorted_by} LIMIT {limit + 1}", *values
+    )
+    return pages.page(
+        [_proposal(row) for row in found],
+        limit,
+        counted[0]["total"],
+        lambda last: pages.cursor_behind(asked, *order.place(last)),
+    )
+
+
+def _proposal(row: Row) -> ProposalRow:
     return ProposalRow(*row)

@@ -67,6 +67,20 @@ JOIN relationships r ON r.source_id = reached.id AND r.type = $2
 JOIN items source ON source.id = r.source_id
 JOIN items target ON target.id = r.target_id
 """
+NAMED: Final = """
+SELECT s.reference_id AS source, r.type, t.reference_id AS target FROM relationships r
+JOIN items s ON s.id = r.source_id JOIN items t ON t.id = r.target_id
+WHERE r.source_id = $1 OR r.target_id = $1 ORDER BY s.number, t.number, r.type
+"""
+NAMED_STEERING: Final = """
+SELECT s.reference_id AS source, 'steers' AS type, e.reference_id AS target FROM steering_links l
+JOIN items s ON s.id = l.steering_id JOIN items e ON e.id = l.epic_id
+WHERE l.steering_id = $1 OR l.epic_id = $1 ORDER BY s.number, e.number
+"""
+REMEMBERED: Final = """
+SELECT COUNT(*) AS total FROM relationships
+WHERE (source_id = $1 AND source_version >= $2) OR (target_id = $1 AND target_version >= $2)
+"""
 TYPES: Final = (
     "SELECT name, inverse, is_symmetric, is_acyclic FROM relationship_types ORDER BY name"
 )
@@ -176,6 +190,26 @@ async def between(db: Database, source_id: str, target_id: str, type: TypeRow) -
 async def of_item(db: Database, item_id: str) -> list[LinkRow]:
     """Return all relationships from and to an item."""
     return [_link(row) for row in await db.fetch(OF_ITEM, item_id)]
+
+
+async def all_links(db: Database) -> list[LinkRow]:
+    """Return all relationships."""
+    return [_link(row) for row in await db.fetch(SELECT)]
+
+
+async def named_links(db: Database, item_id: str) -> list[str]:
+    """Return the names of an item's relationships and steering links: source, type, target."""
+    return [
+        f"{link['source']} {link['type']} {link['target']}"
+        for statement in (NAMED, NAMED_STEERING)
+        for link in await db.fetch(statement, item_id)
+    ]
+
+
+async def is_confirmed(db: Database, item_id: str, version: int) -> bool:
+    """Return whether a link was made or confirmed for this version of an item, or a later one."""
+    found = await db.fetch(REMEMBERED, item_id, version)
+    return bool(found[0]["total"])
 
 
 async def list_links(

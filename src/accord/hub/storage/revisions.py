@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from accord.hub.domain.diffs import differences
+from accord.hub.domain.kinds import Reference
 from accord.hub.entities import Difference
 from accord.hub.storage import rows
 from accord.hub.storage.differences import Pair, shown
@@ -16,6 +17,7 @@ from accord.hub.storage.items import ItemRow
 from accord.operations.errors import NotFoundError
 from accord.operations.outcome import Change
 from accord.operations.work import Action, Database, Effect, Work, is_uuid
+from accord.store.store import Row
 
 ADD_CHANGE: Final = """
 INSERT INTO changes
@@ -75,7 +77,6 @@ WHERE {which} AND (c.sequence, r.place) < ($2, CAST($3 AS bigint))
 ORDER BY c.sequence DESC, r.place DESC LIMIT $4
 """
 COUNT: Final = "SELECT COUNT(*) AS total FROM revisions r WHERE {which}"
-COUNT_OF_ENTITY: Final = COUNT.format(which=OF_ENTITY)
 ABOUT: Final = """
 SELECT change_id, kind, reference_id FROM revisions
 WHERE change_id IN ({places}) AND place < {most} ORDER BY change_id, place
@@ -97,6 +98,16 @@ MAX_ABOUT: Final = 3
 FORMER: Final = """
 SELECT r.entity_id FROM revisions r JOIN changes c ON c.id = r.change_id
 WHERE r.reference_id = $1 AND r.kind = $2 ORDER BY c.sequence DESC LIMIT 1
+"""
+NEWS: Final = "c.operation NOT IN ('create_view', 'update_view', 'delete_view')"
+"""Leaves out changes that people make for themselves alone."""
+LAST: Final = "SELECT COALESCE(MAX(sequence), 0) AS sequence FROM changes"
+AFTER: Final = """
+SELECT c.sequence, r.change_id, r.place, r.entity_id, r.kind, r.reference_id, r.action,
+       r.before, r.after
+FROM changes c JOIN revisions r ON r.change_id = c.id
+WHERE c.sequence >= $1 AND (c.sequence, r.place) > ($1, $2)
+ORDER BY c.sequence, r.place LIMIT $3
 """
 NEWER: Final = """
 SELECT c.id, c.undoes, c.operation, c.actor, r.reference_id
@@ -140,6 +151,12 @@ class RevisionRow(Struct, frozen=True):
     action: Action
     before: dict[str, Any] | None
     after: dict[str, Any] | None
+
+
+class HistoryRow(RevisionRow, frozen=True):
+    """A revision with the sequence of its change."""
+
+    sequence: int
 
 
 class About(Struct, frozen=True):
@@ -203,12 +220,87 @@ async def find_change(db: Database, id: str) -> ChangeRow:
     found = await db.fetch(f"{CHANGES} WHERE c.id = $1", id.lower()) if is_uuid(id) else []
     if not found:
         raise NotFoundError(f"there is no change {id!r}")
-    return change_row(found[0])
+    return _change(found[0])
 
 
-def change_row(row: Any) -> ChangeRow:
-    """Return a row of `CHANGES` as a `ChangeRow`."""
-    return ChangeRow(*row)
+async def changes(db: Database, ids: Sequence[str]) -> dict[str, ChangeRow]:
+    """Return the changes with these ids, by id."""
+    found = await db.fetch(f"{CHANGES} WHERE c.id IN ({rows.places(len(ids))})", *ids)
+    return {row["id"]: _change(row) for row in found}
+
+
+async def newest(db: Database, actor_id: str | None, before: int, limit: int) -> list[ChangeRow]:
+    """Return changes before a sequence, of somebody or of all, newest first."""
+    by, of = _of_actor(actor_id)
+    found = await db.fetch(
+        f"{CHANGES} WHERE {by} AND c.sequence < ${len(of) + 1} "
+        f"ORDER BY c.sequence DESC LIMIT {limit}",
+        *(*of, before),
+    )
+    return [_change(row) for row in found]
+
+
+async def count(db: Database, actor_id: str | None) -> int:
+    """Return the number of changes, of somebody or of all."""
+    by, of = _of_actor(actor_id)
+    return await _count(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {by}", *of)
+
+
+async def news(db: Database, before: int, limit: int) -> list[ChangeRow]:
+    """Return changes before a sequence that are of interest to others, newest first."""
+    found = await db.fetch(
+        f"{CHANGES} WHERE {NEWS} AND c.sequence < $1 ORDER BY c.sequence DESC LIMIT $2",
+        *(before, limit),
+    )
+    return [_change(row) for row in found]
+
+
+async def count_news(db: Database) -> int:
+    """Return the number of changes that are of interest to others."""
+    return await _count(db, f"SELECT COUNT(*) AS total FROM changes c WHERE {NEWS}")
+
+
+async def newer(db: Database, change: ChangeRow) -> list[Row]:
+    """Return later changes of what a change affected, newest first, each as often as it did so.
+
+    Rows have the columns of `NEWER`.
+    """
+    return await db.fetch(NEWER, change.id, change.sequence)
+
+
+async def last_sequence(db: Database) -> int:
+    """Return the sequence of the newest change; 0 if there are no changes."""
+    sequence: int = (await db.fetch(LAST))[0]["sequence"]
+    return sequence
+
+
+async def after(db: Database, sequence: int, place: int, limit: int) -> list[Row]:
+    """Return the revisions after a place in a change, in order. Rows have the columns of `AFTER`,
+    with states as JSON."""
+    return await db.fetch(AFTER, sequence, place, limit)
+
+
+async def history(
+    db: Database, entity_id: str, *, related: bool, before: tuple[int, int], limit: int
+) -> list[HistoryRow]:
+    """Return revisions of an entity before a sequence and place, newest first.
+
+    `related` adds those of an item's links, labels, comments and suppressed lint rules.
+    """
+    statement = HISTORY.format(which=WITH_RELATED if related else OF_ENTITY)
+    found = await db.fetch(statement, entity_id, *before, limit)
+    return [HistoryRow(*(*_values(row), row["sequence"])) for row in found]
+
+
+async def count_history(db: Database, entity_id: str, *, related: bool) -> int:
+    """Return the number of revisions that `history` has in all."""
+    return await _count(db, COUNT.format(which=WITH_RELATED if related else OF_ENTITY), entity_id)
+
+
+async def former_entity(db: Database, reference: Reference) -> str | None:
+    """Return the id of the entity that had a reference id last."""
+    found = await db.fetch(FORMER, str(reference), reference.kind)
+    return found[0]["entity_id"] if found else None
 
 
 async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
@@ -220,31 +312,43 @@ async def about(db: Database, change_ids: Sequence[str]) -> dict[str, About]:
     for row in await db.fetch(ABOUT.format(places=places, most=MAX_ABOUT), *change_ids):
         named.setdefault(row["change_id"], []).append(row["reference_id"] or row["kind"])
     return {
-        row["change_id"]: About(tuple(named[row["change_id"]]), row["total"])
-        for row in await db.fetch(TOUCHED.format(places=places), *change_ids)
+        id: About(tuple(named[id]), total) for id, total in (await totals(db, change_ids)).items()
     }
+
+
+async def totals(db: Database, change_ids: Sequence[str]) -> dict[str, int]:
+    """Return the number of affected entities by change; changes without effects are missing."""
+    statement = TOUCHED.format(places=rows.places(len(change_ids)))
+    return {row["change_id"]: row["total"] for row in await db.fetch(statement, *change_ids)}
+
+
+async def first_revisions(db: Database, change_ids: Sequence[str], limit: int) -> list[RevisionRow]:
+    """Return the first few revisions of each change, in order."""
+    places = rows.places(len(change_ids))
+    found = await db.fetch(
+        f"{REVISIONS}WHERE change_id IN ({places}) AND place < {limit} ORDER BY place", *change_ids
+    )
+    return [_revision(row) for row in found]
 
 
 async def revisions_of_change(db: Database, change_id: str) -> list[RevisionRow]:
     """Return the effects of a change, in order."""
     found = await db.fetch(f"{REVISIONS} WHERE change_id = $1 ORDER BY place", change_id)
-    return [revision_row(row) for row in found]
+    return [_revision(row) for row in found]
 
 
-def revision_row(row: Any) -> RevisionRow:
-    """Return a row that begins with the columns of `REVISIONS` as a `RevisionRow`."""
-    values = list(row)[:9]
-    values[7:] = [_decoded(values[7]), _decoded(values[8])]
-    return RevisionRow(*values)
+async def state_at(db: Database, row: ItemRow, version: int) -> dict[str, Any]:
+    """Return the state of an item at a version, by reverting later revisions."""
+    state = row.stored()
+    for found in await db.fetch(SINCE, row.id, version):
+        state.update(msgspec.json.decode(found["before"]))
+    return state
 
 
 async def differences_since(db: Database, row: ItemRow, version: int) -> list[Difference]:
     """Return the differences between an item and one of its earlier versions."""
-    now = row.stored()
-    then = dict(now)
-    for found in await db.fetch(SINCE, row.id, version):
-        then.update(msgspec.json.decode(found["before"]))
-    return (await shown(db, [Pair(row.kind, then, now)]))[0]
+    then = await state_at(db, row, version)
+    return (await shown(db, [Pair(row.kind, then, row.stored())]))[0]
 
 
 async def former_values(db: Database, row: ItemRow, field: str) -> set[Any]:
@@ -264,6 +368,30 @@ def _stored(effect: Effect) -> tuple[str | None, str | None]:
         before = {each.field: each.before for each in found}
         after = {each.field: each.after for each in found}
     return _json(before), _json(after)
+
+
+async def _count(db: Database, statement: str, *arguments: str) -> int:
+    total: int = (await db.fetch(statement, *arguments))[0]["total"]
+    return total
+
+
+def _of_actor(actor_id: str | None) -> tuple[str, tuple[str, ...]]:
+    return ("1 = 1", ()) if actor_id is None else ("c.actor_id = $1", (actor_id,))
+
+
+def _change(row: Row) -> ChangeRow:
+    return ChangeRow(*row)
+
+
+def _revision(row: Row) -> RevisionRow:
+    return RevisionRow(*_values(row))
+
+
+def _values(row: Row) -> list[Any]:
+    """Return the values of a row that begins with the columns of `REVISIONS`."""
+    values = list(row)[:9]
+    values[7:] = [_decoded(values[7]), _decoded(values[8])]
+    return values
 
 
 def _json(fields: Mapping[str, Any] | None) -> str | None:

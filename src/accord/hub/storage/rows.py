@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from accord.hub.domain.kinds import KINDS
 from accord.operations.work import Action, Database, Effect
-from accord.store.store import Transaction
+from accord.store.store import Row, Transaction
 
 T = TypeVar("T")
 
@@ -86,6 +86,31 @@ async def get(db: Database, table: Table, key: Mapping[str, Any]) -> dict[str, A
     """Return the row with this key, or None."""
     found = await db.fetch(f"SELECT * FROM {table.name} WHERE {_matching(key, 1)}", *key.values())
     return _dict(found[0]) if found else None
+
+
+async def after(db: Database, table: Table, key: Sequence[Any], limit: int) -> list[Row]:
+    """Return the rows after a key, in the order of their keys."""
+    columns = ", ".join(table.key)
+    return await db.fetch(
+        f"SELECT * FROM {table.name} WHERE ({columns}) > ({places(len(key))}) "
+        f"ORDER BY {columns} LIMIT {limit}",
+        *key,
+    )
+
+
+async def savepoint(db: Transaction, name: str) -> None:
+    """Mark the point of a transaction that `roll_back` returns to."""
+    await db.execute(f"SAVEPOINT {name}")
+
+
+async def roll_back(db: Transaction, name: str) -> None:
+    """Undo everything since a savepoint, which stays."""
+    await db.execute(f"ROLLBACK TO SAVEPOINT {name}")
+
+
+async def release(db: Transaction, name: str) -> None:
+    """Remove a savepoint, and keep what was done since."""
+    await db.execute(f"RELEASE SAVEPOINT {name}")
 
 
 def effect(action: Action, kind: str, row: Mapping[str, Any], reference_id: str = "") -> Effect:

@@ -32,7 +32,6 @@ SELECT 0 AS number, i.type AS name, '' AS title, {COUNTED}
 FROM items i WHERE i.kind = 'requirement'{{scope}} GROUP BY i.type ORDER BY i.type
 """
 OF_EPIC: Final = " AND i.parent_id IN (SELECT id FROM items WHERE parent_id = $1)"
-EPICS: Final = "SELECT COUNT(*) AS total FROM items WHERE kind = 'epic'"
 
 
 class ShareRow(Struct, frozen=True):
@@ -50,12 +49,6 @@ class ShareRow(Struct, frozen=True):
 async def by_epic(db: Database, behind: int, limit: int) -> list[ShareRow]:
     """Return the shares of epics after a number, by number."""
     return [_share(row) for row in await db.fetch(BY_EPIC, behind, limit)]
-
-
-async def epics(db: Database) -> int:
-    """Return the number of epics."""
-    total: int = (await db.fetch(EPICS))[0]["total"]
-    return total
 
 
 async def by_type(db: Database, epic_id: str | None) -> list[ShareRow]:

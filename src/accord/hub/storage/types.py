@@ -11,6 +11,7 @@ from accord.operations.work import Database
 ALL: Final = """
 SELECT name, name_key, description, created_at FROM requirement_types ORDER BY name_key
 """
+NAMES: Final = "SELECT name, name_key FROM requirement_types ORDER BY name_key"
 REQUIREMENTS: Final = "SELECT COUNT(*) AS used FROM items WHERE type = $1"
 RELATIONSHIPS: Final = "SELECT COUNT(*) AS used FROM relationships WHERE type = $1"
 
@@ -36,6 +37,11 @@ class RequirementTypeRow(Struct, frozen=True):
 async def all_types(db: Database) -> list[RequirementTypeRow]:
     """Return all requirement types, by name."""
     return [_type(row) for row in await db.fetch(ALL)]
+
+
+async def names(db: Database) -> dict[str, str]:
+    """Return the names of all requirement types by their keys, in order."""
+    return {row["name_key"]: row["name"] for row in await db.fetch(NAMES)}
 
 
 async def requirements_of_type(db: Database, name: str) -> int:
