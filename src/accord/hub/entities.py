@@ -6,7 +6,7 @@ UUID (`…_id`) together with the name that people know (`…_reference_id`).
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -57,6 +57,21 @@ UNASSIGNED: Final = "unassigned"
 HAVE_ASSIGNEES: Final = ("epic", "user_story", "requirement")
 """Kinds of items that can be assigned."""
 PromptRole: TypeAlias = Literal["user", "assistant"]
+
+Gap: TypeAlias = Literal[
+    "epic_without_stories",
+    "story_without_criteria",
+    "story_without_requirements",
+    "criteria_without_requirements",
+    "requirement_without_verification",
+    "active_requirement_unverified",
+    "active_requirement_needs_obsolete",
+    "suspect_links",
+    "open_under_cancelled",
+    "steering_document_without_epics",
+]
+"""What an item may lack."""
+GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
 
 class Entity(Changed, kw_only=True):

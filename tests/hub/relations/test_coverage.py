@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from accord.hub.entities import GAPS
 from accord.hub.operations.coverage import CoverageFigures, Traced, percent
 from accord.hub.operations.impact import Affected
-from accord.hub.storage.coverage import GAPS
 from accord.operations.errors import InvalidError, NotFoundError
 from accord.web import charts
 from tests.hub.relations.shop import Shop

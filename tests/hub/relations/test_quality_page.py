@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from accord.hub.domain.lint import RULES
-from accord.hub.storage.coverage import GAPS
+from accord.hub.entities import GAPS
 from tests.hub.relations.shop import Shop
 
 PAGE = (Path(__file__).parents[3] / "docs/hub/quality.md").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.hub.entities import Cursor, Id, Limit, Page
+from accord.hub.entities import GAPS, Cursor, Gap, Id, Limit, Page
 from accord.hub.presentation import summary
 from accord.hub.storage import coverage, items, matrix, pages
-from accord.hub.storage.coverage import GAPS, Gap, Lacking
+from accord.hub.storage.coverage import Lacking
 from accord.hub.storage.matrix import TracedLink, TracedRow
 from accord.operations.errors import InvalidError
 from accord.operations.operation import Rest

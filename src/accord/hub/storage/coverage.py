@@ -3,25 +3,12 @@ something."""
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final
 
 from msgspec import Struct
 
+from accord.hub.entities import Gap
 from accord.operations.work import Database
-
-Gap: TypeAlias = Literal[
-    "epic_without_stories",
-    "story_without_criteria",
-    "story_without_requirements",
-    "criteria_without_requirements",
-    "requirement_without_verification",
-    "active_requirement_unverified",
-    "active_requirement_needs_obsolete",
-    "suspect_links",
-    "open_under_cancelled",
-    "steering_document_without_epics",
-]
-GAPS: Final[tuple[Gap, ...]] = get_args(Gap)
 
 IS_VERIFIED: Final = """(i.criteria_id IS NOT NULL OR EXISTS (
     SELECT 1 FROM relationships r WHERE r.target_id = i.id AND r.type = 'verifies'))"""

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.hub.entities import Gap
 from accord.hub.operations.coverage import LackingItem
-from accord.hub.storage.coverage import Gap
 
 
 class Remedy(Struct, frozen=True):
