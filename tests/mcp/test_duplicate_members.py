@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from accord.jsonrpc.peer import Peer
-from accord.mcp.client.asked import Asked
 from accord.mcp.client.inbox import Inbox
-from accord.mcp.protocol.asking import Root
+from accord.mcp.client.input_requests import InputHandlers
+from accord.mcp.protocol.input_requests import Root
 from accord.transports.memory import memory_pair
 from tests.mcp.http.service import request
 from tests.mcp.test_request_ids import TRANSPORTS, encoded, wired
@@ -79,7 +79,7 @@ async def test_a_client_refuses_what_a_server_asks_with_a_member_twice() -> None
     server = Recorder()
     there.start(server)
     told: list[Any] = []
-    inbox = Inbox(Asked(roots=[Root(uri="file:///a")]), logging=told.append)
+    inbox = Inbox(InputHandlers(roots=[Root(uri="file:///a")]), logging=told.append)
     peer = Peer(here, inbox.router())
     there.send(encoded(request("roots/list", {"_meta": {"a": 1, "again:a": 1}})))
     answer = msgspec.json.decode(await server.next_message())

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from accord.jsonrpc.peer import Peer
-from accord.mcp.client.asked import Asked
 from accord.mcp.client.inbox import Inbox
+from accord.mcp.client.input_requests import InputHandlers
 from accord.transports.memory import memory_pair
 from tests.mcp.http.service import modern_headers, request, serving
 from tests.mcp.test_request_ids import TRANSPORTS, wired
@@ -52,7 +52,7 @@ async def test_a_client_is_asked_with_null_for_params() -> None:
     server = Recorder()
     there.start(server)
     heard: list[Any] = []
-    inbox = Inbox(Asked(roots=["file:///work"]), logging=heard.append)
+    inbox = Inbox(InputHandlers(roots=["file:///work"]), logging=heard.append)
     peer = Peer(here, inbox.router())
     for id, method in enumerate(("ping", "roots/list")):
         there.send(msgspec.json.encode({**request(method, id=id), "params": None}))

@@ -15,9 +15,9 @@ import pytest
 
 from accord.jsonrpc.channel import Channel
 from accord.jsonrpc.peer import Peer
-from accord.mcp.client.asked import Asked
 from accord.mcp.client.inbox import Inbox
-from accord.mcp.protocol.asking import Root
+from accord.mcp.client.input_requests import InputHandlers
+from accord.mcp.protocol.input_requests import Root
 from accord.transports.connect import open_channel
 from accord.transports.memory import memory_pair
 from accord.transports.options import Options
@@ -347,7 +347,7 @@ async def test_a_client_refuses_the_same_ids_when_its_server_asks() -> None:
     here, there = memory_pair()
     server = Recorder()
     there.start(server)
-    peer = Peer(here, Inbox(Asked(roots=roots)).router())
+    peer = Peer(here, Inbox(InputHandlers(roots=roots)).router())
 
     async def ask(method: str, id: Any) -> Any:
         there.send(msgspec.json.encode(request(method, id=id)))

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from accord.lazy_names import lazy
 
 _HOMES = {
-    "Accepted": "accord.mcp.server.questions",
+    "Accepted": "accord.mcp.server.input_requests.elicitation",
     "Annotations": "accord.mcp.protocol.content",
     "Audio": "accord.mcp.server.media",
     "AudioContent": "accord.mcp.protocol.content",
     "CallToolResult": "accord.mcp.protocol.results",
-    "Cancelled": "accord.mcp.server.questions",
+    "Cancelled": "accord.mcp.server.input_requests.elicitation",
     "Client": "accord.mcp.client.client",
     "Completion": "accord.mcp.protocol.results",
     "Context": "accord.mcp.server.context",
-    "Declined": "accord.mcp.server.questions",
+    "Declined": "accord.mcp.server.input_requests.elicitation",
     "Depends": "accord.mcp.server.injection",
-    "Elicit": "accord.mcp.server.questions",
-    "ElicitUrl": "accord.mcp.server.questions",
+    "Elicit": "accord.mcp.server.input_requests.elicitation",
+    "ElicitUrl": "accord.mcp.server.input_requests.elicitation",
     "EmbeddedResource": "accord.mcp.protocol.content",
     "File": "accord.mcp.server.media",
     "GetPromptResult": "accord.mcp.protocol.results",
@@ -36,8 +36,8 @@ _HOMES = {
     "ResourceContents": "accord.mcp.protocol.content",
     "ResourceLink": "accord.mcp.protocol.content",
     "ResourceNotFoundError": "accord.mcp.server.resource",
-    "Roots": "accord.mcp.server.questions",
-    "Sample": "accord.mcp.server.questions",
+    "Roots": "accord.mcp.server.input_requests.sampling_and_roots",
+    "Sample": "accord.mcp.server.input_requests.sampling_and_roots",
     "Server": "accord.mcp.server.server",
     "TaskSettings": "accord.mcp.server.tasks.settings",
     "TextContent": "accord.mcp.protocol.content",
@@ -81,6 +81,14 @@ if TYPE_CHECKING:
     from accord.mcp.server.injection import (
         Depends as Depends,
     )
+    from accord.mcp.server.input_requests.elicitation import (
+        Accepted as Accepted,
+        Cancelled as Cancelled,
+        Declined as Declined,
+        Elicit as Elicit,
+        ElicitUrl as ElicitUrl,
+    )
+    from accord.mcp.server.input_requests.sampling_and_roots import Roots as Roots, Sample as Sample
     from accord.mcp.server.limits import (
         McpLimits as McpLimits,
     )
@@ -98,15 +106,6 @@ if TYPE_CHECKING:
     from accord.mcp.server.prompt import (
         assistant_message as assistant_message,
         user_message as user_message,
-    )
-    from accord.mcp.server.questions import (
-        Accepted as Accepted,
-        Cancelled as Cancelled,
-        Declined as Declined,
-        Elicit as Elicit,
-        ElicitUrl as ElicitUrl,
-        Roots as Roots,
-        Sample as Sample,
     )
     from accord.mcp.server.resource import (
         ResourceNotFoundError as ResourceNotFoundError,

@@ -10,15 +10,15 @@ import pytest
 from accord import RpcError
 from accord.jsonrpc.errors import InvalidResultError
 from accord.mcp import Client
-from accord.mcp.client.asked import Asked
-from accord.mcp.protocol.asking import (
+from accord.mcp.client.input_requests import InputHandlers
+from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.input_requests import (
     CreateMessage,
     CreateMessageResult,
     ElicitForm,
     ElicitResult,
     ElicitUrl,
 )
-from accord.mcp.protocol.content import TextContent
 from tests.mcp.client.scripted import complete, legacy, modern, text, watched_server
 
 SCHEMA = {
@@ -179,7 +179,7 @@ async def test_a_handler_that_fails_tells_the_server_nothing_of_why() -> None:
 
 
 def test_a_client_without_handlers_declares_nothing() -> None:
-    can = Asked().capabilities
+    can = InputHandlers().capabilities
     assert (can.sampling, can.elicitation, can.roots) == (None, None, None)
 
 

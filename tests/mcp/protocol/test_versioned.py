@@ -10,19 +10,6 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from accord.mcp.protocol.asking import (
-    CreateMessage,
-    CreateMessageResult,
-    ElicitForm,
-    ElicitResult,
-    ElicitUrl,
-    ListRootsResult,
-    ModelHint,
-    ModelPreferences,
-    Root,
-    SamplingMessage,
-    ToolChoice,
-)
 from accord.mcp.protocol.capabilities import (
     ClientCapabilities,
     Elicitation,
@@ -52,6 +39,19 @@ from accord.mcp.protocol.definitions import (
     Tool,
     ToolAnnotations,
     ToolExecution,
+)
+from accord.mcp.protocol.input_requests import (
+    CreateMessage,
+    CreateMessageResult,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    ListRootsResult,
+    ModelHint,
+    ModelPreferences,
+    Root,
+    SamplingMessage,
+    ToolChoice,
 )
 from accord.mcp.protocol.params import (
     CancelledParams,

@@ -12,7 +12,7 @@ import pytest
 from accord import RpcError
 from accord.mcp import Client, Server
 from accord.mcp.client.client import Mode
-from accord.mcp.protocol.asking import CreateMessage, ElicitForm, ElicitResult, ElicitUrl
+from accord.mcp.protocol.input_requests import CreateMessage, ElicitForm, ElicitResult, ElicitUrl
 from tests.mcp.server.task_demo import Demo
 from tests.mcp.server.test_asking import demo as asking_demo
 

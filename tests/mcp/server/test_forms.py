@@ -12,8 +12,7 @@ from msgspec import Meta, Struct
 from pydantic import BaseModel, Field
 
 from accord.jsonrpc.errors import RegistrationError
-from accord.mcp.server.form import Form, form_of
-from accord.mcp.server.form_check import problem_with
+from accord.mcp.server.input_requests.forms import Form, form_of, problem_with
 from tests.mcp.schemas import validate
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from accord.mcp.server.once import Once
+from accord.mcp.server.input_requests.request_state import Once
 
 
 class Receipt(Struct):

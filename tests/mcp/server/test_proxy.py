@@ -12,8 +12,13 @@ import pytest
 from accord import ConnectError, RpcError
 from accord.mcp import Accepted, CallToolResult, Client, Context, Server, ToolError, user_message
 from accord.mcp.client.client import Mode
-from accord.mcp.protocol.asking import CreateMessage, CreateMessageResult, ElicitForm, ElicitUrl
 from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.input_requests import (
+    CreateMessage,
+    CreateMessageResult,
+    ElicitForm,
+    ElicitUrl,
+)
 from accord.mcp.protocol.params import LogParams, ProgressParams
 from tests.patience import PATIENCE
 

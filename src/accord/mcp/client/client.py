@@ -21,26 +21,25 @@ import accord
 from accord.jsonrpc.call import decode_result
 from accord.jsonrpc.errors import ConnectionClosedError
 from accord.mcp.client.agreement import Agreement
-from accord.mcp.client.asked import (
-    Asked,
-    ElicitationHandler,
-    ElicitationMode,
-    RootsHandler,
-    SamplingHandler,
-)
 from accord.mcp.client.auth_hook import Auth, StaticAuth
 from accord.mcp.client.cache import Cache
 from accord.mcp.client.connecting import ClientTransportOptions, Connecting
 from accord.mcp.client.conversation import DEFAULT, Conversation, Options
 from accord.mcp.client.identity import Identity
 from accord.mcp.client.inbox import Inbox, LogHandler, News, ProgressHandler
+from accord.mcp.client.input_requests import (
+    ElicitationHandler,
+    ElicitationMode,
+    InputHandlers,
+    RootsHandler,
+    SamplingHandler,
+)
 from accord.mcp.client.listening import Listening, Wanted
 from accord.mcp.client.paging import all_items
 from accord.mcp.client.target import Target
 from accord.mcp.client.tasks import RunningTask
 from accord.mcp.client.tool_result import ToolResult
 from accord.mcp.client.tools import Tools
-from accord.mcp.protocol.asking import Root
 from accord.mcp.protocol.capabilities import ServerCapabilities
 from accord.mcp.protocol.definitions import (
     Implementation,
@@ -49,6 +48,7 @@ from accord.mcp.protocol.definitions import (
     ResourceTemplate,
     Tool,
 )
+from accord.mcp.protocol.input_requests import Root
 from accord.mcp.protocol.meta import Meta
 from accord.mcp.protocol.params import LogLevel
 from accord.mcp.protocol.results import (
@@ -117,7 +117,7 @@ class Client:
         **options: Unpack[ClientTransportOptions],
     ) -> None:
         check_options(type(self), options, ClientTransportOptions.__annotations__)
-        asked = Asked(
+        asked = InputHandlers(
             sampling=sampling,
             sampling_tools=sampling_tools,
             elicitation=elicitation,

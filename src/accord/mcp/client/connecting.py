@@ -7,11 +7,11 @@ from typing import Literal
 
 from accord.jsonrpc.limits import Limits
 from accord.mcp.client.agreement import Agreement
-from accord.mcp.client.asked import Asked
 from accord.mcp.client.auth_hook import Auth
 from accord.mcp.client.conversation import Conversation
 from accord.mcp.client.identity import Identity
 from accord.mcp.client.inbox import Inbox
+from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.negotiation import begin_as, probe, shake_hands
 from accord.mcp.client.target import Target, is_web, open_duplex, options_for
 from accord.mcp.client.wire import Wire
@@ -34,7 +34,7 @@ class Connecting:
         target: Target,
         identity: Identity,
         inbox: Inbox,
-        asked: Asked,
+        asked: InputHandlers,
         *,
         mode: Literal["auto", "modern", "legacy"],
         version: str | None,

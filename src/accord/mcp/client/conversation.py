@@ -19,11 +19,12 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidResultError, RpcError, TransportError, own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.mcp.client.agreement import Agreement
-from accord.mcp.client.asked import Asked, Question
 from accord.mcp.client.identity import Identity
 from accord.mcp.client.inbox import Inbox, ProgressHandler
+from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.client.wire import Wire
 from accord.mcp.protocol.codes import standard_reason
+from accord.mcp.protocol.input_requests import InputRequest
 from accord.mcp.protocol.meta import Meta
 from accord.mcp.protocol.params import LogLevel
 from accord.mcp.protocol.results import InputRequiredResult
@@ -79,7 +80,7 @@ class Conversation:
         agreement: Agreement,
         identity: Identity,
         inbox: Inbox,
-        asked: Asked,
+        asked: InputHandlers,
         *,
         timeout: float | None,
         longest: float | None,
@@ -248,7 +249,9 @@ class Conversation:
                 f"{len(questions)} questions in one result are over the limit of {MAX_QUESTIONS}"
             )
         # One after the other: most of them are put to the same user.
-        return {name: await self._asked.answer(_question(raw)) for name, raw in questions.items()}
+        return {
+            name: await self._asked.answer(_input_request(raw)) for name, raw in questions.items()
+        }
 
     # Sessions (the handshake era over HTTP)
 
@@ -290,8 +293,8 @@ def kind_of(raw: Any, method: str) -> str:
         raise InvalidResultError(f"the result of {method} is no object: {error}") from error
 
 
-def _question(raw: Raw) -> Question:
+def _input_request(raw: Raw) -> InputRequest:
     try:
-        return msgspec.json.decode(raw, type=Question)
+        return msgspec.json.decode(raw, type=InputRequest)
     except REFUSALS as error:
         raise InvalidResultError(f"a question of the server is malformed: {error}") from error

@@ -24,8 +24,9 @@ from accord.jsonrpc.log_line import log_line
 from accord.jsonrpc.method import raw_method
 from accord.jsonrpc.msgspec_types import REFUSALS
 from accord.jsonrpc.router import Router
-from accord.mcp.client.asked import Asked, Question
+from accord.mcp.client.input_requests import InputHandlers
 from accord.mcp.protocol.codes import request_error
+from accord.mcp.protocol.input_requests import InputRequest
 from accord.mcp.protocol.meta import SUBSCRIPTION_ID, ProgressToken
 from accord.mcp.protocol.params import CancelledParams, LogParams, ProgressParams
 from accord.mcp.protocol.versions import Era
@@ -86,7 +87,7 @@ class Inbox:
 
     def __init__(
         self,
-        asked: Asked,
+        asked: InputHandlers,
         *,
         logging: LogHandler | None = None,
         progress: ProgressHandler | None = None,
@@ -172,8 +173,9 @@ class Inbox:
     def _asked_for(self, params: Any, context: Context | None) -> Any:
         assert context is not None
         has_none = params is UNSET or bytes(params) == b"null"
-        question = Question(context.method) if has_none else Question(context.method, params)
-        return self._asked.answer(question)
+        method = context.method
+        request = InputRequest(method) if has_none else InputRequest(method, params)
+        return self._asked.answer(request)
 
     def _cancelled(self, params: Any, context: Context | None) -> None:
         cancelled = _read(_decode_cancelled, params)

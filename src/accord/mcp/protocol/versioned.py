@@ -15,15 +15,6 @@ from msgspec import NODEFAULT, UNSET, Raw, Struct
 from msgspec.structs import fields, replace
 
 from accord.jsonrpc.codec import encode
-from accord.mcp.protocol.asking import (
-    CreateMessage,
-    ElicitForm,
-    ElicitResult,
-    ElicitUrl,
-    ListRootsResult,
-    Root,
-    SamplingMessage,
-)
 from accord.mcp.protocol.capabilities import (
     ClientCapabilities,
     Elicitation,
@@ -46,6 +37,15 @@ from accord.mcp.protocol.definitions import (
     Resource,
     ResourceTemplate,
     Tool,
+)
+from accord.mcp.protocol.input_requests import (
+    CreateMessage,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    ListRootsResult,
+    Root,
+    SamplingMessage,
 )
 from accord.mcp.protocol.params import CallToolParams, ProgressParams, PromptReference
 from accord.mcp.protocol.results import COMPLETE, CacheableResult, CallToolResult, Result

@@ -12,25 +12,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from msgspec import UNSET, Struct, UnsetType
 
-from accord.mcp.protocol.asking import (
+from accord.mcp.protocol.capabilities import ClientCapabilities
+from accord.mcp.protocol.definitions import Implementation, Tool
+from accord.mcp.protocol.input_requests import (
     CreateMessageResult,
     ModelPreferences,
     Root,
     SamplingMessage,
 )
-from accord.mcp.protocol.capabilities import ClientCapabilities
-from accord.mcp.protocol.definitions import Implementation, Tool
 from accord.mcp.protocol.params import AnswerableParams, LogLevel, LogParams, ProgressParams
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.asking import Asking, Unanswered
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.input_requests.ask import InputChannel as Asking, InputRequired, Question
+from accord.mcp.server.input_requests.elicitation import Answer, Elicit, ElicitUrl
+from accord.mcp.server.input_requests.sampling_and_roots import Roots, Sample
 from accord.mcp.server.log_levels import is_wanted
 from accord.mcp.server.principal import Principal
-from accord.mcp.server.questions import Answer, Elicit, ElicitUrl, Question, Roots, Sample
 
 if TYPE_CHECKING:
-    from accord.mcp.server.asker import Asker
+    from accord.mcp.server.input_requests.ask import Asker
 
 log = logging.getLogger("accord.mcp")
 
@@ -348,13 +349,13 @@ def _run(function: Callable[[], Any]) -> Any:
     """
     try:
         return function()
-    except Unanswered as unanswered:
+    except InputRequired as unanswered:
         return unanswered
 
 
 async def _asking_job(job: Awaitable[Any]) -> Any:
     result = await job
-    if isinstance(result, Unanswered):
+    if isinstance(result, InputRequired):
         raise result
     return result
 

@@ -29,13 +29,13 @@ from accord.mcp.protocol.content import Icon
 from accord.mcp.protocol.definitions import Implementation
 from accord.mcp.protocol.tasks import EXTENSION
 from accord.mcp.protocol.versions import V2025_11_25, Era, era
-from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.files import file_resource, fixed_resource, folder_resource
 from accord.mcp.server.function_prompt import FunctionPrompt
 from accord.mcp.server.function_resource import FunctionResource
 from accord.mcp.server.function_tool import FunctionTool
+from accord.mcp.server.input_requests.ask import Asker
 from accord.mcp.server.lifespan import Lifespan
 from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.listeners import (

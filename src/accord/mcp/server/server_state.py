@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from accord.mcp.protocol.capabilities import Feature, ServerCapabilities
 from accord.mcp.protocol.codes import Profile
 from accord.mcp.protocol.definitions import Implementation
-from accord.mcp.server.asker import Asker
 from accord.mcp.server.closing import Closing
 from accord.mcp.server.completions import Completions
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.input_requests.ask import Asker
 from accord.mcp.server.limits import McpLimits
 from accord.mcp.server.listeners import Listeners
 from accord.mcp.server.middleware import Middleware

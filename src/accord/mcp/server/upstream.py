@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from accord.jsonrpc.errors import own_error
 from accord.mcp.client.client import Client
-from accord.mcp.protocol.asking import (
+from accord.mcp.protocol.input_requests import (
     CreateMessage,
     CreateMessageResult,
     ElicitForm,
@@ -28,10 +28,10 @@ from accord.mcp.protocol.asking import (
 )
 from accord.mcp.protocol.params import LogParams
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.asking import Unanswered
 from accord.mcp.server.context import Context
 from accord.mcp.server.forwarding import PASSING, Passing
-from accord.mcp.server.questions import Accepted, Answer
+from accord.mcp.server.input_requests.ask import InputRequired
+from accord.mcp.server.input_requests.elicitation import Accepted, Answer
 from accord.mcp.server.session import Session
 
 T = TypeVar("T")
@@ -114,7 +114,7 @@ class Asks:
             )
         try:
             return await ask(passing.context)
-        except Unanswered:
+        except InputRequired:
             # Our own client is asked in the result of its request; the call behind it ends.
             if not passing.stopped.done():
                 passing.stopped.set_result(None)
@@ -243,7 +243,7 @@ async def _unless_stopped(work: Coroutine[Any, Any, T], passing: Passing) -> T:
     try:
         await asyncio.wait((task, passing.stopped), return_when=asyncio.FIRST_COMPLETED)
         if passing.stopped.done():
-            raise Unanswered
+            raise InputRequired
         return task.result()
     finally:
         if not task.done():

@@ -15,10 +15,9 @@ from accord.mcp.protocol.params import ListParams
 from accord.mcp.protocol.results import Result
 from accord.mcp.protocol.tasks import ListTasksResult, TaskParams, UpdateTaskParams
 from accord.mcp.protocol.versions import V2025_11_25, Era
-from accord.mcp.server.asking import invalid_answer
 from accord.mcp.server.core import HANDSHAKE, STATELESS, Core, Row
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.questions import problem_with_answer
+from accord.mcp.server.input_requests.ask import invalid_answer, problem_with_answer
 from accord.mcp.server.tasks.record import TaskAnswer, TaskRecord
 from accord.mcp.server.tasks.result_stream import ResultStream
 from accord.mcp.server.tasks.tasks import check_extension

@@ -13,12 +13,12 @@ from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import CallToolParams, ListParams
 from accord.mcp.protocol.results import CallToolResult, ListToolsResult
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.asking import Unanswered, leave
 from accord.mcp.server.context import Context
 from accord.mcp.server.core import Core, Row
 from accord.mcp.server.deadlines import never
 from accord.mcp.server.function_tool import late_result
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.input_requests.ask import InputRequired, leave
 from accord.mcp.server.session import Session
 from accord.mcp.server.tool import ServedTool
 from accord.mcp.server.versions_seen import tool_in
@@ -84,7 +84,7 @@ class _Tools:
         result: CallToolResult | Awaitable[CallToolResult]
         try:
             result = tool.call(params.arguments, context, incoming.era, self._server.codes)
-        except Unanswered as unanswered:
+        except InputRequired as unanswered:
             result = leave(unanswered)
         if isinstance(result, CallToolResult):
             return self._runner.replies.finish(result, incoming)

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from accord.jsonrpc.errors import RpcError, TransportError
-from accord.mcp.server.asker import Asker
+from accord.mcp.protocol.input_requests import InputRequest
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.questions import InputRequest
+from accord.mcp.server.input_requests.ask import Asker
 from accord.mcp.server.tasks.record import TaskAnswer, TaskRecord, task_error
 from accord.mcp.server.tasks.tasks import Tasks
 from accord.mcp.server.tasks.wire import related
@@ -84,7 +83,7 @@ class ResultStream:
 
     async def _answer(self, id: str, request: bytes) -> TaskAnswer:
         asked = _decode_request(request)
-        params: Any = related(asked.params, id)
+        params = related(msgspec.json.decode(asked.params), id)
         if "elicitationId" in params:
             self._asker.elicitations.remember(params["elicitationId"], self._incoming.link)
         try:

@@ -13,16 +13,23 @@ from msgspec import UNSET, Raw
 from accord.jsonrpc.errors import from_wire
 from accord.mcp.protocol.codes import Profile, failure
 from accord.mcp.protocol.results import InputRequiredResult
-from accord.mcp.server.asking import Keys, Named, check, read, request_of
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.once import Once
-from accord.mcp.server.questions import ElicitUrl, Question
+from accord.mcp.server.input_requests.ask import (
+    Named,
+    Question,
+    QuestionKeys,
+    check_capabilities,
+    read_answer,
+    request_of,
+)
+from accord.mcp.server.input_requests.elicitation import ElicitUrl
+from accord.mcp.server.input_requests.request_state import Once
 from accord.mcp.server.tasks.record import TaskAnswer, TaskRecord
 from accord.mcp.server.tasks.store import TaskStore
 
 
-class TaskAsking:
-    """The input channel of one task; implements `Asking`."""
+class TaskInputChannel:
+    """The input channel of one task; implements `InputChannel`."""
 
     def __init__(
         self, id: str, incoming: Incoming, store: TaskStore, profile: Profile, once: Once
@@ -33,11 +40,11 @@ class TaskAsking:
         self._incoming = incoming
         self._store = store
         self._profile: Profile = profile
-        self._keys = Keys()
+        self._keys = QuestionKeys()
         self._waiting: dict[str, asyncio.Future[TaskAnswer]] = {}
 
     async def ask(self, questions: Sequence[Named]) -> list[Any]:
-        check(questions, self._incoming, self._profile)
+        check_capabilities(questions, self._incoming, self._profile)
         placed = [self._place(*each) for each in questions]
         keys = {key for key, _, _ in placed}
         try:
@@ -68,7 +75,7 @@ class TaskAsking:
             data = None if error.data is UNSET else error.data
             raise from_wire(error.code, error.message, data)
         assert answer.result is not UNSET
-        return read(question, key, bytes(answer.result), self._incoming.era, self._profile)
+        return read_answer(question, key, bytes(answer.result), self._incoming.era, self._profile)
 
     def hear(self, record: TaskRecord) -> None:
         """Take the answers in a changed record."""
@@ -78,7 +85,9 @@ class TaskAsking:
                 waiting.set_result(answer)
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
-        check([("", question) for question in questions], self._incoming, self._profile)
+        check_capabilities(
+            [("", question) for question in questions], self._incoming, self._profile
+        )
         return failure(
             "url_elicitation_required",
             "This request requires more information.",

@@ -31,13 +31,13 @@ from accord.mcp.protocol.versions import V2025_11_25, Era
 from accord.mcp.server.context import Context
 from accord.mcp.server.handler_runner import HandlerRunner
 from accord.mcp.server.incoming import Incoming
+from accord.mcp.server.input_requests.request_state import Once
 from accord.mcp.server.link import Link
-from accord.mcp.server.once import Once
 from accord.mcp.server.tasks.owners import ends_with_session, owner_of
 from accord.mcp.server.tasks.record import TaskRecord, task_error
 from accord.mcp.server.tasks.settings import MIN_TTL_MS
 from accord.mcp.server.tasks.store import Hear, MemoryTaskStore, TaskStore
-from accord.mcp.server.tasks.task_asking import TaskAsking
+from accord.mcp.server.tasks.task_asking import TaskInputChannel
 from accord.mcp.server.tasks.task_link import TaskLink
 from accord.mcp.server.tasks.wire import created, task, task_result
 from accord.mcp.server.tool import ServedTool
@@ -54,7 +54,7 @@ class Running:
     __slots__ = ("asking", "context", "incoming", "is_ending", "link", "work")
 
     def __init__(
-        self, incoming: Incoming, link: Link, context: Context, asking: TaskAsking
+        self, incoming: Incoming, link: Link, context: Context, asking: TaskInputChannel
     ) -> None:
         self.incoming = incoming
         self.link = link
@@ -235,7 +235,7 @@ class Tasks:
         link = TaskLink(incoming.link, record.id, incoming.era)
         moved = Incoming(incoming.context, link, incoming.meta, incoming.era, incoming.version)
         once = Once() if context.asking is None else context.asking.once
-        asking = TaskAsking(record.id, moved, self.store, self._server.codes, once)
+        asking = TaskInputChannel(record.id, moved, self.store, self._server.codes, once)
         context.move(incoming=moved, asking=asking)
         context.is_held = True
         running = self._running[record.id] = Running(moved, incoming.link, context, asking)

@@ -13,20 +13,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import UNSET, Raw, Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
-from accord.mcp.protocol.asking import (
-    CreateMessage,
-    CreateMessageResult,
-    ElicitForm,
-    ElicitResult,
-    ElicitUrl,
-    ListRootsResult,
-    Root,
-)
 from accord.mcp.protocol.capabilities import (
     ClientCapabilities,
     Elicitation,
@@ -34,6 +25,16 @@ from accord.mcp.protocol.capabilities import (
     Sampling,
 )
 from accord.mcp.protocol.content import TextContent
+from accord.mcp.protocol.input_requests import (
+    CreateMessage,
+    CreateMessageResult,
+    ElicitForm,
+    ElicitResult,
+    ElicitUrl,
+    InputRequest,
+    ListRootsResult,
+    Root,
+)
 from accord.mcp.protocol.tasks import EXTENSION as TASKS_EXTENSION
 
 T = TypeVar("T")
@@ -52,18 +53,11 @@ RootsHandler: TypeAlias = Callable[[], MaybeAwaitable[Sequence[Root | str | Path
 UNNAMED_MODEL = "unknown"
 
 
-class Question(Struct, frozen=True):
-    """One of the requests in an `input_required` result, its params not decoded."""
-
-    method: str
-    params: Raw = Raw(b"{}")
-
-
 class _Mode(Struct):
     mode: str = "form"
 
 
-class Asked:
+class InputHandlers:
     """The application's handlers of input requests."""
 
     def __init__(
@@ -109,12 +103,12 @@ class Asked:
             extensions={TASKS_EXTENSION: {}},
         )
 
-    async def answer(self, question: Question) -> Any:
+    async def answer(self, request: InputRequest) -> Any:
         """Return the result of an input request. Raise RpcError if it has no handler."""
-        answer = self._answers.get(question.method)
+        answer = self._answers.get(request.method)
         if answer is None:
-            raise own_error("method_not_found", f"Method not found: {question.method[:100]}")
-        return await answer(question.params)
+            raise own_error("method_not_found", f"Method not found: {request.method[:100]}")
+        return await answer(request.params)
 
     async def _sample(self, params: Any) -> CreateMessageResult:
         assert self._sampling is not None

@@ -1,16 +1,23 @@
-"""What a request has learned so far, sealed for its way through the client.
+"""The state of a request between its rounds, sealed for its way through the client.
 
-2026-07-28, multi round-trip requests: a handler is run again for each round. What earlier
-rounds asked, were answered and did comes back in `requestState`.
+2026-07-28, multi round-trip requests: a handler is run again for each round. The questions, answers
+and one-time results of earlier rounds come back in `requestState`.
+
+One-time results are kept as JSON, because they travel to the client and back. So that a handler
+sees the same on its first run as on later ones, it always gets a result that has been through
+JSON, decoded into the function's return type.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from inspect import isawaitable
 from secrets import token_bytes
-from typing import Final
+from typing import Any, Final, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -18,6 +25,9 @@ from msgspec import UNSET, Raw, Struct
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import own_error
 from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.jsonrpc.parameter_types import choose_type
+from accord.jsonrpc.parameters import Parameter
+from accord.jsonrpc.params_errors import ValueRefusedError
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.params import (
     AnswerableParams,
@@ -119,3 +129,73 @@ def _digest(params: AnswerableParams) -> bytes:
         case ReadResourceParams(uri=uri):
             return request_digest(uri)
     raise AssertionError(f"{type(params).__name__} cannot be answered")
+
+
+class Once:
+    """One-time results of a request, by key."""
+
+    __slots__ = ("_running", "results")
+
+    def __init__(self, results: dict[str, bytes] | None = None) -> None:
+        self.results = {} if results is None else results
+        self._running: dict[str, asyncio.Task[bytes]] = {}
+
+    async def do(self, key: str, function: Callable[[], Any]) -> Any:
+        """Return the result of `function`, called once per key.
+
+        A failure is not kept: the function is called again the next time.
+        """
+        found = self.results.get(key)
+        if found is None:
+            found = await self._share(key, function)
+        return _decoded(found, function)
+
+    async def _share(self, key: str, function: Callable[[], Any]) -> bytes:
+        """Return the result of one run, shared by all concurrent callers.
+
+        The run is a task of its own, so the end of the handler does not stop it halfway.
+        """
+        task = self._running.get(key)
+        if task is None:
+            task = self._running[key] = asyncio.create_task(self._run(key, function))
+        return await asyncio.shield(task)
+
+    async def _run(self, key: str, function: Callable[[], Any]) -> bytes:
+        try:
+            value = function()
+            found = encode(await value if isawaitable(value) else value)
+            self.results[key] = found
+            return found
+        finally:
+            self._running.pop(key, None)
+
+    async def finish(self) -> None:
+        """Wait until all running functions are done and their results are kept."""
+        while self._running:
+            await _settled(*self._running.values())
+
+    def cancel(self) -> None:
+        """Cancel the running functions: their results are not needed any more."""
+        for task in self._running.values():
+            task.cancel()
+
+
+async def _settled(*work: Awaitable[Any]) -> None:
+    await asyncio.gather(*work, return_exceptions=True)
+
+
+def _decoded(data: bytes, function: Callable[[], Any]) -> Any:
+    kind = choose_type(Parameter("result", _returned(function), "keyword_only", True))
+    try:
+        return kind.decode(data, "result", "result")
+    except ValueRefusedError as refused:
+        raise TypeError(f"once: {refused.problems[0].message}") from None
+
+
+def _returned(function: Callable[[], Any]) -> Any:
+    while isinstance(function, partial):
+        function = function.func
+    try:
+        return get_type_hints(function, include_extras=True).get("return", Any)
+    except (TypeError, NameError):
+        return Any

@@ -1,4 +1,4 @@
-"""How the questions of a handler get to the client, and the answers back.
+"""Input requests of handlers: the way of their questions to the client, and of the answers back.
 
 In the handshake era a question is a request to the client. In the stateless one it is part
 of a result: the handler ends there, and is run again when the client repeats its request with
@@ -16,33 +16,69 @@ import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from hashlib import sha256
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import UNSET, Raw
 
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import RpcError
+from accord.jsonrpc.msgspec_types import REFUSALS
+from accord.mcp.protocol.capabilities import ClientCapabilities
 from accord.mcp.protocol.codes import Profile, failure
+from accord.mcp.protocol.input_requests import AnswerRefusedError, InputRequest, Method
 from accord.mcp.protocol.params import AnswerableParams
 from accord.mcp.protocol.results import InputRequiredResult
 from accord.mcp.protocol.versioned import in_version
 from accord.mcp.protocol.versions import Era
-from accord.mcp.server.elicitations import Elicitations
 from accord.mcp.server.incoming import Incoming
-from accord.mcp.server.once import Once
-from accord.mcp.server.questions import AnswerRefusedError, ElicitUrl, Question
-from accord.mcp.server.request_state import RequestState, StateSeal
+from accord.mcp.server.input_requests.elicitation import (
+    Elicitations,
+    ElicitUrl,
+    read_elicited,
+)
+from accord.mcp.server.input_requests.forms import problem_with
+from accord.mcp.server.input_requests.request_state import Once, RequestState, StateSeal
+from accord.mcp.server.input_requests.sampling_and_roots import decode_message, decode_roots
 
 log = logging.getLogger("accord.mcp")
 
 MAX_QUESTIONS: Final = 1_000
 """The limit of questions in one request."""
 
+T_co = TypeVar("T_co", covariant=True)
+
+_decode_request = msgspec.json.Decoder(InputRequest).decode
+
+
+class Question(Protocol[T_co]):
+    """A question to a client."""
+
+    label: ClassVar[str]
+    """The prefix of its key."""
+    method: ClassVar[Method]
+
+    def needs(self) -> dict[str, Any]:
+        """Return the capabilities that a client must have declared."""
+
+    def suits(self, capabilities: ClientCapabilities, version: str) -> bool:
+        """Return whether a client with these capabilities can be asked."""
+
+    def params(self, version: str) -> Any:
+        """Return the params of the request in `version`; UNSET for none."""
+
+    def read(self, raw: bytes) -> T_co:
+        """Return the answer.
+
+        Raises `AnswerRefusedError`.
+        """
+
+
 Named: TypeAlias = tuple[str, Question[Any]]
 """A question with the name that its handler gives it; empty for none."""
 
 
-class Unanswered(BaseException):
+class InputRequired(BaseException):
     """A signal that ends a handler until its question is answered.
 
     It is not an `Exception`, so handlers do not catch it by accident. A handler that catches it
@@ -50,7 +86,7 @@ class Unanswered(BaseException):
     """
 
 
-class Asking(Protocol):
+class InputChannel(Protocol):
     """The input channel of one request."""
 
     once: Once
@@ -70,7 +106,45 @@ class Asking(Protocol):
         """Return the result that carries open questions; None if there are none."""
 
 
-class Keys:
+class Asker:
+    """Shared state of the input requests of one server."""
+
+    def __init__(
+        self,
+        *,
+        profile: Profile,
+        timeout: float | None,
+        state_keys: Sequence[bytes],
+        state_seconds: float,
+    ) -> None:
+        self.elicitations = Elicitations()
+        self.profile: Profile = profile
+        self.timeout = timeout
+        self._has_keys = bool(state_keys)
+        self._state_seconds = state_seconds
+        self._seal = StateSeal(state_keys, seconds=state_seconds)
+
+    def share_key(self, key: bytes) -> None:
+        """Seal by the key that all processes share, unless keys were given."""
+        if not self._has_keys:
+            self._seal = StateSeal([key], seconds=self._state_seconds)
+
+    def begin(self, incoming: Incoming, params: AnswerableParams) -> InputChannel:
+        """Return the input channel of one request.
+
+        Raises RpcError for state of another request.
+        """
+        if incoming.era is Era.STATELESS:
+            return RoundTripChannel(incoming, params, self._seal)
+        return RequestChannel(
+            incoming,
+            profile=self.profile,
+            timeout=self.timeout,
+            elicitations=self.elicitations,
+        )
+
+
+class QuestionKeys:
     """Generator of the keys of a request's questions.
 
     Keys do not depend on the order in which concurrent parts of a handler happen to ask.
@@ -90,8 +164,8 @@ class Keys:
         return wanted if times == 1 else f"{wanted}-{times}"
 
 
-class Requests:
-    """Input by requests to the client, in the handshake era."""
+class RequestChannel:
+    """Input by requests to the client, in the handshake era; implements `InputChannel`."""
 
     def __init__(
         self,
@@ -109,7 +183,7 @@ class Requests:
         self._elicitations = elicitations
 
     async def ask(self, questions: Sequence[Named]) -> list[Any]:
-        check(questions, self._incoming, self._profile)
+        check_capabilities(questions, self._incoming, self._profile)
         if len(questions) == 1:
             return [await self._ask(questions[0][1])]
         return await together([self._ask(question) for _, question in questions])
@@ -127,10 +201,12 @@ class Requests:
             )
         finally:
             self.waiting -= 1
-        return read(question, question.label, bytes(raw), self._incoming.era, self._profile)
+        return read_answer(question, question.label, bytes(raw), self._incoming.era, self._profile)
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
-        check([("", question) for question in questions], self._incoming, self._profile)
+        check_capabilities(
+            [("", question) for question in questions], self._incoming, self._profile
+        )
         for question in questions:
             self._elicitations.remember(question.id, self._incoming.link)
         return failure(
@@ -145,8 +221,8 @@ class Requests:
         return None
 
 
-class Rounds:
-    """Input by results and repeated requests, in the stateless era."""
+class RoundTripChannel:
+    """Input by results and repeated requests, in the stateless era; implements `InputChannel`."""
 
     def __init__(self, incoming: Incoming, params: AnswerableParams, seal: StateSeal) -> None:
         state = seal.open(params, incoming)
@@ -160,20 +236,20 @@ class Rounds:
         self._given: dict[str, Raw] = (
             {} if params.input_responses is UNSET else params.input_responses
         )
-        self._keys = Keys()
+        self._keys = QuestionKeys()
         self._answers: dict[str, Raw] = {}
         self._digests: dict[str, str] = {}
         self._open: dict[str, Raw] = {}
         self._refusal: RpcError | None = None
 
     async def ask(self, questions: Sequence[Named]) -> list[Any]:
-        check(questions, self._incoming)
+        check_capabilities(questions, self._incoming)
         answers = [self._answer(*self._place(*each)) for each in questions]
         if UNSET not in answers:
             return answers
         # What is asked at the same time goes into the same result: a turn for the others.
         await asyncio.sleep(0)
-        raise Unanswered
+        raise InputRequired
 
     def _place(self, name: str, question: Question[Any]) -> tuple[str, Question[Any]]:
         """Record the question as open, and return it with its key."""
@@ -197,7 +273,7 @@ class Rounds:
             return UNSET
         del self._open[key]
         try:
-            found = read(question, key, bytes(raw), Era.STATELESS)
+            found = read_answer(question, key, bytes(raw), Era.STATELESS)
         except RpcError as error:
             self._refusal = error
             raise
@@ -205,10 +281,10 @@ class Rounds:
         return found
 
     def refuse(self, questions: Sequence[ElicitUrl]) -> BaseException:
-        check([("", question) for question in questions], self._incoming)
+        check_capabilities([("", question) for question in questions], self._incoming)
         for question in questions:
             self._place("", question)
-        return Unanswered()
+        return InputRequired()
 
     async def required(self) -> InputRequiredResult | None:
         if self._refusal is not None:
@@ -244,7 +320,28 @@ class Rounds:
             )
 
 
-async def leave(unanswered: Unanswered) -> Any:
+def problem_with_answer(request: bytes, answer: bytes) -> str:
+    """Return the problem with an answer, judged by its request; empty if none.
+
+    For processes that take an answer and did not ask the question.
+    """
+    asked = _decode_request(request)
+    try:
+        if asked.method == "roots/list":
+            decode_roots(answer)
+        elif asked.method == "sampling/createMessage":
+            decode_message(answer)
+        else:
+            found = read_elicited(answer)
+            schema = msgspec.json.decode(asked.params).get("requestedSchema")
+            if found.action == "accept" and schema is not None:
+                return problem_with(found.content or {}, schema)
+    except (AnswerRefusedError, *REFUSALS):
+        return "it is no answer to this question"
+    return ""
+
+
+async def leave(unanswered: InputRequired) -> Any:
     """Raise `unanswered` when awaited.
 
     Makes a function that ended like this look like one that can be awaited.
@@ -252,7 +349,9 @@ async def leave(unanswered: Unanswered) -> Any:
     raise unanswered
 
 
-def check(questions: Sequence[Named], incoming: Incoming, profile: Profile = "standard") -> None:
+def check_capabilities(
+    questions: Sequence[Named], incoming: Incoming, profile: Profile = "standard"
+) -> None:
     """Raise RpcError for questions that the client cannot answer.
 
     2026-07-28, multi round-trip requests: a question must not be asked without the client's
@@ -270,7 +369,7 @@ def check(questions: Sequence[Named], incoming: Incoming, profile: Profile = "st
             )
 
 
-def read(
+def read_answer(
     question: Question[Any], key: str, raw: bytes, era: Era, profile: Profile = "standard"
 ) -> Any:
     """Return the answer to a question.

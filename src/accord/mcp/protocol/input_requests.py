@@ -1,4 +1,4 @@
-"""What a server may ask its client for: a model's answer, the user's answer, roots.
+"""Input requests of a server to its client: elicitation, sampling and roots.
 
 The same params and results in both eras; what differs is whether they travel as requests of
 the server or inside results and repeated requests.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from accord.mcp.protocol.content import Role, SamplingContent
 from accord.mcp.protocol.definitions import Tool
@@ -16,6 +16,21 @@ from accord.mcp.protocol.meta import Meta
 from accord.mcp.protocol.params import TaskRequest
 
 Action: TypeAlias = Literal["accept", "decline", "cancel"]
+Method: TypeAlias = Literal["elicitation/create", "sampling/createMessage", "roots/list"]
+
+
+class InputRequest(Struct, frozen=True):
+    """An input request without an id, as results and tasks carry it."""
+
+    method: str
+    params: Raw = Raw(b"{}")
+
+
+class AnswerRefusedError(Exception):
+    """An invalid answer to an input request.
+
+    Its text gives the reason and repeats no value.
+    """
 
 
 class ElicitForm(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
