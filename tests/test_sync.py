@@ -22,7 +22,7 @@ from accord import (
     State,
     serve,
 )
-from accord.jsonrpc.call import Call
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.channel import Receiver
 from accord.jsonrpc.outgoing_batch import OutgoingBatch
 from accord.sync import SyncBatch, SyncCall, SyncPeer, connect

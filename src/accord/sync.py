@@ -20,7 +20,7 @@ from typing import Any, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.call import Call
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.messages import Id

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from msgspec import UNSET
+
+from accord.jsonrpc.call import decode_data
 from accord.jsonrpc.errors import ConnectionLostError, InvalidParamsError, RpcError
 from accord.jsonrpc.failures import is_foreseen, to_wire
 
@@ -41,3 +45,11 @@ def test_strict_mode_lets_only_codes_of_the_catalogue_through() -> None:
     unknown, known = RpcError("no", code=4711), RpcError("no", code=-32602)
     assert to_wire(unknown, correlation_id="c", strict=True).code == -32603
     assert to_wire(known, correlation_id="c", strict=True) is known
+
+
+@pytest.mark.parametrize(
+    ("raw", "data"),
+    [(UNSET, None), (b'{"a": 1}', {"a": 1}), (b'"\xff"', '"\ufffd"'), (b"[1", "[1")],
+)
+def test_error_data_that_cannot_be_decoded_is_kept_as_text(raw: Any, data: Any) -> None:
+    assert decode_data(raw) == data

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from copy import copy
 from typing import Any, TypedDict
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from accord.jsonrpc.alarm import SWEEP_SECONDS, Alarm
-from accord.jsonrpc.call import Call, decode_data
+from accord.jsonrpc.call import decode_data, decode_result
 from accord.jsonrpc.codec import decode
 from accord.jsonrpc.errors import RpcError, from_wire, own_error
 from accord.jsonrpc.log_line import is_worth_logging, log_line
@@ -31,6 +31,55 @@ class CallOptions(TypedDict, total=False):
     into: Any
     timeout: float | None | UnsetType
     idempotent: bool
+
+
+class Call(Struct, eq=False):
+    """An outgoing call. Await it for its result."""
+
+    _calls: Calls
+    _pending: Pending
+    _future: asyncio.Future[Any]
+
+    @property
+    def id(self) -> Id:
+        return self._pending.id
+
+    @property
+    def method(self) -> str:
+        return self._pending.method
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self.result().__await__()
+
+    async def result(self, into: Any = Any) -> Any:
+        """Return the result, checked against the type `into`."""
+        return decode_result(await self.answer(), into, self.method)
+
+    async def answer(self) -> Any:
+        """Return the result as raw JSON."""
+        try:
+            return await self._future
+        except asyncio.CancelledError:
+            self._calls.abandon(self._pending)
+            raise
+
+    @property
+    def done(self) -> bool:
+        """True once the call was answered, has failed or was given up."""
+        return self._future.done()
+
+    def fail(self, error: RpcError) -> None:
+        """End the call with an error: the transport knows that no answer will come."""
+        self._calls.fail(self._pending, error)
+
+    def cancel(self) -> None:
+        """Give up the call; tasks that await it are cancelled."""
+        if self._future.cancel():
+            self._calls.abandon(self._pending)
+
+    def extend(self) -> None:
+        """Restart the call's timeout: the other end has shown that it is working on it."""
+        self._calls.extend(self._pending)
 
 
 class Calls:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.call import Call
+from accord.jsonrpc.calls import Call
 
-if TYPE_CHECKING:
-    from accord.jsonrpc.peer import Peer
+
+class BatchSender(Protocol):
+    """The end of a connection that a batch leaves by: a `Peer`."""
+
+    def prepare(
+        self,
+        method: str,
+        params: Any = UNSET,
+        *,
+        timeout: float | None | UnsetType = UNSET,
+        message: int | None = None,
+    ) -> tuple[Call, bytes]: ...
+
+    def prepare_notification(self, method: str, params: Any = UNSET) -> bytes: ...
+
+    async def send(self, data: bytes) -> None: ...
 
 
 class OutgoingBatch:
@@ -25,7 +39,7 @@ class OutgoingBatch:
     A call that fails raises when it is awaited, not when the block ends.
     """
 
-    def __init__(self, peer: Peer, number: int) -> None:
+    def __init__(self, peer: BatchSender, number: int) -> None:
         self._peer = peer
         self._number = number
         self._messages: list[bytes] = []

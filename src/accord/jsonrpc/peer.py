@@ -35,8 +35,8 @@ from typing import Any, Final, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
-from accord.jsonrpc.call import Call, decode_result
-from accord.jsonrpc.calls import CallOptions, Calls, checked
+from accord.jsonrpc.call import decode_result
+from accord.jsonrpc.calls import Call, CallOptions, Calls, checked
 from accord.jsonrpc.channel import Channel, ChannelInfo
 from accord.jsonrpc.codec import decode, encode_failure
 from accord.jsonrpc.context import Context

@@ -17,12 +17,11 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 
 
 class Kind(Struct, frozen=True):

@@ -1,10 +1,21 @@
-"""How often somebody may call, as the runner asks it."""
+"""Rate limits as the runner asks for them: what a caller has left, and who takes from it."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from accord.operations.outcome import Allowance
+from msgspec import Struct
+
+
+class Allowance(Struct, frozen=True):
+    """What a caller has left, for the headers that say so."""
+
+    limit: int
+    remaining: int
+    reset: int
+    """Seconds until the bucket is full again."""
+    window: int
+    """Seconds that an empty bucket takes to fill."""
 
 
 class Limiter(Protocol):

@@ -6,18 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from accord.operations.limiter import Allowance as Allowance
 from accord.operations.work import Effect, Hint
-
-
-class Allowance(Struct, frozen=True):
-    """What a caller has left, for the headers that say so."""
-
-    limit: int
-    remaining: int
-    reset: int
-    """Seconds until the bucket is full again."""
-    window: int
-    """Seconds that an empty bucket takes to fill."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import Any, Final, Protocol, Unpack
 
 from accord.a2a.server.app import AgentApp
 from accord.jsonrpc.limits import Limits
@@ -17,11 +17,14 @@ from accord.transports.serve import run_until_stopped
 from accord.transports.web.server import listen_web
 from accord.transports.web_address import parse_served
 
-if TYPE_CHECKING:
-    from accord.a2a.server.agent import Agent
-
 LIMITS: Final = Limits(max_message_bytes=8 * 1024 * 1024)
 """Files come inside of messages."""
+
+
+class Servable(Protocol):
+    """What can be served: an `Agent`."""
+
+    def app(self, *, url: str = "", scheme: str = "http", path: str = "/") -> AgentApp: ...
 
 
 class Serving:
@@ -65,7 +68,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, u
 
     def __init__(
         self,
-        agent: Agent,
+        agent: Servable,
         url: str,
         *,
         public_url: str = "",
@@ -102,7 +105,7 @@ class serve:  # noqa: N801 - reads as the verb it is: `async with serve(agent, u
 
 
 def run(
-    agent: Agent,
+    agent: Servable,
     url: str,
     *,
     on_listen: Callable[[Serving], None] | None,

@@ -14,7 +14,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from accord.jsonrpc.call import Call, decode_result
+from accord.jsonrpc.call import decode_result
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidResultError, RpcError, TransportError, own_error
 from accord.jsonrpc.msgspec_types import REFUSALS

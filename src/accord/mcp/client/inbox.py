@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType, field
 
-from accord.jsonrpc.call import Call
 from accord.jsonrpc.call_plan import Plan
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.duplicates import check_members
 from accord.jsonrpc.errors import RpcError, own_error

@@ -15,7 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from accord.jsonrpc.call import Call, decode_result
+from accord.jsonrpc.call import decode_result
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.errors import (
     CallTimeoutError,
     ConnectError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from accord.jsonrpc.call import Call
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.errors import RpcError
 from accord.jsonrpc.messages import Id
 from accord.jsonrpc.peer import Peer

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from email.utils import formatdate
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from accord.transports.http.dispatch import Dispatch
 from accord.transports.http.replies import Starts, always_lines
@@ -22,14 +22,30 @@ from accord.transports.http.waits import Wait
 from accord.transports.options import Options
 from accord.transports.origins import is_loopback
 
-if TYPE_CHECKING:
-    from accord.transports.http.connection import HttpConnection
-
 READ_BYTES: Final = 64 * 1024
 """Most bytes taken from a socket at once."""
 MAX_TURNED_AWAY: Final = 64
 """How many connections over the limit are told so at a time; further ones are just cut."""
 LINGER_SECONDS: Final = 2.0
+
+
+class SiteConnection(Protocol):
+    """A connection as its site sees it."""
+
+    since: float
+    """The time at which it began to wait."""
+
+    @property
+    def wait(self) -> Wait: ...
+
+    def retire(self) -> None:
+        """End once what is under way was answered."""
+
+    def waited_too_long(self) -> None:
+        """End, or answer that the client took too long."""
+
+    def abort(self) -> None:
+        """End now."""
 
 
 class Site:
@@ -45,8 +61,8 @@ class Site:
         """Where every connection receives: what arrived is copied out before the next read."""
         self.budget = BodyBudget(options.server_limits.max_buffered_bytes)
         """Memory for the bodies of requests, of all connections together."""
-        self.connections: set[HttpConnection] = set()
-        self._turned_away: set[HttpConnection] = set()
+        self.connections: set[SiteConnection] = set()
+        self._turned_away: set[SiteConnection] = set()
         self.closing = False
         self.leaving = False
         """Whether every answer is the last of its connection, and says so."""
@@ -66,7 +82,7 @@ class Site:
         peer = transport.get_extra_info("peername")
         return self._rules[bool(peer) and is_loopback(peer[0])]
 
-    def join(self, connection: HttpConnection) -> bool:
+    def join(self, connection: SiteConnection) -> bool:
         """Add a connection; whether there was room for it within the limit."""
         room = len(self.connections) < self.server_limits.max_connections
         (self.connections if room else self._turned_away).add(connection)
@@ -76,7 +92,7 @@ class Site:
             self._timer = self._loop.call_later(self._interval, self._sweep)
         return room
 
-    def leave(self, connection: HttpConnection) -> None:
+    def leave(self, connection: SiteConnection) -> None:
         self.connections.discard(connection)
         self._turned_away.discard(connection)
         if not self.connections and not self._turned_away:

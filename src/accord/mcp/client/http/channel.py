@@ -13,7 +13,7 @@ from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import Any, Final
 
-from accord.jsonrpc.call import Call
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.channel import ChannelInfo, Receiver
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import ConnectionLostError, RpcError, TransportError

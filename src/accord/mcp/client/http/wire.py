@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from accord.jsonrpc.call import Call
+from accord.jsonrpc.calls import Call
 from accord.jsonrpc.limits import Limits
 from accord.jsonrpc.peer import Peer
 from accord.jsonrpc.router import Router
