@@ -47,12 +47,12 @@ from accord.jsonrpc.limits import Limits, ServerLimits
 from accord.mcp.server.http.endpoint import McpEndpoint
 from accord.mcp.server.http.sessions import SessionLimits
 from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authenticator import TokenAuthenticator
 from accord.operations.accounts.entities import FirstRun
 from accord.operations.audit.record import Result
 from accord.operations.caller import Caller
 from accord.operations.faces.rest import RestApp
 from accord.operations.faces.rpc_app import RpcApp
+from accord.operations.faces.tools_caller import TokenAuthenticator
 from accord.operations.limiter import Limiter
 from accord.operations.operation import Operation
 from accord.operations.rates.counted import CountedLimiter, Refusals

@@ -28,7 +28,7 @@ async def caller_named(local: Local, name: str | None) -> Caller:
     """That person, with every right. Raises UsageError where there is nobody, and ServiceError."""
     from accord.operations.accounts.storage.users import FIRST_ADMINISTRATOR
     from accord.operations.caller import LOCAL
-    from accord.operations.faces.asking import new_correlation_id
+    from accord.operations.identifiers import new_correlation_id
 
     if name is None:
         rows = await local.store.fetch(FIRST_ADMINISTRATOR)

@@ -46,6 +46,11 @@ def random_hex(count: int) -> str:
     return _randomness.take(count).hex()
 
 
+def new_correlation_id() -> str:
+    """Return a correlation id for a request whose client sent none."""
+    return random_hex(16)
+
+
 def new_id() -> str:
     """A UUID that begins with the time and ends with 62 random bits (RFC 9562, version 7, method
     3): what is made together stands together in an index, of which fewer pages are written."""

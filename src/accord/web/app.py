@@ -19,6 +19,8 @@ from msgspec.structs import replace
 from accord.hub.mcp.announce import CHANNEL
 from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authentication import RequestAuthenticator
 from accord.operations.accounts.credentials import Credentials
 from accord.operations.caller import Caller
 from accord.operations.errors import (
@@ -30,10 +32,9 @@ from accord.operations.errors import (
     UnavailableError,
 )
 from accord.operations.faces.answers import correlation_line
-from accord.operations.faces.asking import Asking, Origins, read_asking
-from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.routes import Routes, path_names
 from accord.operations.runner import InternalError, Runner
+from accord.transports.http.admission import Origins
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
@@ -59,16 +60,13 @@ MAX_IN_FLIGHT: Final = 500
 """Most pages that are made at once; more are answered 503."""
 
 
-class Head(Struct, frozen=True):
+class PageHead(Struct, frozen=True):
     """The head of a request that was let in so far."""
 
+    request: WebRequest
     route: Route | None
     """None where there is no page."""
-    path: str
     values: Mapping[str, str]
-    query: str
-    asking: Asking
-    media_type: str
 
     @property
     def route_path(self) -> str:
@@ -76,7 +74,7 @@ class Head(Struct, frozen=True):
         return "" if self.route is None else self.route.path
 
 
-class WebPages(LivingApp[Head]):
+class WebPages(LivingApp[PageHead]):
     """Serves pages at the root; implements `LivingApp`."""
 
     def __init__(
@@ -90,6 +88,7 @@ class WebPages(LivingApp[Head]):
         assets: Assets | None = None,
     ) -> None:
         assets = assets or Assets()
+        self._authenticator = RequestAuthenticator(accounts, "web", Addresses(trusted_proxies))
         self._services = Services(
             runner=runner,
             accounts=accounts,
@@ -98,9 +97,9 @@ class WebPages(LivingApp[Head]):
             frames=Frames(),
             keeping=Keeping(),
             public_url=public_url,
+            authenticator=self._authenticator,
         )
         runner.listen(lambda outcome, caller, name: self._forget())
-        self._entrance = Entrance(accounts, "web", trusted_proxies=trusted_proxies)
         self._origins = [Origins(None)]
         if public_url:  # where a proxy in between asks by another name
             self._origins.append(Origins((origin_of(public_url),)))
@@ -118,7 +117,7 @@ class WebPages(LivingApp[Head]):
 
     # What carries this application asks: see `LivingApp`
 
-    def judge(self, request: WebRequest) -> Reply | Head:
+    def judge(self, request: WebRequest) -> Reply | PageHead:
         place = request.place or ""
         if place.startswith(f"{PLACE}/"):
             return self._services.assets.reply(request, place[len(PLACE) + 1 :])
@@ -135,33 +134,28 @@ class WebPages(LivingApp[Head]):
         if found is None and verb != "GET":
             return text_reply(404, "there is nothing here", LINES)
         names = path_names(route.path) if route is not None else ()
-        return Head(
-            route=route,
-            path=request.path,
-            values=dict(zip(names, found.values if found else (), strict=True)),
-            query=request.query,
-            asking=read_asking(request),
-            media_type=request.fields.get("content-type", ""),
-        )
+        values = dict(zip(names, found.values if found else (), strict=True))
+        return PageHead(request, route, values)
 
-    def body_limit(self, judged: Head) -> BodyLimit:
+    def body_limit(self, judged: PageHead) -> BodyLimit:
         route = judged.route
-        if judged.asking.method != "POST" or route is None or route.is_public:
+        if judged.request.method != "POST" or route is None or route.is_public:
             return SMALL_BODY
         return BodyLimit(None if route.is_upload else MAX_FORM)
 
-    async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
+    async def admit(self, judged: PageHead, channel: ChannelInfo) -> Reply | PageHead:
         if judged.route is None or judged.route.is_public:
             return judged
-        visit = self._entrance.visit(judged.asking, channel)
-        turn = _turn(self._services, judged, visit)
+        credentials = self._authenticator.credentials(judged.request, channel)
+        turn = _turn(self._services, judged, credentials)
         try:
-            if not visit.credentials.token:
+            if not credentials.token:
                 raise UnauthenticatedError
             # The token against forgery is in the form, so that only the session is checked now.
-            await self._caller(visit, replace(visit.credentials, safe=True))
+            await self._caller(replace(credentials, safe=True))
         except Exception as error:
-            return _reply(await _whole(await self._refused(turn, judged, error)), visit)
+            answer = await _whole(await self._refused(turn, error))
+            return _reply(answer, credentials)
         return judged
 
     def exhausted(self, request: WebRequest) -> Reply:
@@ -170,10 +164,10 @@ class WebPages(LivingApp[Head]):
     def too_large(self, request: WebRequest, most: int) -> Reply:
         return text_reply(413, f"a form may have {most:,} bytes", LINES)
 
-    def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
-        visit = self._entrance.visit(judged.asking, exchange.channel)
-        task = self._underway.begin(self._serve(judged, visit, body, exchange))
-        if judged.asking.method in ("GET", "HEAD"):
+    def handle(self, judged: PageHead, body: bytes, exchange: Exchange) -> None:
+        credentials = self._authenticator.credentials(judged.request, exchange.channel)
+        task = self._underway.begin(self._serve(judged, credentials, body, exchange))
+        if judged.request.method in ("GET", "HEAD"):
             exchange.on_gone = partial(_cancel, task)
 
     async def start(self) -> None:
@@ -186,42 +180,45 @@ class WebPages(LivingApp[Head]):
         await self._underway.close(drain)
         self._services.templates.close()
 
-    async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:
-        turn = _turn(self._services, head, visit)
+    async def _serve(
+        self, head: PageHead, credentials: Credentials, body: bytes, exchange: Exchange
+    ) -> None:
+        turn = _turn(self._services, head, credentials)
         try:
             answer = await _whole(await self._answer(turn, head, body))
         except Exception as error:
-            answer = await _whole(await self._refused(turn, head, error))
-        reply = _reply(answer, visit)
+            answer = await _whole(await self._refused(turn, error))
+        reply = _reply(answer, credentials)
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
-    async def _refused(self, turn: Turn, head: Head, error: Exception) -> Answer:
+    async def _refused(self, turn: Turn, error: Exception) -> Answer:
         """Return what a browser gets in place of a page."""
         if isinstance(error, UnauthenticatedError):
-            return _to_sign_in(turn, head)
+            return _to_sign_in(turn)
         if not isinstance(error, ServiceError | InternalError):
             log.error(
                 "a page at %r failed",
-                head.path[:200],
+                turn.request.path[:200],
                 exc_info=error,
-                extra={"correlation_id": turn.visit.correlation_id},
+                extra={"correlation_id": turn.credentials.correlation_id},
             )
         return await self._failure(turn, error)
 
-    async def _answer(self, turn: Turn, head: Head, body: bytes) -> Answer:
+    async def _answer(self, turn: Turn, head: PageHead, body: bytes) -> Answer:
         if len(self._underway) > MAX_IN_FLIGHT:
             raise UnavailableError("too many pages are being made: try again")
-        turn.query = read_words(head.query)
-        if head.asking.method == "POST":
+        request = head.request
+        turn.query = read_words(request.query)
+        if request.method == "POST":
             # A form of megabytes takes a second to read, and a thousandth of one to hand over.
             is_long = len(body) > LONG_FORM
-            read = partial(read_form, head.media_type, body)
+            read = partial(read_form, request.fields.get("content-type", ""), body)
             turn.form = await asyncio.to_thread(read) if is_long else read()
-        credentials = turn.visit.credentials
+        credentials = turn.credentials
         if turn.form[CSRF_FIELD]:
             credentials = replace(credentials, csrf=turn.form[CSRF_FIELD][:256])
         if credentials.token and (head.route is None or not head.route.is_public):
-            turn.caller = await self._caller(turn.visit, credentials)
+            turn.caller = await self._caller(credentials)
             turn.csrf = self._services.accounts.csrf_token(credentials)
         if head.route is None:
             raise NotFoundError("there is no such page")
@@ -229,11 +226,10 @@ class WebPages(LivingApp[Head]):
             raise UnauthenticatedError
         return await head.route.function(turn)
 
-    async def _caller(self, visit: Visit, credentials: Credentials) -> Caller:
+    async def _caller(self, credentials: Credentials) -> Caller:
         if not credentials.by_cookie:
             raise MalformedError("pages are for browsers: programs use the REST interface")
-        asking = replace(visit.asking, credentials=credentials)
-        return await self._entrance.caller(replace(visit, asking=asking))
+        return await self._authenticator.caller(credentials)
 
     async def _failure(self, turn: Turn, error: Exception) -> Answer:
         """What a person sees of what went wrong: what, what is safe, what to try."""
@@ -243,7 +239,7 @@ class WebPages(LivingApp[Head]):
             "heading": "Something went wrong on our side" if kind is None else kind.title,
             "message": error.message if isinstance(error, ServiceError) else "",
             "is_forbidden": isinstance(error, ForbiddenError),
-            "correlation_id": turn.visit.correlation_id,
+            "correlation_id": turn.credentials.correlation_id,
         }
         if turn.is_partial:
             return turn.piece("error_piece.html", status=status, **shown)
@@ -254,22 +250,23 @@ class WebPages(LivingApp[Head]):
             return await turn.page("error.html", status=status, **shown)
 
 
-def _turn(services: Services, head: Head, visit: Visit) -> Turn:
+def _turn(services: Services, head: PageHead, credentials: Credentials) -> Turn:
     return Turn(
         services=services,
         caller=None,
-        visit=visit,
-        path=head.path,
+        request=head.request,
+        credentials=credentials,
         values=head.values,
         query=Words(),
         form=Words(),
-        cookies=cookies_in(head.asking.fields.get("cookie", ""), secure=visit.secure),
+        cookies=cookies_in(head.request.fields.get("cookie", ""), secure=credentials.secure),
     )
 
 
-def _to_sign_in(turn: Turn, head: Head) -> Answer:
-    asked = head.path + (f"?{head.query}" if head.query else "")
-    back = f"?next={quote(asked)}" if head.asking.method == "GET" and asked != "/" else ""
+def _to_sign_in(turn: Turn) -> Answer:
+    request = turn.request
+    asked = request.path + (f"?{request.query}" if request.query else "")
+    back = f"?next={quote(asked)}" if request.method == "GET" and asked != "/" else ""
     return turn.go(f"{SIGN_IN}{back}")
 
 
@@ -285,9 +282,9 @@ async def _whole(answer: Answer) -> Answer:
     return answer
 
 
-def _reply(answer: Answer, visit: Visit) -> Reply:
+def _reply(answer: Answer, credentials: Credentials) -> Reply:
     status, lines, body = _written(answer)
-    return Reply(status, lines + correlation_line(visit.correlation_id), body)
+    return Reply(status, lines + correlation_line(credentials.correlation_id), body)
 
 
 def _written(answer: Answer) -> tuple[int, bytes, bytes]:

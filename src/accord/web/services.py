@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.authentication import RequestAuthenticator
 from accord.operations.runner import Runner
 from accord.web.assets import Assets
 from accord.web.frame import Frames
@@ -15,6 +16,7 @@ from accord.web.templating import Templates
 class Services(Struct, frozen=True):
     runner: Runner
     accounts: Accounts
+    authenticator: RequestAuthenticator
     assets: Assets
     templates: Templates
     frames: Frames

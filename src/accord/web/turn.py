@@ -11,10 +11,11 @@ from urllib.parse import quote, unquote
 from msgspec import UNSET, Struct
 
 from accord.hub.undo import can_be_undone
+from accord.operations.accounts.credentials import Credentials
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
-from accord.operations.faces.entrance import Visit
 from accord.operations.outcome import Outcome
+from accord.transports.http.request import WebRequest
 from accord.web.answers import Html, Redirect, is_ours
 from accord.web.forms import Words
 from accord.web.frame import RAIL, Waiting
@@ -40,8 +41,8 @@ class Turn(Struct, kw_only=True):
     services: Services
     caller: Caller | None
     """None on pages for people who have not signed in."""
-    visit: Visit
-    path: str
+    request: WebRequest
+    credentials: Credentials
     values: Mapping[str, str]
     """What stands in the path for names."""
     query: Words
@@ -60,7 +61,7 @@ class Turn(Struct, kw_only=True):
     @property
     def is_partial(self) -> bool:
         """Whether a script of the page asks, and wants a piece of it."""
-        fields = self.visit.asking.fields
+        fields = self.request.fields
         return fields.get("hx-request") == "true" and "hx-history-restore-request" not in fields
 
     @property
@@ -68,8 +69,8 @@ class Turn(Struct, kw_only=True):
         """Where people reach the system, for what they paste into their programs."""
         if self.services.public_url:
             return self.services.public_url
-        host = self.visit.asking.fields.get("host", "")
-        scheme = "https" if self.visit.secure else "http"
+        host = self.request.fields.get("host", "")
+        scheme = "https" if self.credentials.secure else "http"
         return f"{scheme}://{host}" if HOST.fullmatch(host) else ""
 
     # Operations
@@ -123,7 +124,7 @@ class Turn(Struct, kw_only=True):
 
     def cookie(self, name: str, value: str, *, seconds: int) -> bytes:
         """The header line that sets a cookie which holds no secret."""
-        name, end = (f"{HOST_ONLY}{name}", "; Secure") if self.visit.secure else (name, "")
+        name, end = (f"{HOST_ONLY}{name}", "; Secure") if self.credentials.secure else (name, "")
         told = f"{name}={quote(value)}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{end}"
         return f"set-cookie: {told}\r\n".encode("ascii")
 
@@ -134,7 +135,7 @@ class Turn(Struct, kw_only=True):
             "turn": self,
             "caller": self.caller,
             "csrf": self.csrf,
-            "path": self.path,
+            "path": self.request.path,
             "query": self.query,
             "form": self.form,
             "status": status,

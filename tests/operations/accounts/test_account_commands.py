@@ -57,11 +57,11 @@ async def test_a_token_revoked_on_the_command_line_is_refused_by_whoever_serves(
     async with open_local(settings) as local:
         await local.run("create_user", username="ada", role="Administrator")
         token = bearer((await local.run("create_token", user="ada", name="laptop")).result.token)
-        assert (await local.accounts.caller(token, face="rest")).username == "ada"
+        assert (await local.accounts.caller(token)).username == "ada"
         revoked = accord("token", "revoke", "laptop", "--user", "ada", "--data", str(tmp_path))
         assert revoked == Completed(0, "ada's token laptop is revoked\n")
         with pytest.raises(UnauthenticatedError):
-            await local.accounts.caller(token, face="rest")
+            await local.accounts.caller(token)
         records = await local.store.fetch(
             "SELECT via, face, operation FROM audit_records WHERE operation = $1", "revoke_token"
         )

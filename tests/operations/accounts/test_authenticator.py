@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from accord.mcp import Context, Server
 from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authenticator import CALLER, TokenAuthenticator
 from accord.operations.accounts.credentials import bearer
 from accord.operations.accounts.token_text import make_token
 from accord.operations.caller import Caller
+from accord.operations.faces.tools_caller import CALLER, TokenAuthenticator
 from tests.mcp.http.service import modern_headers, request, serving, with_meta
 from tests.operations.accounts.world import PASSWORD, World
 
@@ -84,16 +85,17 @@ async def test_everybody_else_gets_the_same_401(world: World) -> None:
 @pytest.mark.req("H-15")
 async def test_a_token_is_known_at_once_where_nothing_is_waited_for(world: World) -> None:
     token = await world.token("uma")
+    credentials = replace(bearer(token), face="mcp", address="192.0.2.9")
 
     def known() -> Caller | None:
-        return world.accounts.caller_now(bearer(token), face="mcp", address="192.0.2.9")
+        return world.accounts.caller_now(credentials)
 
     caller = known()
     assert world.accounts.may_know_now == (world.store.engine == "sqlite")
     if world.store.engine == "postgresql":
         assert caller is None
         return
-    asked = await world.accounts.caller(bearer(token), face="mcp", address="192.0.2.9")
+    asked = await world.accounts.caller(credentials)
     assert caller == asked
     await world.call("revoke_token", "uma", id="laptop")
     world.trail.records.clear()

@@ -30,7 +30,7 @@ async def test_the_first_run_makes_an_administrator_and_a_token_that_proposes(st
     made = await accounts.first_run()
     assert made is not None
     assert made.username == "admin"
-    caller = await accounts.caller(bearer(made.token), face="rest")
+    caller = await accounts.caller(bearer(made.token))
     assert (caller.username, caller.role) == ("admin", "Administrator")
     assert {right for right in RULES if caller.may(right)} == {"read", "propose"}
     assert (await accounts.sign_in("admin", made.password)).user.role == "Administrator"

@@ -84,7 +84,7 @@ class World:
 
     async def caller(self, token: str | Credentials) -> Caller:
         credentials = bearer(token) if isinstance(token, str) else token
-        caller = await self.accounts.caller(credentials, face="rest", address="192.0.2.7")
+        caller = await self.accounts.caller(replace(credentials, address="192.0.2.7"))
         return replace(caller, expires_at="")
 
     async def dump(self, table: str) -> str:

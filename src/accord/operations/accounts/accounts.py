@@ -115,24 +115,15 @@ class Accounts:
 
     # Authentication
 
-    async def caller(
-        self,
-        credentials: Credentials,
-        *,
-        face: Face,
-        client: str = "",
-        address: str = "",
-        correlation_id: str = "",
-    ) -> Caller:
+    async def caller(self, credentials: Credentials) -> Caller:
         """Return the caller with these credentials.
 
         Raises UnauthenticatedError, always with the same message; ForbiddenError for a page's
         request without its CSRF token; RateLimitedError after too many failures from one address;
         UnavailableError if the database cannot be read.
         """
-        came = _came(face, client, address, correlation_id)
         try:
-            return await self._known(credentials, came)
+            return await self._known(credentials)
         except StoreUnavailableError as error:
             raise UnavailableError(error.told) from error
 
@@ -141,15 +132,7 @@ class Accounts:
         """True if `caller_now` can succeed: reads of this store are synchronous."""
         return self._tokens.are_quick
 
-    def caller_now(
-        self,
-        credentials: Credentials,
-        *,
-        face: Face,
-        client: str = "",
-        address: str = "",
-        correlation_id: str = "",
-    ) -> Caller | None:
+    def caller_now(self, credentials: Credentials) -> Caller | None:
         """Return the caller of a valid token without waiting, or None.
 
         None means that `caller` must be awaited; it also reports the errors.
@@ -160,32 +143,30 @@ class Accounts:
         hashed = tokens.token_hash(token, self.token_key)
         try:
             row = self._checked(self._tokens.find_now(hashed), hashed)
-            return self._token_caller(row, _came(face, client, address, correlation_id))
+            return self._token_caller(row, credentials)
         except (StoreError, _Unknown):
             return None
 
-    async def _known(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
+    async def _known(self, credentials: Credentials) -> Caller:
         kind = kind_of(credentials.token)
         try:
             if kind == "pat" and not credentials.by_cookie:
                 hashed = tokens.token_hash(credentials.token, self.token_key)
                 row = self._checked(await self._tokens.find(hashed), hashed)
-                return self._token_caller(row, came)
+                return self._token_caller(row, credentials)
             if kind == "ses":
-                return await self._session_caller(credentials, came)
+                return await self._session_caller(credentials)
             raise _Unknown("malformed", None)
         except _Unknown as unknown:
             if credentials.token:
-                await self._charge(unknown, kind, came)
-            elif came["face"] != "web":  # pages redirect visitors without a session
-                self._failed("authenticate", "missing", came)
+                await self._charge(unknown, kind, credentials)
+            elif credentials.face != "web":  # pages redirect visitors without a session
+                self._failed("authenticate", "missing", credentials)
             raise UnauthenticatedError from None
 
-    def refused(
-        self, reason: str, *, face: Face, client: str, address: str, correlation_id: str
-    ) -> None:
+    def refused(self, reason: str, credentials: Credentials) -> None:
         """Record a request that was refused before its credentials were looked up."""
-        self._failed("authenticate", reason, _came(face, client, address, correlation_id))
+        self._failed("authenticate", reason, credentials)
 
     def wrong_own_password(self, caller: Caller) -> None:
         """Record a wrong current password, given in a session to change it."""
@@ -195,7 +176,7 @@ class Accounts:
             "change_own_password", "wrong_password", came, whose=whose, target=caller.username
         )
 
-    async def _charge(self, unknown: _Unknown, kind: str | None, came: dict[str, Any]) -> None:
+    async def _charge(self, unknown: _Unknown, kind: str | None, came: Credentials) -> None:
         """Record invalid credentials, and charge the bucket of their address.
 
         Raises RateLimitedError.
@@ -203,8 +184,8 @@ class Accounts:
         token_id = unknown.row["id"] if unknown.row and kind == "pat" else ""
         reason = unknown.reason
         try:
-            if self._limiter is not None and came["address"]:
-                await self._limiter.take((f"address:{came['address']}",), FAILED_COST)
+            if self._limiter is not None and came.address:
+                await self._limiter.take((f"address:{came.address}",), FAILED_COST)
         except RateLimitedError:
             reason = "rate_limited"
             raise
@@ -212,7 +193,7 @@ class Accounts:
             whose = _whose(unknown.row)
             self._failed("authenticate", reason, came, whose=whose, token_id=token_id)
 
-    def _token_caller(self, row: Row, came: dict[str, Any]) -> Caller:
+    def _token_caller(self, row: Row, came: Credentials) -> Caller:
         if row["revoked_at"] is not None:
             raise _Unknown("revoked", row)
         if row["expires_at"] <= self._now():
@@ -221,7 +202,7 @@ class Accounts:
         scopes = tokens.scope_set(row["scopes"])
         return _caller(row, "token", came, scopes=scopes, token_id=row["id"])
 
-    async def _session_caller(self, credentials: Credentials, came: dict[str, Any]) -> Caller:
+    async def _session_caller(self, credentials: Credentials) -> Caller:
         token = credentials.token
         hashed = tokens.token_hash(token, self._session_key)
         row = self._checked(await self._sessions.find(hashed), hashed)
@@ -231,10 +212,10 @@ class Accounts:
         if credentials.by_cookie and not credentials.safe:
             expected = login_sessions.csrf_token(token, self._csrf_key)
             if not hmac.compare_digest(expected.encode(), credentials.csrf.encode()):
-                self._failed("authenticate", "csrf", came, whose=_whose(row))
+                self._failed("authenticate", "csrf", credentials, whose=_whose(row))
                 raise ForbiddenError("the header X-CSRF-Token is missing or of another session")
         self._sessions_seen.note(row["hash"])
-        return _caller(row, "session", came)
+        return _caller(row, "session", credentials)
 
     def _checked(self, row: Row | None, hashed: str) -> Row:
         if row is None or not hmac.compare_digest(row["hash"], hashed):
@@ -298,7 +279,7 @@ class Accounts:
         """Return the CSRF token of the session of these credentials."""
         return login_sessions.csrf_token(credentials.token, self._csrf_key)
 
-    async def _pace(self, name: str, address: str, came: dict[str, Any]) -> None:
+    async def _pace(self, name: str, address: str, came: Credentials) -> None:
         pace = await self._sign_ins.begin(name, address)
         if pace.wait > 0:
             self._failed("sign_in", "rate_limited", came)
@@ -323,7 +304,7 @@ class Accounts:
         return right and row is not None and bool(row["active"])
 
     async def _begin(
-        self, row: Row, password: str, came: dict[str, Any], previous: Credentials | None
+        self, row: Row, password: str, came: Credentials, previous: Credentials | None
     ) -> SignedIn:
         # The password was verified outside the transaction, as hashing takes tens of milliseconds:
         # the row is read again below, and a password changed meanwhile ends the attempt.
@@ -331,7 +312,14 @@ class Accounts:
         now = self._now()
         hashed = row["password_hash"]
         caller = Caller(
-            user_id=row["id"], username=row["username"], role=row["role"], via="session", **came
+            user_id=row["id"],
+            username=row["username"],
+            role=row["role"],
+            via="session",
+            face=came.face,
+            client=came.client,
+            address=came.address,
+            correlation_id=came.correlation_id,
         )
         better = await self.passwords.hash(password) if self.passwords.is_outdated(hashed) else None
 
@@ -348,8 +336,8 @@ class Accounts:
                 transaction,
                 hashed=tokens.token_hash(token, self._session_key),
                 user_id=row["id"],
-                client=came["client"],
-                address=came["address"],
+                client=came.client,
+                address=came.address,
                 now=now,
             )
             if self._trail is not None:
@@ -424,7 +412,7 @@ class Accounts:
         self,
         operation: str,
         reason: str,
-        came: dict[str, Any],
+        came: Credentials,
         *,
         whose: tuple[str, str] = ("", ""),
         target: str = "",
@@ -445,7 +433,10 @@ class Accounts:
                 target=target,
                 outcome="unauthenticated",
                 error=reason,
-                **came,
+                face=came.face,
+                client=came.client,
+                address=came.address,
+                correlation_id=came.correlation_id,
             )
         )
 
@@ -494,23 +485,23 @@ class _Unknown(Exception):  # noqa: N818 - a turn of the way, and told to nobody
         self.row = row
 
 
-def _came(face: Face, client: str, address: str, correlation_id: str) -> dict[str, Any]:
-    """Return the request fields shared by callers and records."""
-    return {
-        "face": face,
-        "client": client[:MAX_CLIENT],
-        "address": address,
-        "correlation_id": correlation_id,
-    }
+def _came(face: Face, client: str, address: str, correlation_id: str) -> Credentials:
+    """Return where a request came from that presents no credentials."""
+    return Credentials(
+        face=face, client=client[:MAX_CLIENT], address=address, correlation_id=correlation_id
+    )
 
 
-def _caller(row: Row, via: Via, came: dict[str, Any], **more: Any) -> Caller:
+def _caller(row: Row, via: Via, came: Credentials, **more: Any) -> Caller:
     return Caller(
         user_id=row["user_id"],
         username=row["username"],
         role=row["role"],
         via=via,
+        face=came.face,
+        client=came.client,
+        address=came.address,
+        correlation_id=came.correlation_id,
         expires_at=row["expires_at"],
-        **came,
         **more,
     )

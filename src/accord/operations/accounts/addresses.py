@@ -22,6 +22,8 @@ class Addresses:
 
     def __init__(self, trusted: Iterable[str] = ()) -> None:
         self._trusted = [ip_network(each, strict=False) for each in trusted]
+        self.has_proxies = bool(self._trusted)
+        """True if the headers of some proxies are believed."""
 
     def client(self, peer: str, fields: Mapping[str, str]) -> str:
         """Return the address of the client that sent a request.

@@ -13,6 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.operations.caller import Face
+
 COOKIE: Final = "accord_session"
 SECURE_COOKIE: Final = "__Host-accord_session"
 """The name over https: no other host, and nobody without https, can set such a cookie."""
@@ -30,7 +32,7 @@ _BEARER: Final = re.compile(r"bearer +([!-~]+)", re.IGNORECASE)
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
-    """The credentials presented by a request."""
+    """The credentials presented by a request, and where it came from."""
 
     bearer: str = ""
     cookie: str = ""
@@ -38,6 +40,15 @@ class Credentials(Struct, frozen=True, kw_only=True):
     csrf: str = ""
     safe: bool = False
     """True for a request with a safe method."""
+    secure: bool = False
+    """True for a request that came by https."""
+    face: Face = "rest"
+    client: str = ""
+    """The name of the client program, as it calls itself."""
+    address: str = ""
+    correlation_id: str = ""
+    traceparent: str = ""
+    """The span that the request belongs to, if its client says one."""
 
     def __repr__(self) -> str:
         presented = [name for name in ("bearer", "cookie", "csrf") if getattr(self, name)]
@@ -57,15 +68,22 @@ def credentials_in(method: str, fields: Mapping[str, str], *, secure: bool = Fal
 
     `secure` is True for https, also if only a proxy in front of us speaks it.
     """
-    authorization = fields.get("authorization", "")
-    bearer = _BEARER.fullmatch(authorization)
     return Credentials(
-        # An invalid bearer token must not fall back to the cookie: the client meant to use it.
-        bearer=bearer[1][: MAX_TOKEN + 1] if bearer else authorization[:MAX_TOKEN],
+        bearer=bearer_in(fields),
         cookie=_cookie(fields.get("cookie", ""), SECURE_COOKIE if secure else COOKIE),
         csrf=fields.get(CSRF_HEADER, "")[:MAX_TOKEN],
         safe=method in SAFE_METHODS,
     )
+
+
+def bearer_in(fields: Mapping[str, str]) -> str:
+    """Read the bearer token; an `Authorization` without one counts as an invalid token.
+
+    It must not fall back to the cookie: the client meant to use it.
+    """
+    authorization = fields.get("authorization", "")
+    found = _BEARER.fullmatch(authorization)
+    return found[1][: MAX_TOKEN + 1] if found else authorization[:MAX_TOKEN]
 
 
 def bearer(token: str) -> Credentials:

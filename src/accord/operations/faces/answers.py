@@ -24,6 +24,11 @@ JSON: Final = b"content-type: application/json\r\n"
 PROBLEM: Final = b"content-type: application/problem+json\r\n"
 SAFETY: Final = b"x-content-type-options: nosniff\r\nreferrer-policy: no-referrer\r\n"
 PRIVATE: Final = SAFETY + b"cache-control: no-store\r\n"
+EXPOSED: Final = (
+    b"access-control-expose-headers: ETag, Location, Retry-After, RateLimit, RateLimit-Policy, "
+    b"X-Correlation-Id, Accord-Change-Id\r\n"
+)
+"""The fields of an answer that pages of other origins may read."""
 CHALLENGE: Final = b'www-authenticate: Bearer realm="accord"\r\n'
 
 NO_ROUTE: Final = Kind("not_found", "There is no such thing", 404, -32601)

@@ -18,6 +18,9 @@ from typing import Any, Final
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authentication import RequestAuthenticator, correlation_id_of
+from accord.operations.accounts.credentials import Credentials
 from accord.operations.errors import (
     KINDS,
     InvalidError,
@@ -26,6 +29,7 @@ from accord.operations.errors import (
     UnavailableError,
 )
 from accord.operations.faces.answers import (
+    EXPOSED,
     NO_ROUTE,
     PRIVATE,
     SAFETY,
@@ -40,19 +44,13 @@ from accord.operations.faces.answers import (
     error_answer,
     refusal,
 )
-from accord.operations.faces.asking import (
-    Origins,
-    new_correlation_id,
-    read_asking,
-    sent_correlation_id,
-)
-from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.openapi import openapi_document
 from accord.operations.faces.rest_head import Conditions, Further, RestHead, Target, Words
 from accord.operations.faces.rest_route import EXPECTED_VERSION, RestRoute
 from accord.operations.faces.routes import Routes
 from accord.operations.faces.sessions import SIGN_IN, SIGN_OUT, SignIn, SignOut
 from accord.operations.runner import InternalError, Runner
+from accord.transports.http.admission import Origins
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, page_reply
 from accord.transports.pages import Page, PageSource, etag_of
 from accord.transports.web.app import (
@@ -107,18 +105,19 @@ class RestApp(LivingApp[RestHead]):
         further: Sequence[Further] = (),
         max_in_flight: int = MAX_IN_FLIGHT,
     ) -> None:
-        self._entrance = Entrance(accounts, "rest", trusted_proxies=trusted_proxies)
-        self._origins = Origins(origins)
+        self._authenticator = RequestAuthenticator(accounts, "rest", Addresses(trusted_proxies))
+        self._origins = Origins(origins, exposed=EXPOSED)
         self._root = root
         self._routes: Routes[Target] = Routes()
         for operation in runner.registry:
             for rest in operation.rest:
-                target = OperationTarget(RestRoute(operation, rest, root), runner, self._entrance)
+                route = RestRoute(operation, rest, root)
+                target = OperationTarget(route, runner, self._authenticator)
                 self._routes.add(rest.verb, rest.path, target)
-        self._routes.add("POST", SIGN_IN, SignIn(accounts, root))
-        self._routes.add("DELETE", SIGN_OUT, SignOut(accounts, self._entrance))
+        self._routes.add("POST", SIGN_IN, SignIn(self._authenticator, root))
+        self._routes.add("DELETE", SIGN_OUT, SignOut(self._authenticator))
         for each in further:
-            self._routes.add(each.verb, each.path, each.make(self._entrance))
+            self._routes.add(each.verb, each.path, each.make(self._authenticator))
         shown = _page(encode({"title": title, "version": version, "openapi": f"{root}/{OPENAPI}"}))
 
         @cache  # few starts are followed by somebody who asks for it
@@ -155,16 +154,14 @@ class RestApp(LivingApp[RestHead]):
             return refused.adding(lines)
         fields = request.fields
         return RestHead(
+            request=request,
             target=target,
-            path=request.path,
             route_path=f"{self._root}{found.path}",
             values=found.values,
-            query=request.query,
             words=_read_words(target, found.values, request.query),
             conditions=Conditions(
                 fields.get("if-match"), fields.get("if-none-match"), fields.get("idempotency-key")
             ),
-            asking=read_asking(request),
             is_text=_media_type(request) in target.texts,
             lines=PRIVATE + lines,
         )
@@ -177,14 +174,14 @@ class RestApp(LivingApp[RestHead]):
     ) -> RestHead | Awaitable[Reply | RestHead]:
         if not judged.target.is_private:
             return judged
-        return self._admit(judged, self._entrance.visit(judged.asking, channel))
+        return self._admit(judged, self._authenticator.credentials(judged.request, channel))
 
-    async def _admit(self, head: RestHead, visit: Visit) -> Reply | RestHead:
+    async def _admit(self, head: RestHead, credentials: Credentials) -> Reply | RestHead:
         try:
-            await self._entrance.caller(visit)
+            await self._authenticator.caller(credentials)
         except ServiceError as error:
-            answer = _error(error, head, visit)
-            return Reply(answer.status, _lines(head, visit, answer), answer.body)
+            answer = _error(error, head, credentials)
+            return Reply(answer.status, _lines(head, credentials, answer), answer.body)
         return head
 
     def exhausted(self, request: WebRequest) -> Reply:
@@ -196,11 +193,11 @@ class RestApp(LivingApp[RestHead]):
         return _refuse(request, TOO_LARGE, detail, self._origins.lines(request))
 
     def handle(self, judged: RestHead, body: bytes, exchange: Exchange) -> None:
-        visit = self._entrance.visit(judged.asking, exchange.channel)
+        credentials = self._authenticator.credentials(judged.request, exchange.channel)
         if len(self._underway) >= self._max_in_flight:
-            _send(exchange, judged, visit, _error(_busy(), judged, visit))
+            _send(exchange, judged, credentials, _error(_busy(), judged, credentials))
             return
-        task = self._underway.begin(self._serve(judged, visit, body, exchange))
+        task = self._underway.begin(self._serve(judged, credentials, body, exchange))
         if not judged.target.writes:
             exchange.on_gone = partial(_cancel, task)
 
@@ -212,33 +209,34 @@ class RestApp(LivingApp[RestHead]):
         await self._pouring.close(0)
         await self._underway.close(drain)
 
-    async def _serve(self, head: RestHead, visit: Visit, body: bytes, exchange: Exchange) -> None:
+    async def _serve(
+        self, head: RestHead, credentials: Credentials, body: bytes, exchange: Exchange
+    ) -> None:
         try:
-            answer = await head.target.answer(head, visit, body)
+            answer = await head.target.answer(head, credentials, body)
         except (ServiceError, InternalError) as error:
-            answer = _error(error, head, visit)
+            answer = _error(error, head, credentials)
         except Exception as error:
             log.exception(
                 "a request for %r failed",
-                head.path[:200],
-                extra={"correlation_id": visit.correlation_id},
+                head.request.path[:200],
+                extra={"correlation_id": credentials.correlation_id},
             )
-            answer = _error(error, head, visit)
+            answer = _error(error, head, credentials)
         if answer.pour is not None and len(self._pouring) >= MAX_POURING:
-            answer = _error(_busy(), head, visit)
+            answer = _error(_busy(), head, credentials)
         if answer.pour is None:
-            _send(exchange, head, visit, answer)
+            _send(exchange, head, credentials, answer)
             return
-        stream = exchange.stream(status=answer.status, headers=_lines(head, visit, answer))
-        task = self._pouring.begin(_pour(answer.pour, stream, visit))
+        stream = exchange.stream(status=answer.status, headers=_lines(head, credentials, answer))
+        task = self._pouring.begin(_pour(answer.pour, stream, credentials))
         exchange.on_gone = partial(_cancel, task)
 
     def _show(self, request: WebRequest, page: PageSource) -> Reply:
-        correlation_id = sent_correlation_id(request.fields) or new_correlation_id()
         if request.method not in ("GET", "HEAD"):
             return self._wrong_verb(request, "GET, HEAD, OPTIONS")
         shown = page_reply(page(), request.fields.get("if-none-match"))
-        return shown.adding(correlation_line(correlation_id))
+        return shown.adding(correlation_line(correlation_id_of(request)))
 
     def _other_verb(self, request: WebRequest, by_verb: Mapping[str, Any]) -> Reply:
         verbs = sorted({*by_verb, "OPTIONS", *(("HEAD",) if "GET" in by_verb else ())})
@@ -247,11 +245,10 @@ class RestApp(LivingApp[RestHead]):
     def _wrong_verb(self, request: WebRequest, verbs: str) -> Reply:
         preflight = self._origins.preflight(request, verbs)
         if preflight is not None:
-            return preflight
+            return preflight.adding(self._origins.lines(request))
         allow = f"allow: {verbs}\r\n".encode("ascii")
         if request.method == "OPTIONS":
-            correlation_id = sent_correlation_id(request.fields) or new_correlation_id()
-            return Reply(204, allow + SAFETY + correlation_line(correlation_id))
+            return Reply(204, allow + SAFETY + correlation_line(correlation_id_of(request)))
         return _refuse(request, WRONG_VERB, f"This path takes {verbs}", allow)
 
 
@@ -260,17 +257,19 @@ class OperationTarget:
 
     is_private = True
 
-    def __init__(self, route: RestRoute, runner: Runner, entrance: Entrance) -> None:
+    def __init__(
+        self, route: RestRoute, runner: Runner, authenticator: RequestAuthenticator
+    ) -> None:
         self._route = route
         self._runner = runner
-        self._entrance = entrance
+        self._authenticator = authenticator
         self.takes_body = route.takes_body
         self.texts = route.rest.texts
         self.writes = route.operation.writes
         self.read_words = route.read_words
 
-    async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
-        caller = await self._entrance.caller(visit)
+    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> Answer:
+        caller = await self._authenticator.caller(credentials)
         route = self._route
         given: dict[str, Any] = {}
 
@@ -324,7 +323,7 @@ def _refuse(request: WebRequest, kind: Any, detail: str, headers: bytes = b"") -
         kind,
         detail,
         path=request.path,
-        correlation_id=sent_correlation_id(request.fields) or new_correlation_id(),
+        correlation_id=correlation_id_of(request),
         headers=headers,
     )
 
@@ -341,22 +340,23 @@ def _busy() -> UnavailableError:
     return UnavailableError("too many requests are being answered: try again")
 
 
-def _error(error: Exception, head: RestHead, visit: Visit) -> Answer:
-    return error_answer(error, path=head.path, correlation_id=visit.correlation_id)
+def _error(error: Exception, head: RestHead, credentials: Credentials) -> Answer:
+    correlation_id = credentials.correlation_id
+    return error_answer(error, path=head.request.path, correlation_id=correlation_id)
 
 
-def _send(exchange: Exchange, head: RestHead, visit: Visit, answer: Answer) -> None:
-    exchange.reply(answer.body, status=answer.status, headers=_lines(head, visit, answer))
+def _send(exchange: Exchange, head: RestHead, credentials: Credentials, answer: Answer) -> None:
+    exchange.reply(answer.body, status=answer.status, headers=_lines(head, credentials, answer))
 
 
-def _lines(head: RestHead, visit: Visit, answer: Answer) -> bytes:
-    return answer.headers + head.lines + correlation_line(visit.correlation_id)
+def _lines(head: RestHead, credentials: Credentials, answer: Answer) -> bytes:
+    return answer.headers + head.lines + correlation_line(credentials.correlation_id)
 
 
-async def _pour(pour: Pour, stream: Stream, visit: Visit) -> None:
+async def _pour(pour: Pour, stream: Stream, credentials: Credentials) -> None:
     try:
         await pour(stream)
     except Exception:
-        log.exception("an answer broke off", extra={"correlation_id": visit.correlation_id})
+        log.exception("an answer broke off", extra={"correlation_id": credentials.correlation_id})
     finally:
         stream.close()

@@ -7,11 +7,12 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
+from accord.operations.accounts.authentication import RequestAuthenticator
+from accord.operations.accounts.credentials import Credentials
 from accord.operations.faces.answers import Answer
-from accord.operations.faces.asking import Asking
-from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.operation import Verb
 from accord.schema.schema import Json
+from accord.transports.http.request import WebRequest
 
 Words: TypeAlias = dict[str, str | list[str]]
 
@@ -27,18 +28,16 @@ class Conditions(Struct, frozen=True):
 class RestHead(Struct, frozen=True):
     """The head of a request that was let in so far."""
 
+    request: WebRequest
     target: Target
-    path: str
     route_path: str
     """The path with names instead of values."""
     values: tuple[str, ...]
     """What stands in its path for names."""
-    query: str
     words: Words | None
-    """What both say; None where something is wrong with them, which is told once it is clear who
-    asks."""
+    """What path and query say; None where something is wrong with them, which is told once it is
+    clear who asks."""
     conditions: Conditions
-    asking: Asking
     is_text: bool
     """Whether the body is a text, and no JSON."""
     lines: bytes
@@ -67,7 +66,7 @@ class Target(Protocol):
     def read_words(self, values: tuple[str, ...], query: str) -> Words:
         """What a path, in which `values` stand, and a query say. Raises ServiceError."""
 
-    async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
+    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> Answer:
         """Raises ServiceError for what is refused."""
 
 
@@ -76,6 +75,6 @@ class Further(Struct, frozen=True):
 
     verb: Verb
     path: str
-    make: Callable[[Entrance], Target]
+    make: Callable[[RequestAuthenticator], Target]
     described: Json
     """Its operation object in the OpenAPI document."""

@@ -91,7 +91,9 @@ class RestRoute:
 
     def arguments(self, head: RestHead, body: bytes) -> dict[str, Any]:
         """What the operation is called with. Raises ServiceError."""
-        words = self.read_words(head.values, head.query) if head.words is None else head.words
+        words = (
+            self.read_words(head.values, head.request.query) if head.words is None else head.words
+        )
         found = self._words.convert(words, from_text=True)
         if self.takes_body:
             if not head.is_text:

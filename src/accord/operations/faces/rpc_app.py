@@ -27,6 +27,9 @@ from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.session import Statistics
 from accord.openrpc.api import Api
 from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authentication import RequestAuthenticator
+from accord.operations.accounts.credentials import Credentials
 from accord.operations.errors import ServiceError
 from accord.operations.faces.answers import (
     JSON,
@@ -35,8 +38,6 @@ from accord.operations.faces.answers import (
     correlation_line,
     error_lines,
 )
-from accord.operations.faces.asking import Asking, read_asking
-from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.mapping import kind_of, rpc_error, rpc_status
 from accord.operations.faces.rpc import ALLOWANCE, CALLER, ERROR, rpc_router
 from accord.operations.runner import Runner
@@ -54,7 +55,7 @@ PATH: Final = "/rpc"
 class RpcHead(Struct, frozen=True):
     """The head of a request that was let in so far."""
 
-    asking: Asking
+    request: WebRequest
     lines: bytes
     """Header lines of the answer."""
 
@@ -83,7 +84,7 @@ class RpcApp(LivingApp[RpcHead]):
         limits: Limits | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self._entrance = Entrance(accounts, "rpc", trusted_proxies=trusted_proxies)
+        self._authenticator = RequestAuthenticator(accounts, "rpc", Addresses(trusted_proxies))
         api = Api(rpc_router(runner), title=title, version=version, check=False)
         api.place = url
         self._router = api.router
@@ -101,33 +102,34 @@ class RpcApp(LivingApp[RpcHead]):
     def judge(self, request: WebRequest) -> Reply | RpcHead:
         if request.place is None or not self._admission.knows(request.place):
             return self._nothing_here
-        cors = self._admission.cors(request)
+        cors = self._admission.origins.lines(request)
         reply = self._admission.reply(request, request.place)
         if reply is not None:
             return reply.adding(cors)
-        return RpcHead(read_asking(request), JSON + PRIVATE + cors)
+        return RpcHead(request, JSON + PRIVATE + cors)
 
     async def admit(self, judged: RpcHead, channel: ChannelInfo) -> Reply | RpcHead:
-        visit = self._entrance.visit(judged.asking, channel)
+        credentials = self._authenticator.credentials(judged.request, channel)
         try:
-            await self._entrance.caller(visit)
+            await self._authenticator.caller(credentials)
         except ServiceError as error:
-            body = encode_failure(None, rpc_error(error, visit.correlation_id))
-            lines = judged.lines + error_lines(error) + correlation_line(visit.correlation_id)
+            correlation_id = credentials.correlation_id
+            body = encode_failure(None, rpc_error(error, correlation_id))
+            lines = judged.lines + error_lines(error) + correlation_line(correlation_id)
             return Reply(kind_of(error).status, lines, body)
         return judged
 
     def exhausted(self, request: WebRequest) -> Reply:
-        return EXHAUSTED.adding(self._admission.cors(request))
+        return EXHAUSTED.adding(self._admission.origins.lines(request))
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         why = f"the message is over the limit of {most:,} bytes"
         error = own_error("message_too_large", why, maxSize=most, unit="bytes")
-        return failure_reply(413, error, self._admission.cors(request))
+        return failure_reply(413, error, self._admission.origins.lines(request))
 
     def handle(self, judged: RpcHead, body: bytes, exchange: Exchange) -> None:
-        visit = self._entrance.visit(judged.asking, exchange.channel)
-        call = RpcCall(self, judged, visit, exchange, is_batch=body.lstrip()[:1] == b"[")
+        credentials = self._authenticator.credentials(judged.request, exchange.channel)
+        call = RpcCall(self, judged, credentials, exchange, is_batch=body.lstrip()[:1] == b"[")
         if len(self._underway) >= self._limits.max_in_flight:
             error = own_error("busy", "too many requests are being answered: try again")
             call.send(encode_failure(None, error), 503, b"retry-after: 1\r\n")
@@ -149,7 +151,7 @@ class RpcApp(LivingApp[RpcHead]):
 
     async def _serve(self, call: RpcCall, body: bytes) -> None:
         try:
-            call.state[CALLER] = await self._entrance.caller(call.visit)
+            call.state[CALLER] = await self._authenticator.caller(call.credentials)
             answer = self._dispatch().handle(body, call)
             if answer is None or isinstance(answer, bytes):
                 call.answer(answer)
@@ -158,7 +160,7 @@ class RpcApp(LivingApp[RpcHead]):
         except Exception as error:
             log.exception(
                 "a request could not be served",
-                extra={"correlation_id": call.visit.correlation_id},
+                extra={"correlation_id": call.credentials.correlation_id},
             )
             call.refuse(error)
 
@@ -177,20 +179,26 @@ class RpcApp(LivingApp[RpcHead]):
 class RpcCall:
     """One request over HTTP, which is one call or a batch; implements `Source`."""
 
-    __slots__ = ("_app", "_exchange", "_head", "_is_batch", "state", "visit")
+    __slots__ = ("_app", "_exchange", "_head", "_is_batch", "credentials", "state")
 
     def __init__(
-        self, app: RpcApp, head: RpcHead, visit: Visit, exchange: Exchange, *, is_batch: bool
+        self,
+        app: RpcApp,
+        head: RpcHead,
+        credentials: Credentials,
+        exchange: Exchange,
+        *,
+        is_batch: bool,
     ) -> None:
         self._app = app
         self._head = head
         self._exchange = exchange
         self._is_batch = is_batch
-        self.visit = visit
+        self.credentials = credentials
         self.state: dict[str, Any] = {}
 
     def context(self, method: str, id: Id | UnsetType) -> Context:
-        fields = self._head.asking.fields
+        fields = self._head.request.fields
         return Context(method, id, channel=self._exchange.channel, headers=fields, state=self.state)
 
     def answer(self, data: bytes | None) -> None:
@@ -213,9 +221,9 @@ class RpcCall:
 
     def refuse(self, error: Exception) -> None:
         """Nothing was called: nobody knows who asks, or serving failed."""
-        failed = encode_failure(None, rpc_error(error, self.visit.correlation_id))
+        failed = encode_failure(None, rpc_error(error, self.credentials.correlation_id))
         self.send(failed, kind_of(error).status, error_lines(error))
 
     def send(self, body: bytes, status: int, lines: bytes = b"") -> None:
-        headers = self._head.lines + lines + correlation_line(self.visit.correlation_id)
+        headers = self._head.lines + lines + correlation_line(self.credentials.correlation_id)
         self._exchange.reply(body, status=status, headers=headers)

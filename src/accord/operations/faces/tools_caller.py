@@ -1,23 +1,141 @@
-"""Who calls over MCP: what the authenticator found out, with what the client says of itself."""
+"""Who calls over MCP: `TokenAuthenticator` finds out, operations are run as that caller.
+
+The principal of a request has its `Caller` among its claims.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from datetime import datetime
+from typing import Final
+
 from msgspec.structs import replace
 
+from accord.jsonrpc.channel import ChannelInfo
+from accord.jsonrpc.codec import encode_failure
 from accord.mcp.protocol.codes import failure
 from accord.mcp.protocol.definitions import Implementation
+from accord.mcp.protocol.headers import VERSION
+from accord.mcp.protocol.versions import era
+from accord.mcp.server.auth.authenticator import Refusal
+from accord.mcp.server.auth.bearer import BearerAuth
+from accord.mcp.server.auth.credentials import (
+    Credentials as PresentedToken,
+    Malformed,
+    credentials_in,
+)
+from accord.mcp.server.auth.verifier import UnavailableError as UnverifiableError
 from accord.mcp.server.context import Context
 from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
-from accord.operations.accounts.authenticator import ALLOWANCE, CALLER
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authentication import RequestAuthenticator, sent_traceparent
+from accord.operations.accounts.credentials import Credentials, bearer
 from accord.operations.caller import Caller, client_name
-from accord.operations.errors import ServiceError
-from accord.operations.faces.asking import sent_traceparent
+from accord.operations.errors import (
+    RateLimitedError,
+    ServiceError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from accord.operations.faces.answers import allowance_lines, error_lines
 from accord.operations.identifiers import new_id
 from accord.operations.operation import Operation
 from accord.operations.outcome import Allowance, Outcome
 from accord.operations.runner import Arguments, Runner
 from accord.telemetry.current import current_traceparent
+from accord.transports.http.request import WebRequest
+
+CALLER: Final = "caller"
+"""The claim with the `Caller`."""
+ALLOWANCE: Final = "allowance"
+"""The claim with the `Allowance` of the caller, once a call was counted."""
+
+_BEARER: Final = PresentedToken("bearer", "")
+"""How refused tokens were presented, for the challenge."""
+
+
+class TokenAuthenticator(BearerAuth):
+    """An authenticator for access tokens and tokens of login sessions.
+
+    The accounts decide, by the way of every other adapter; the refusals are those of `BearerAuth`.
+    """
+
+    repeatable = True
+
+    def __init__(self, accounts: Accounts, addresses: Addresses | None = None) -> None:
+        self._authenticator = RequestAuthenticator(accounts, "mcp", addresses)
+        self._tokens = _Tokens(self._authenticator)
+        super().__init__(self._tokens)
+
+    def refusal(self, request: WebRequest) -> Refusal | None:
+        """Return None: `authenticate` refuses, as it knows the address to record."""
+        return None
+
+    def authenticate(
+        self, request: WebRequest, channel: ChannelInfo | None = None
+    ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
+        credentials = self._authenticator.credentials(request, channel)
+        in_url = request.once(_token_in_url)
+        if in_url is not None or not credentials.bearer:
+            self._authenticator.refused("missing" if in_url is None else "malformed", credentials)
+            return self._refuse(in_url, request)
+        caller = self._authenticator.caller_now(credentials)
+        if caller is not None:
+            return _principal(caller)
+        return self._later(self._tokens.identify(credentials), _BEARER, request)
+
+    def answer_lines(self, principal: Principal) -> bytes:
+        return allowance_lines(principal.claims.get(ALLOWANCE))
+
+    async def _later(
+        self, principal: Awaitable[Principal | None], found: PresentedToken, request: WebRequest
+    ) -> Principal | Refusal:
+        try:
+            return await super()._later(principal, found, request)
+        except RateLimitedError as error:
+            spoken = era(request.fields.get(VERSION, ""))
+            told = failure("rate_limited", error.message, era=spoken, retryAfter=error.retry_after)
+            return Refusal(429, error_lines(error), encode_failure(None, told))
+
+
+class _Tokens:
+    """A token verifier backed by the accounts; implements `Verifier`."""
+
+    def __init__(self, authenticator: RequestAuthenticator) -> None:
+        self._authenticator = authenticator
+
+    async def verify(self, token: str) -> Principal | None:
+        return await self.identify(replace(bearer(token), face="mcp"))
+
+    async def identify(self, credentials: Credentials) -> Principal | None:
+        try:
+            return _principal(await self._authenticator.caller(credentials))
+        except UnauthenticatedError:
+            return None
+        except UnavailableError as error:
+            raise UnverifiableError(str(error)) from error
+
+
+def _token_in_url(request: WebRequest) -> Malformed | None:
+    found = credentials_in(request) if request.query else None
+    return found if isinstance(found, Malformed) and found.in_url else None
+
+
+def _principal(caller: Caller) -> Principal:
+    return Principal(
+        subject=caller.user_id,
+        client_id=caller.token_id,
+        scopes=caller.scopes,
+        claims={CALLER: caller},
+        expires=_seconds(caller.expires_at),
+    )
+
+
+def _seconds(time: str) -> float:
+    """Convert a stored time to seconds since 1970."""
+    return datetime.fromisoformat(time).timestamp()
 
 
 def caller_of(context: Context) -> Caller:

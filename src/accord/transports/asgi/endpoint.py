@@ -125,7 +125,7 @@ class AsgiEndpoint:
             await exchange.send_reply(text_reply(error.status, error.reason))
             return
         exchange.fields = request.fields
-        exchange.cors = self._admission.cors(request)
+        exchange.cors = self._admission.origins.lines(request)
         reply = self._admission.reply(request, place)
         if reply is None:
             reply = await self._call(exchange)
@@ -182,7 +182,7 @@ class AsgiEndpoint:
     def _lets_in(self, scope: Scope) -> bool:
         place = place_of(scope, self._path)
         try:
-            return place == ENDPOINT and self._admission.allows_origin(request_in(scope, place))
+            return place == ENDPOINT and self._admission.origins.let_in(request_in(scope, place))
         except MalformedError:
             return False
 

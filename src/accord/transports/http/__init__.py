@@ -6,6 +6,7 @@
     calls       one client of the JSON-RPC server: its requests are messages
     requests    bytes in, whole requests or refusals out             pure
     rules       what follows from a request's head
+    request     `WebRequest`: the head of a request, read once and handed on
     admission   who is let in; the ASGI adapter asks it too
     replies     what the server says by itself, as bytes             pure
 

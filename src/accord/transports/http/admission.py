@@ -30,6 +30,42 @@ _CHARSETS: Final = ("utf-8", "utf8", "us-ascii")
 _TOKENS = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z, \t]+")
 
 
+class Origins:
+    """The web pages that may send requests: those of the server itself, or those `allowed`."""
+
+    def __init__(self, allowed: tuple[str, ...] | None, *, exposed: bytes = b"") -> None:
+        """`exposed` is a header line that names the fields which pages may read."""
+        self._allowed = allowed
+        self._exposed = exposed
+
+    def let_in(self, request: WebRequest) -> bool:
+        """Return whether a request comes from no web page, or from one that may send it."""
+        origin = request.fields.get("origin")
+        return origin is None or origin_allowed(
+            origin,
+            host=request.fields.get("host", ""),
+            allowed=self._allowed,
+            loopback=request.loopback,
+        )
+
+    def lines(self, request: WebRequest) -> bytes:
+        """Return the header lines for a page of another origin that may send requests."""
+        origin = None if self._allowed is None else request.fields.get("origin")
+        if origin is None or not self.let_in(request):
+            return b""
+        return b"access-control-allow-origin: %b\r\nvary: origin\r\n%b" % (
+            origin.encode("latin-1"),
+            self._exposed,
+        )
+
+    def preflight(self, request: WebRequest, methods: str) -> Reply | None:
+        """Return the answer to a browser that asks whether a page may send a request, without
+        `lines`; None for any other request."""
+        if self._allowed is None or request.method != "OPTIONS":
+            return None
+        return preflight(request.fields, methods)
+
+
 class Admission:
     """The rules of one endpoint and its pages."""
 
@@ -37,8 +73,9 @@ class Admission:
         self, *, max_body: int | None, origins: tuple[str, ...] | None, pages: Pages
     ) -> None:
         self._max_body = max_body
-        self._origins = origins
+        self._has_preflights = origins is not None
         self._pages = pages
+        self.origins = Origins(origins)
         self.too_large = _too_large(max_body)
 
     def knows(self, place: str) -> bool:
@@ -48,9 +85,9 @@ class Admission:
     def reply(self, request: WebRequest, place: str) -> Reply | None:
         """Return the answer to a request without any method being called; None to let it in.
 
-        `place` is that of the request, and must be known. Origins are not named: see `cors`.
+        `place` is that of the request, and must be known. Origins are not named: see `origins`.
         """
-        if not self.allows_origin(request):
+        if not self.origins.let_in(request):
             return text_reply(403, "Requests of this origin are not let in")
         if place == ENDPOINT and request.method == "POST":
             if self._max_body is not None and request.length > self._max_body:
@@ -59,32 +96,11 @@ class Admission:
         page = self._pages.get(place)
         if page is not None and request.method in ("GET", "HEAD"):
             return _show(request, page)
-        return self._preflight(request, place) or self._wrong_method(place)
-
-    def cors(self, request: WebRequest) -> bytes:
-        """Return the header lines for a browser that asks on behalf of another origin."""
-        origin = request.fields.get("origin")
-        if self._origins is None or origin is None or not self.allows_origin(request):
-            return b""
-        return b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin.encode("latin-1")
-
-    def allows_origin(self, request: WebRequest) -> bool:
-        """Return whether a request comes from no web page, or from one that may ask."""
-        origin = request.fields.get("origin")
-        return origin is None or origin_allowed(
-            origin,
-            host=request.fields.get("host", ""),
-            allowed=self._origins,
-            loopback=request.loopback,
-        )
-
-    def _preflight(self, request: WebRequest, place: str) -> Reply | None:
-        if request.method != "OPTIONS" or self._origins is None:
-            return None
-        return preflight(request.fields, self._methods(place))
+        found = self.origins.preflight(request, self._methods(place))
+        return found or self._wrong_method(place)
 
     def _wrong_method(self, place: str) -> Reply:
-        preflights = "" if self._origins is None else ", OPTIONS"
+        preflights = ", OPTIONS" if self._has_preflights else ""
         allow = f"allow: {self._methods(place)}{preflights}\r\n"
         message = (
             "This is a JSON-RPC 2.0 endpoint: send your call as a POST with "

@@ -78,7 +78,7 @@ class Rules:
         reply = expectation_failed(request)
         if reply is None:
             reply = self._nothing_here if place is None else self._admission.reply(request, place)
-        head = conclude(request, reply, self._admission.cors(request))
+        head = conclude(request, reply, self._admission.origins.lines(request))
         remember(self.known, raw, head)
         return head
 

@@ -58,6 +58,6 @@ async def _account(turn: Turn, error: ServiceError | None = None) -> Answer:
         status=200 if error is None else error.kind.status,
         user=await turn.do("get_own_user"),
         sessions=await turn.do("list_sessions"),
-        current=turn.services.accounts.session_id(turn.visit.credentials),
+        current=turn.services.accounts.session_id(turn.credentials),
         error=error,
     )

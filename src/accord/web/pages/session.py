@@ -28,17 +28,11 @@ pages: Final = Pages()
 
 @pages.get("/sign-in", is_public=True)
 async def sign_in(turn: Turn) -> Answer:
-    visit, path = turn.visit, turn.query["next"]
-    if not visit.credentials.by_cookie:
+    path = turn.query["next"]
+    if not turn.credentials.by_cookie:
         return await _form(turn, next=path)
     try:
-        await turn.services.accounts.caller(
-            visit.credentials,
-            face="web",
-            client=visit.asking.client,
-            address=visit.address,
-            correlation_id=visit.correlation_id,
-        )
+        await turn.services.authenticator.caller(turn.credentials)
     except UnauthenticatedError:
         page = await _form(turn, next=path)
         return replace(page, headers=page.headers + _gone(turn))
@@ -60,7 +54,7 @@ async def begin(turn: Turn) -> Answer:
 
 @pages.post("/sign-out")
 async def end(turn: Turn) -> Answer:
-    await turn.services.accounts.sign_out(turn.visit.credentials, turn.who)
+    await turn.services.accounts.sign_out(turn.credentials, turn.who)
     return signed_out(turn, "You are signed out.")
 
 
@@ -89,25 +83,18 @@ async def signed_in_anew(turn: Turn, password: str, path: str, notice: str) -> R
 
 
 async def _signed_in(turn: Turn, username: str, password: str) -> SignedIn:
-    visit = turn.visit
-    return await turn.services.accounts.sign_in(
-        username,
-        password,
-        face="web",
-        client=visit.asking.client,
-        address=visit.address,
-        correlation_id=visit.correlation_id,
-        previous=visit.credentials,
-    )
+    return await turn.services.authenticator.sign_in(username, password, turn.credentials)
 
 
 def _kept(turn: Turn, signed_in: SignedIn) -> bytes:
-    cookie = session_cookie(signed_in.token, secure=turn.visit.secure, max_age=SESSION_SECONDS)
+    cookie = session_cookie(
+        signed_in.token, secure=turn.credentials.secure, max_age=SESSION_SECONDS
+    )
     return f"set-cookie: {cookie}\r\n".encode("ascii")
 
 
 def _gone(turn: Turn) -> bytes:
-    return f"set-cookie: {expired_cookie(secure=turn.visit.secure)}\r\n".encode("ascii")
+    return f"set-cookie: {expired_cookie(secure=turn.credentials.secure)}\r\n".encode("ascii")
 
 
 async def _form(turn: Turn, *, next: str, error: ServiceError | None = None) -> Html:

@@ -20,10 +20,11 @@ from accord.a2a.server.gate import CHALLENGE, MISDIRECTED, Entered, Gate, versio
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.errors import InvalidRequestError
 from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authentication import RequestAuthenticator
+from accord.operations.accounts.credentials import Credentials
 from accord.operations.errors import RateLimitedError, ServiceError, UnauthenticatedError
 from accord.operations.faces.answers import allowance_lines, error_lines
-from accord.operations.faces.asking import Asking, read_asking
-from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.runner import Runner
 from accord.transports.http.replies import Reply, failure_reply, text_reply
 from accord.transports.origins import names_server
@@ -40,17 +41,16 @@ _CARD_HEADERS: Final = (
 )
 
 
-class Head(Struct, frozen=True):
-    """What the head of a request says; `entered` is None where it asks for the card."""
+class AgentHead(Struct, frozen=True):
+    """The head of a request that was let in; `entered` is None if it is for the card."""
 
-    asking: Asking
+    request: WebRequest
     entered: Entered | None
-    url: str
-    """For the card."""
-    version: str
+    url: str = ""
+    """The URL that the card names."""
 
 
-class WorkflowAgentApp(LivingApp[Head]):
+class WorkflowAgentApp(LivingApp[AgentHead]):
     """Serves workflows, at `PATH` and for its card at `WELL_KNOWN`; implements `LivingApp`.
 
     `url` is where clients find it. Without one the card has the address that a request reached, or
@@ -71,7 +71,7 @@ class WorkflowAgentApp(LivingApp[Head]):
     ) -> None:
         self._runner = runner
         self._watch = watch
-        self._entrance = Entrance(accounts, "a2a", trusted_proxies=trusted_proxies)
+        self._authenticator = RequestAuthenticator(accounts, "a2a", Addresses(trusted_proxies))
         self._described = {"name": name, "version": version}
         self._url = url
         self._hosts = frozenset(each.lower() for each in hosts)
@@ -81,18 +81,15 @@ class WorkflowAgentApp(LivingApp[Head]):
 
     # What carries this application asks: see `LivingApp`
 
-    def judge(self, request: WebRequest) -> Reply | Head:
+    def judge(self, request: WebRequest) -> Reply | AgentHead:
         is_card = request.path == WELL_KNOWN or f"/{request.place}" == WELL_KNOWN
         url = self._card_url(request) if is_card else ""
         if url is None:
             return MISDIRECTED
-        head = Head(read_asking(request), None, url, version_of(request))
         if is_card and request.method in ("GET", "HEAD"):
-            return head
+            return AgentHead(request, None, url)
         entered = self._gate.judge(request)
-        if isinstance(entered, Reply):
-            return entered
-        return Head(head.asking, entered, "", head.version)
+        return entered if isinstance(entered, Reply) else AgentHead(request, entered)
 
     def _card_url(self, request: WebRequest) -> str | None:
         """Return the URL for the card; None for a host that anybody could have made up."""
@@ -105,13 +102,14 @@ class WorkflowAgentApp(LivingApp[Head]):
             return f"{request.bound.partition('://')[0]}://{host}{PATH}"
         return None
 
-    def body_limit(self, judged: Head) -> BodyLimit:
+    def body_limit(self, judged: AgentHead) -> BodyLimit:
         return SMALL_BODY if judged.entered is None else BodyLimit()
 
-    async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
+    async def admit(self, judged: AgentHead, channel: ChannelInfo) -> Reply | AgentHead:
         if judged.entered is not None:
             try:
-                await self._entrance.caller(self._entrance.visit(judged.asking, channel))
+                credentials = self._authenticator.credentials(judged.request, channel)
+                await self._authenticator.caller(credentials)
             except ServiceError as error:
                 return _refusal(error)
         return judged
@@ -120,12 +118,13 @@ class WorkflowAgentApp(LivingApp[Head]):
         why = f"the message is over the limit of {most:,} bytes"
         return failure_reply(413, InvalidRequestError(why))
 
-    def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
+    def handle(self, judged: AgentHead, body: bytes, exchange: Exchange) -> None:
         if len(self._under_way) >= MAX_UNDER_WAY:
             _reply(exchange, BUSY)
             return
-        visit = self._entrance.visit(judged.asking, exchange.channel)
-        task = asyncio.get_running_loop().create_task(self._serve(judged, visit, body, exchange))
+        credentials = self._authenticator.credentials(judged.request, exchange.channel)
+        serving = self._serve(judged, credentials, body, exchange)
+        task = asyncio.get_running_loop().create_task(serving)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -140,30 +139,32 @@ class WorkflowAgentApp(LivingApp[Head]):
 
     # One request
 
-    async def _serve(self, head: Head, visit: Visit, body: bytes, exchange: Exchange) -> None:
+    async def _serve(
+        self, head: AgentHead, credentials: Credentials, body: bytes, exchange: Exchange
+    ) -> None:
         try:
             if head.entered is None:
-                await self._show(head, visit, exchange)
+                await self._show(head, credentials, exchange)
                 return
-            caller = await self._entrance.caller(visit)
+            caller = await self._authenticator.caller(credentials)
         except ServiceError as error:
             _reply(exchange, _refusal(error))
             return
         backend = WorkflowBackend(self._runner, self._watch, caller)
-        entered = replace(head.entered, correlation_id=visit.correlation_id)
+        entered = replace(head.entered, correlation_id=credentials.correlation_id)
         self._answering.answer(backend, entered, body, exchange, backend.answer_lines)
 
-    async def _show(self, head: Head, visit: Visit, exchange: Exchange) -> None:
+    async def _show(self, head: AgentHead, credentials: Credentials, exchange: Exchange) -> None:
         """Answer with the card; who sends no credentials sees nothing of what is here."""
         offered: Sequence[Offered] = ()
         lines = b""
-        if visit.credentials.token:
-            caller = await self._entrance.caller(visit)
+        if credentials.token:
+            caller = await self._authenticator.caller(credentials)
             if caller.may("read"):  # others may start runs all the same, and need a card
                 outcome = await self._runner.run(operations["list_skills"], {}, caller)
                 offered, lines = outcome.result, allowance_lines(outcome.allowance)
         card = self._card(offered, head.url)
-        body = encode_card(card, card_wire(card, head.version))
+        body = encode_card(card, card_wire(card, version_of(head.request)))
         exchange.reply(body, headers=_CARD_HEADERS + lines)
 
     def _card(self, offered: Sequence[Offered], url: str) -> AgentCard:

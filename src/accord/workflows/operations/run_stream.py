@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from accord.jsonrpc.sse import KEEP_ALIVE, encode_event
+from accord.operations.accounts.authentication import RequestAuthenticator
+from accord.operations.accounts.credentials import Credentials
 from accord.operations.accounts.standing import barred
 from accord.operations.arguments import convert
 from accord.operations.caller import Caller
 from accord.operations.errors import InvalidError
 from accord.operations.faces.answers import Answer
-from accord.operations.faces.entrance import Entrance, Visit
 from accord.operations.faces.openapi_parts import failure, headers
 from accord.operations.faces.query import read_query
 from accord.operations.faces.rest_head import Further, RestHead, Words
@@ -89,7 +91,7 @@ _DESCRIBED: Final[dict[str, Any]] = {
 
 def watch_run(runner: Runner, watch: RunWatch) -> Further:
     """The stream as the REST face takes it."""
-    return Further("GET", PATH, lambda entrance: RunStream(runner, watch, entrance), _DESCRIBED)
+    return Further("GET", PATH, partial(RunStream, runner, watch), _DESCRIBED)
 
 
 class RunStream:
@@ -100,25 +102,27 @@ class RunStream:
     texts = ()
     writes = False
 
-    def __init__(self, runner: Runner, watch: RunWatch, entrance: Entrance) -> None:
+    def __init__(
+        self, runner: Runner, watch: RunWatch, authenticator: RequestAuthenticator
+    ) -> None:
         self._runner = runner
         self._watch = watch
-        self._entrance = entrance
+        self._authenticator = authenticator
         self._get_run = runner.registry["get_run"]
 
     def read_words(self, values: tuple[str, ...], query: str) -> Words:
         given = read_query(query, known=frozenset({AFTER}), lists=frozenset())
         return {"id": values[0], **given}
 
-    async def answer(self, head: RestHead, visit: Visit, body: bytes) -> Answer:
-        caller = await self._entrance.caller(visit)
-        words = dict(self.read_words(head.values, head.query))
+    async def answer(self, head: RestHead, credentials: Credentials, body: bytes) -> Answer:
+        caller = await self._authenticator.caller(credentials)
+        words = dict(self.read_words(head.values, head.request.query))
         after = _place(str(words.pop(AFTER, "")), AFTER)
         # Who may see a run may watch it: asked, counted and put on record as that.
         outcome = await self._runner.run(
             self._get_run, lambda: convert(self._get_run, words), caller
         )
-        place = _place(visit.asking.fields.get("last-event-id", ""), "Last-Event-ID") or after
+        place = _place(head.request.fields.get("last-event-id", ""), "Last-Event-ID") or after
         run = outcome.result
         if place and run.state in FINAL and await self._has_seen(run.id, place):
             return Answer(204)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from accord.jsonrpc.channel import ChannelInfo
 from accord.operations.accounts.addresses import Addresses
+from accord.operations.accounts.authentication import correlation_id_of
 from accord.operations.errors import (
     KINDS,
     Kind,
@@ -33,10 +34,8 @@ from accord.operations.faces.answers import (
     error_answer,
     refusal,
 )
-from accord.operations.faces.asking import new_correlation_id, sent_correlation_id
 from accord.operations.limiter import Limiter
 from accord.store.errors import UnavailableError as StoreUnavailableError
-from accord.transports.http.fields import Fields
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
@@ -60,9 +59,8 @@ _JSON: Final = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json[ \t]*(?:;.*)?", 
 class Head(Struct, frozen=True):
     """What the head of a delivery says."""
 
-    path: str
+    request: WebRequest
     webhook: str
-    fields: Fields
 
 
 class Webhooks(LivingApp[Head]):
@@ -94,16 +92,16 @@ class Webhooks(LivingApp[Head]):
             return _refuse(request, WRONG_TYPE, "Send the body without content-encoding")
         if _JSON.fullmatch(request.fields.get("content-type", "")) is None:
             return _refuse(request, WRONG_TYPE, "Send the body as JSON")
-        return Head(request.path, request.place, request.fields)
+        return Head(request, request.place)
 
     def body_limit(self, judged: Head) -> BodyLimit:
         return BodyLimit(MAX_BODY, anonymous=True)
 
     async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
         """Refuse what cannot be genuine, whatever its body is."""
-        if self._deliveries.may_be_genuine(read_signature(judged.fields.get(HEADER, ""))):
+        if self._deliveries.may_be_genuine(read_signature(judged.request.fields.get(HEADER, ""))):
             return judged
-        correlation_id = sent_correlation_id(judged.fields) or new_correlation_id()
+        correlation_id = correlation_id_of(judged.request)
         answer = await self._outcome(judged, b"", channel.address, correlation_id)
         return Reply(answer.status, _lines(answer, correlation_id), answer.body)
 
@@ -115,7 +113,7 @@ class Webhooks(LivingApp[Head]):
         return _refuse(request, TOO_LARGE, detail)
 
     def handle(self, judged: Head, body: bytes, exchange: Exchange) -> None:
-        correlation_id = sent_correlation_id(judged.fields) or new_correlation_id()
+        correlation_id = correlation_id_of(judged.request)
         if len(self._underway) >= self._max_in_flight:
             busy = UnavailableError("too many deliveries are being taken: try again")
             _send(exchange, _problem(busy, judged, correlation_id), correlation_id)
@@ -149,13 +147,13 @@ class Webhooks(LivingApp[Head]):
             return _problem(error, head, correlation_id)
 
     async def _answer(self, head: Head, body: bytes, peer: str, correlation_id: str) -> Answer:
-        address = self._addresses.client(peer, head.fields)
+        address = self._addresses.client(peer, head.request.fields)
         refuse = partial(self._deliveries.refuse, address=address, correlation_id=correlation_id)
         await self._pay(address, 1, refuse)
         delivery = Delivery(
             webhook=head.webhook,
-            signature=read_signature(head.fields.get(HEADER, "")),
-            id=head.fields.get(DELIVERY, ""),
+            signature=read_signature(head.request.fields.get(HEADER, "")),
+            id=head.request.fields.get(DELIVERY, ""),
             body=body,
             address=address,
             correlation_id=correlation_id,
@@ -181,7 +179,7 @@ class Webhooks(LivingApp[Head]):
 
 
 def _problem(error: Exception, head: Head, correlation_id: str) -> Answer:
-    return error_answer(error, path=head.path, correlation_id=correlation_id)
+    return error_answer(error, path=head.request.path, correlation_id=correlation_id)
 
 
 def _refuse(request: WebRequest, kind: Kind, detail: str, headers: bytes = b"") -> Reply:
@@ -189,7 +187,7 @@ def _refuse(request: WebRequest, kind: Kind, detail: str, headers: bytes = b"") 
         kind,
         detail,
         path=request.path,
-        correlation_id=sent_correlation_id(request.fields) or new_correlation_id(),
+        correlation_id=correlation_id_of(request),
         headers=headers,
     )
 

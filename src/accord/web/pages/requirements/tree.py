@@ -150,7 +150,7 @@ async def tree_context(
         total=outline.total,
         path=outline.path,
         open=tuple(_unfolded(outline.items)) if unfold else opened,
-        base=base or turn.path,
+        base=base or turn.request.path,
         filters=filters,
         people=await _people(turn),
         is_selecting=bool(boxes) or turn.query["select"] == "1",
