@@ -302,7 +302,7 @@ _ROWS: dict[tuple[str, Proof], tuple[tuple[str, str], ...]] = {
     ("accord.a2a.checker.checker", "tests"): (
         ("W-13", "Agents' developers have formats, examples that run, guides and a checker."),
     ),
-    ("accord.cli.agent_migration", "tests"): (
+    ("accord.cli.agent", "tests"): (
         ("W-14", "Agents in the older format are called until they move; those left are listed."),
     ),
     ("accord.workflows.bridge.worker", "tests"): (

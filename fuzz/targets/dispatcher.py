@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import UnsetType
 
-from accord.cli.demo_router import demo_router
+from accord.cli.demo import demo_router
 from accord.jsonrpc.channel import ChannelInfo
 from accord.jsonrpc.context import Context
 from accord.jsonrpc.dispatcher import Dispatcher

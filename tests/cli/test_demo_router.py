@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from accord import InvalidParamsError, Peer, Router, RpcError, connect, serve
-from accord.cli.demo_router import Report, demo_router
+from accord.cli.demo import Report, demo_router
 
 pytestmark = pytest.mark.req("F-07", "RPC-4.2a", "RPC-4.2b")
 

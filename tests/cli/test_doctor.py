@@ -17,7 +17,7 @@ import pytest
 
 from accord import __version__
 from accord.cli import main
-from accord.cli.extras import EXTRAS
+from accord.cli.exits import EXTRAS
 from tests.cli.command import COMMAND, PATIENCE, accord, environment
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from pygls.client import JsonRPCClient
 from pygls.exceptions import JsonRpcException
 
 from accord import Peer, Router, RpcError, connect, serve
-from accord.cli.demo_router import demo_router
+from accord.cli.demo import demo_router
 from accord.jsonrpc.messages import Id
 from tests.interop.programs import ACCORD, peer
 

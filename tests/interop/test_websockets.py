@@ -26,7 +26,7 @@ from accord import (
     connect,
     serve,
 )
-from accord.cli.demo_router import demo_router
+from accord.cli.demo import demo_router
 
 pytestmark = pytest.mark.req("F-12", "F-19")
 UNICODE = "Straße, 日本語, 😀"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord import Router
-from accord.cli.demo_router import demo_router
+from accord.cli.demo import demo_router
 from accord.openrpc import Api, Contact, ExternalDocs, License, Server, ServerVariable, Tag, expose
 from accord.openrpc.linter import lint
 from tests.exposure.shop import make_shop

@@ -22,10 +22,10 @@ from accord.a2a.protocol.card import read_card
 from accord.a2a.protocol.message import Message
 from accord.a2a.protocol.parts import TextPart
 from accord.a2a.server.skill import make_skill
-from accord.cli.batch import read_batch
-from accord.cli.mcp_settings_file import SettingsFile
-from accord.cli.params import structured, value
-from accord.cli.workflow_run import read_input
+from accord.cli.call import read_batch
+from accord.cli.flags import structured, value
+from accord.cli.mcp_server import SettingsFile
+from accord.cli.workflow import read_input
 from accord.exposure.response import Response, read_response
 from accord.exposure.route import Route
 from accord.hub.exchange import json_file

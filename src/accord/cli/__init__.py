@@ -77,7 +77,7 @@ def _explain(error: Exception, command: str | None, arguments: list[str]) -> int
         # What is still buffered would fail again when the interpreter flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OUTPUT_CLOSED
-    from accord.cli.complaints import explain
+    from accord.cli.errors import explain
 
     before_values = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return explain(error, command, as_json="--json" in before_values)

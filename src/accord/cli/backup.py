@@ -1,28 +1,55 @@
-"""`accord backup`: all of an installation in one file, while it runs."""
+"""Maintenance of an installation: backups, migrations and the audit trail."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import os
+import re
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
+from msgspec import Struct
+
+from accord.app.parts import PARTS
 from accord.app.settings import CONFIG, FILE, Settings
 from accord.cli import exits
 from accord.cli.exits import UsageError
-from accord.cli.local import add_local_flags
-from accord.cli.output import print_json, print_line
-from accord.cli.parser import Parser
-from accord.cli.progress import add_quiet_flag, progress_of
-from accord.cli.setting_flags import settings_from
+from accord.cli.installation import add_local_flags, audit_key, existing, settings_from
+from accord.cli.output import (
+    Progress,
+    add_quiet_flag,
+    paint,
+    print_error_line,
+    print_json,
+    print_line,
+    print_table,
+    printable,
+    progress_of,
+)
+from accord.cli.parser import Command, Parser
+from accord.operations.audit.chain import Chain, Head
+from accord.operations.audit.export import FORMATS, Format, Write, export
+from accord.operations.audit.head_file import NAME, read_head_file
+from accord.operations.audit.verify import Report, verify
+from accord.operations.errors import ConflictError
+from accord.store import open_store
+from accord.store.migrations import migrations, missing
+from accord.store.store import Engine, Row
 
 if TYPE_CHECKING:
     from accord.app.keeping.backup import Taken
+    from accord.app.keeping.manifest import Manifest
+    from accord.app.keeping.restore import Restored
 
-USAGE: Final = "accord backup FILE [--without-key] [--json] [options]"
 
-DESCRIPTION: Final = """\
+# accord backup
+
+
+BACKUP_USAGE: Final = "accord backup FILE [--without-key] [--json] [options]"
+
+BACKUP_DESCRIPTION: Final = """\
 Write all of an installation to one file: the database as it is at one moment, the server key, the
 file with settings, and runs that were archived. The server may run meanwhile. In a folder, the file
 is named by the time.
@@ -37,7 +64,7 @@ examples:
 """
 
 
-def configure(parser: Parser) -> None:
+def _configure_backup(parser: Parser) -> None:
     parser.add_argument("file", metavar="FILE", help="the file to write, or the folder for it")
     parser.add_argument(
         "--without-key", action="store_true", help="leave the server key out of the file"
@@ -47,7 +74,7 @@ def configure(parser: Parser) -> None:
     add_local_flags(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _run_backup(arguments: argparse.Namespace) -> int:
     from accord.app.keeping.backup import take_backup
     from accord.app.keeping.errors import KeepingError
 
@@ -68,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(taken)
     else:
-        _print(taken)
+        _print_backup(taken)
     return exits.OK
 
 
@@ -77,7 +104,381 @@ def _settings_file(arguments: argparse.Namespace, settings: Settings) -> Path:
     return Path(named) if named else Path(settings.data) / FILE
 
 
-def _print(taken: Taken) -> None:
+def _print_backup(taken: Taken) -> None:
     print_line(f"{taken.file} has {taken.size:,} bytes, of {taken.manifest.size:,}:")
     for member in taken.manifest.members:
         print_line(f"  {member.name:<26} {member.size:>15,}")
+
+
+# accord restore
+
+
+RESTORE_USAGE: Final = "accord restore FILE [--check] [--force] [--json] [options]"
+
+RESTORE_DESCRIPTION: Final = """\
+Make an installation of what accord backup wrote: the data directory, or a database in PostgreSQL
+and the files beside it. All of the file is read and compared with what was written before anything
+is touched; a backup of an earlier release is brought up to this one, and the audit trail is looked
+at. The exit code is 1 where something is wrong with that.
+
+Nothing is restored over what is there: --force moves that aside, to a folder or schema named
+before-restore, and removes nothing. With --check the file is read, and nothing else is done.
+
+Runs that were under way go on as soon as a server is started. Stop the one that the backup was
+taken from, or both will do them.
+
+examples:
+  accord restore accord-2026-05-01T03-00-00Z.tar.gz --data /var/lib/accord
+  accord restore accord.tar.gz --database postgresql://accord@db/empty --data /var/lib/accord
+  accord restore accord.tar.gz --check
+"""
+
+
+def _configure_restore(parser: Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="what accord backup wrote")
+    parser.add_argument("--check", action="store_true", help="read all of it, and touch nothing")
+    parser.add_argument("--force", action="store_true", help="move aside what is there")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_quiet_flag(parser)
+    add_local_flags(parser)
+
+
+def _run_restore(arguments: argparse.Namespace) -> int:
+    from accord.app.keeping.errors import KeepingError
+
+    try:
+        return _check_backup(arguments) if arguments.check else _restore_backup(arguments)
+    except KeepingError as error:
+        raise UsageError(str(error), advice="") from None
+
+
+def _check_backup(arguments: argparse.Namespace) -> int:
+    from accord.app.keeping.restore import check_backup
+
+    with progress_of(arguments, "checking", "bytes") as progress:
+        manifest = asyncio.run(check_backup(Path(arguments.file), progress=progress))
+    if arguments.json:
+        print_json(manifest)
+    else:
+        print_line(f"{arguments.file} is as it was written: {_about_backup(manifest)}")
+    return exits.OK
+
+
+def _restore_backup(arguments: argparse.Namespace) -> int:
+    from accord.app.keeping.restore import restore
+    from accord.operations.logs.setup import configure_logging
+
+    configure_logging("debug" if arguments.debug else "warning", "text")
+    settings = settings_from(arguments).settings
+    with progress_of(arguments, "restoring", "bytes") as progress:
+        restored = asyncio.run(
+            restore(Path(arguments.file), settings, force=arguments.force, progress=progress)
+        )
+    if arguments.json:
+        print_json(restored)
+    else:
+        _print_restored(restored)
+    return exits.OK if restored.audit.is_intact else exits.ANSWERED_WITH_ERROR
+
+
+def _print_restored(restored: Restored) -> None:
+    print_line(f"{restored.data} is restored: {_about_backup(restored.manifest)}")
+    for migration in restored.migrated:
+        print_line(f"migrated: {migration}")
+    for moved in restored.moved:
+        print_line(f"what was there before is in {moved}")
+    print_report(restored.audit)
+    for note in restored.notes:
+        print_line(f"note: {note}")
+
+
+def _about_backup(manifest: Manifest) -> str:
+    engine = {"sqlite": "SQLite", "postgresql": f"PostgreSQL {manifest.engine_version}"}
+    key = "" if manifest.has("key") else ", without the server key"
+    return (
+        f"release {manifest.release}, {engine[manifest.engine]}, taken at {manifest.created_at}, "
+        f"{manifest.size:,} bytes{key}"
+    )
+
+
+# accord db status
+
+
+STATUS_USAGE: Final = "accord db status [--json] [options]"
+
+STATUS_DESCRIPTION: Final = """\
+Show which migrations the database has, and which are pending. Nothing is changed. The exit code is
+1 while some are pending.
+
+examples:
+  accord db status --data /var/lib/accord
+  accord db status --database postgresql://accord@db/accord --json
+"""
+
+
+class Migration(Struct, frozen=True):
+    """One of them."""
+
+    part: str
+    number: int
+    name: str
+    applied: bool
+
+
+def _configure_status(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_local_flags(parser)
+
+
+def _run_status(arguments: argparse.Namespace) -> int:
+    found = asyncio.run(_open_and_look(existing(arguments).database_url))
+    if arguments.json:
+        print_json(found)
+    else:
+        print_migrations(found)
+    return exits.OK if all(each.applied for each in found) else exits.ANSWERED_WITH_ERROR
+
+
+class Readable(Protocol):
+    """What stores and files have in common."""
+
+    engine: Engine
+
+    async def applied(self, part: str) -> dict[int, str]:
+        """The numbers and names of the migrations of a part that have been run."""
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        """The rows that one statement gives. Raises StoreError."""
+
+
+async def migrations_of(store: Readable) -> list[Migration]:
+    """All migrations that this release knows. Raises StoreError for a database of another."""
+    found = []
+    for part, folder in PARTS.items():
+        known = migrations(folder, store.engine)
+        applied = await store.applied(part)
+        missing(known, applied, part)
+        found += [Migration(part, each.number, each.name, each.number in applied) for each in known]
+    return found
+
+
+def print_migrations(found: list[Migration]) -> None:
+    print_table(
+        ("part", "migration", "state"),
+        [
+            (each.part, f"{each.number:04d}_{each.name}", "applied" if each.applied else "pending")
+            for each in found
+        ],
+    )
+
+
+async def _open_and_look(url: str) -> list[Migration]:
+    async with open_store(url) as store:
+        return await migrations_of(store)
+
+
+# accord db migrate
+
+
+MIGRATE_USAGE: Final = "accord db migrate [options]"
+
+MIGRATE_DESCRIPTION: Final = """\
+Run the migrations that the database does not have yet; a database that is not there is made. The
+server does the same when it starts. Migrations of one part are run all or none.
+
+examples:
+  accord db migrate --data /var/lib/accord
+  accord db migrate --database postgresql://accord@db/accord
+"""
+
+
+def _configure_migrate(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_quiet_flag(parser)
+    add_local_flags(parser)
+
+
+def _run_migrate(arguments: argparse.Namespace) -> int:
+    settings = settings_from(arguments).settings
+    if not settings.is_shared:
+        Path(settings.data).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with progress_of(arguments, "migrating", "migrations") as progress:
+        run_now = asyncio.run(_run_migrations(settings.database_url, progress))
+    if arguments.json:
+        print_json(run_now)
+    elif run_now:
+        print_migrations(run_now)
+    else:
+        print_line("nothing is pending")
+    return exits.OK
+
+
+async def _run_migrations(url: str, progress: Progress) -> list[Migration]:
+    """What was pending, as it is now."""
+    async with open_store(url) as store:
+        before = await migrations_of(store)
+        pending = [each.part for each in before if not each.applied]
+        done = 0
+        for part, folder in PARTS.items():
+            await store.migrate(part, folder)
+            done += pending.count(part)
+            progress(done, len(pending))
+        after = await migrations_of(store)
+        return [now for was, now in zip(before, after, strict=True) if not was.applied]
+
+
+# accord audit verify
+
+
+VERIFY_USAGE: Final = "accord audit verify [--head SEQUENCE:HASH]… [--json] [options]"
+
+VERIFY_DESCRIPTION: Final = """\
+Look at every record of the audit trail, its seal and its place in the chain, and say what is not
+as it was written: what was edited, removed, cut off, forged, or left without a seal. Then compare
+the data with it: items, links, comments, revisions, baselines, proposals, accounts, tokens, agents
+and workflows, and name each row and field that no operation wrote. The exit code is 1 where
+something is found. What an older release did not keep enough of is listed as not provable. Nothing
+is changed, and the server may run meanwhile.
+
+Somebody who can write to the database may turn all of it back to what it was once. That is found
+by a head which was kept elsewhere: the file `audit-head` in the data directory is looked at by
+itself; one from the log, or from the last line of an export, is given with --head.
+
+examples:
+  accord audit verify --data /var/lib/accord
+  accord audit verify --database postgresql://accord@db/accord --head 4711:9f2c…
+"""
+
+_HEAD: Final = re.compile(r"(\d{1,18}):([0-9a-f]{64}|)")
+
+
+def _configure_verify(parser: Parser) -> None:
+    parser.add_argument(
+        "--head",
+        metavar="SEQUENCE:HASH",
+        type=_read_head,
+        action="append",
+        default=[],
+        help="a head that was kept elsewhere; can be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+    add_quiet_flag(parser)
+    add_local_flags(parser)
+
+
+def _run_verify(arguments: argparse.Namespace) -> int:
+    settings = existing(arguments)
+    key = audit_key(settings)
+    with progress_of(arguments, "verifying", "records") as progress:
+        report = asyncio.run(_verify_trail(settings, key, arguments.head, progress))
+    if arguments.json:
+        print_json(report)
+    else:
+        print_report(report)
+    return exits.OK if report.is_intact else exits.ANSWERED_WITH_ERROR
+
+
+async def _verify_trail(
+    settings: Settings, key: bytes, heads: list[Head], progress: Progress
+) -> Report:
+    from accord.app.composition import data_checks
+
+    # The file is read first: the trail only goes on from there.
+    kept = read_head_file(Path(settings.data) / NAME, Chain(key))
+    async with open_store(settings.database_url) as store:
+        anchors = [*heads, *([kept] if kept else [])]
+        return await verify(store, key, anchors=anchors, progress=progress, checks=data_checks())
+
+
+def print_report(report: Report) -> None:
+    for finding in report.findings:
+        label = paint(finding.fault, "error", sys.stdout)
+        print_line(f"{label} {printable(finding.where)}: {printable(finding.detail)}")
+    for each in report.unproven:
+        print_line(f"not provable: {printable(each)}")
+    found = f"{len(report.findings):,} findings" if report.findings else "nothing was changed"
+    print_line(f"{report.sealed:,} records sealed, {report.pending:,} about to be: {found}")
+    print_line(f"{report.compared:,} rows of data compared with them")
+    if report.head is not None:
+        print_line(f"head {report.head}")
+
+
+def _read_head(text: str) -> Head:
+    match = _HEAD.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"must be SEQUENCE:HASH, not {text!r}")
+    return Head(int(match[1]), match[2])
+
+
+# accord audit export
+
+
+EXPORT_USAGE: Final = "accord audit export [--format jsonl|csv] [--output FILE] [options]"
+
+EXPORT_DESCRIPTION: Final = """\
+Write all records of the audit trail, in the order of the chain, to stdout or to a new file. The
+last line is the head: kept out of reach of whoever can write to the database, it tells later
+whether something was cut off (accord audit verify --head). In CSV, cells that a spreadsheet would
+take for a formula begin with an apostrophe.
+
+examples:
+  accord audit export --data /var/lib/accord > trail.jsonl
+  accord audit export --format csv --output trail.csv
+"""
+
+
+def _configure_export(parser: Parser) -> None:
+    parser.add_argument("--format", choices=FORMATS, default="jsonl", help="(default: jsonl)")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write to this new file")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="tell what was written, for programs; nothing but the records without --output",
+    )
+    add_local_flags(parser)
+
+
+def _run_export(arguments: argparse.Namespace) -> int:
+    if arguments.json and arguments.output is None and arguments.format != "jsonl":
+        raise UsageError("--json needs --output FILE, or --format jsonl")
+    settings = existing(arguments)
+    key = audit_key(settings)
+    if arguments.output is None:
+        head = asyncio.run(
+            _export_trail(settings.database_url, key, sys.stdout.buffer.write, arguments.format)
+        )
+    else:
+        with _new_file(arguments.output) as file:
+            head = asyncio.run(
+                _export_trail(settings.database_url, key, file.write, arguments.format)
+            )
+    if head is None:
+        raise ConflictError("the trail has no genuine head: see accord audit verify")
+    if not arguments.json:
+        print_error_line(f"head {head}")
+    elif arguments.output is not None:
+        print_json({"format": arguments.format, "file": str(arguments.output), "head": str(head)})
+    return exits.OK
+
+
+async def _export_trail(url: str, key: bytes, write: Write, format: Format) -> Head | None:
+    async with open_store(url) as store:
+        return await export(store, key, write, format=format)
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """A file that nobody else can read. Raises `UsageError` where there is one already."""
+    try:
+        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+
+
+COMMANDS: Final = {
+    "backup": Command(BACKUP_USAGE, BACKUP_DESCRIPTION, _configure_backup, _run_backup),
+    "restore": Command(RESTORE_USAGE, RESTORE_DESCRIPTION, _configure_restore, _run_restore),
+    "db status": Command(STATUS_USAGE, STATUS_DESCRIPTION, _configure_status, _run_status),
+    "db migrate": Command(MIGRATE_USAGE, MIGRATE_DESCRIPTION, _configure_migrate, _run_migrate),
+    "audit verify": Command(VERIFY_USAGE, VERIFY_DESCRIPTION, _configure_verify, _run_verify),
+    "audit export": Command(EXPORT_USAGE, EXPORT_DESCRIPTION, _configure_export, _run_export),
+}

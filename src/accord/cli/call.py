@@ -7,17 +7,30 @@ import asyncio
 import logging
 import shlex
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
-from msgspec import UNSET, Raw
+import msgspec
+from msgspec import UNSET, Raw, Struct, UnsetType
 
-from accord.cli import exits, schemes
-from accord.cli.batch import Item, read_batch
-from accord.cli.certificates import client_tls
+from accord.cli import exits
 from accord.cli.exits import UsageError
-from accord.cli.flags import add_web_flags, duration, header, size
+from accord.cli.flags import (
+    SECURE_SCHEMES,
+    STREAM_SCHEMES,
+    WEB_SCHEMES,
+    add_web_flags,
+    check_flag,
+    client_tls,
+    duration,
+    header,
+    read_params,
+    read_scheme,
+    size,
+    structured,
+    value,
+)
 from accord.cli.output import (
     describe,
     error_object,
@@ -28,18 +41,22 @@ from accord.cli.output import (
     print_line,
     printable,
 )
-from accord.cli.params import read_params, value
-from accord.cli.parser import Parser
-from accord.cli.watched import WatchedChannel
-from accord.jsonrpc.channel import Channel
-from accord.jsonrpc.errors import RpcError
+from accord.cli.parser import Command, Parser
+from accord.jsonrpc.call import decode_data
+from accord.jsonrpc.channel import Channel, ChannelInfo, Receiver
+from accord.jsonrpc.codec import decode
+from accord.jsonrpc.errors import RpcError, TransportError, from_wire
 from accord.jsonrpc.limits import MIB, Limits
 from accord.jsonrpc.messages import Failure, Success
+from accord.jsonrpc.nesting import check_nesting
 from accord.jsonrpc.peer import DEFAULT_TIMEOUT, Peer
 from accord.jsonrpc.router import Router
 from accord.transports.connect import open_channel
 from accord.transports.options import Options
 from accord.transports.process import open_process
+
+# accord call
+
 
 T = TypeVar("T")
 
@@ -138,7 +155,7 @@ class _Call:
             self._params = read_params(arguments.params, sys.stdin.buffer.read)
 
     async def run(self) -> int:
-        channel = WatchedChannel(await self._open(), _show if self._verbose else None)
+        channel = WireLogChannel(await self._open(), _show if self._verbose else None)
         peer = Peer(channel, self._router, limits=self._options.limits, timeout=self._timeout)
         async with peer:
             code = await _unless(channel.trouble, self._talk(peer))
@@ -230,16 +247,16 @@ async def _unless(trouble: asyncio.Future[RpcError], work: Coroutine[Any, Any, T
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    scheme = schemes.read_scheme(arguments.url)
+    scheme = read_scheme(arguments.url)
     if scheme == "stdio" and not arguments.url.removeprefix("stdio:").strip("/ "):
         raise UsageError("stdio: needs a command to start, such as 'stdio:python server.py'")
     for flag, given, fits in (
-        ("--framing", arguments.framing is not None, schemes.STREAMS),
-        ("--header", bool(arguments.header), schemes.WEB),
-        ("--ca", arguments.ca is not None, schemes.SECURE),
-        ("--insecure", arguments.insecure, schemes.SECURE),
+        ("--framing", arguments.framing is not None, STREAM_SCHEMES),
+        ("--header", bool(arguments.header), WEB_SCHEMES),
+        ("--ca", arguments.ca is not None, SECURE_SCHEMES),
+        ("--insecure", arguments.insecure, SECURE_SCHEMES),
     ):
-        schemes.check_flag(flag, given=given, scheme=scheme, fits=fits)
+        check_flag(flag, given=given, scheme=scheme, fits=fits)
     options: dict[str, Any] = {}
     if arguments.framing is not None:
         options["framing"] = arguments.framing
@@ -278,3 +295,178 @@ def _read_items(file: str) -> list[Item]:
         return read_batch(Path(file).read_bytes())
     except OSError as error:
         raise UsageError(f"--batch {file}: {error.strerror}") from None
+
+
+# Files of messages
+
+
+class Item(Struct, frozen=True):
+    """One message of a batch; without an id it is a notification."""
+
+    method: str
+    params: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    jsonrpc: Literal["2.0"] = "2.0"
+
+
+_decode_items = msgspec.json.Decoder(list[Item]).decode
+_decode_id = msgspec.json.Decoder(int | float | str | None).decode
+
+
+def read_batch(data: bytes) -> list[Item]:
+    """The messages in a file, in their order. Raises `UsageError`."""
+    items = _read_array(data) if data.lstrip().startswith(b"[") else _read_lines(data)
+    if not items:
+        raise UsageError("the batch is empty")
+    return items
+
+
+def _read_array(data: bytes) -> list[Item]:
+    try:
+        data.decode()
+        check_nesting(data)
+        items = _decode_items(data)
+        for item in items:
+            if item.id is not UNSET:
+                _decode_id(item.id)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"the batch is no array of messages: {error}") from None
+    return [_with_checked_params(item, place) for place, item in enumerate(items)]
+
+
+def _with_checked_params(item: Item, place: int) -> Item:
+    if item.params is UNSET:
+        return item
+    params = structured(bytes(item.params), f"the params of message {place}")
+    return Item(item.method, params, item.id)
+
+
+def _read_lines(data: bytes) -> list[Item]:
+    try:
+        lines = data.decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the batch is not UTF-8 at byte {error.start}") from None
+    items: list[Item] = []
+    for number, line in enumerate(lines, 1):
+        line = line.strip()
+        if line and not line.startswith("#"):
+            items.append(_read_line(line, number, len(items) + 1))
+    return items
+
+
+def _read_line(line: str, number: int, id: int) -> Item:
+    method, _, rest = line.partition(" ")
+    rest = rest.strip()
+    try:
+        # A shell would eat the quotes of JSON.
+        words = [rest] if rest.startswith(("[", "{")) else shlex.split(rest)
+        return Item(method, read_params(words, _no_stdin), Raw(str(id)))
+    except (UsageError, ValueError) as error:
+        raise UsageError(f"line {number} of the batch: {error}") from None
+
+
+def _no_stdin() -> bytes:
+    raise UsageError("params of a batch cannot come from stdin")
+
+
+# Messages on the wire
+
+
+Show = Callable[[str, bytes], None]
+"""Gets the direction of a message, `-->` or `<--`, and the message."""
+
+
+class WireLogChannel:
+    """Passes everything on in both directions."""
+
+    def __init__(self, channel: Channel, show: Show | None = None) -> None:
+        self._channel = channel
+        self._show = show
+        self._receiver: Receiver | None = None
+        self.trouble: asyncio.Future[RpcError] = asyncio.get_running_loop().create_future()
+        """Holds the first error that no caller hears of."""
+
+    # As a channel
+
+    @property
+    def info(self) -> ChannelInfo:
+        return self._channel.info
+
+    @property
+    def writable(self) -> bool:
+        return self._channel.writable
+
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._channel.start(self)
+
+    def send(self, data: bytes) -> None:
+        self._see("-->", data)
+        self._channel.send(data)
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def abort(self) -> None:
+        self._channel.abort()
+
+    # As a receiver
+
+    def message_received(self, data: bytes) -> None:
+        self._see("<--", data)
+        self._notice_failure(data)
+        self._outer.message_received(data)
+
+    def message_refused(self, error: RpcError) -> None:
+        self._notice(error)
+        self._outer.message_refused(error)
+
+    def reply_received(self, sent: bytes, data: bytes) -> None:
+        self._see("<--", data)
+        self._outer.reply_received(sent, data)
+        self._notice_failure(data)
+
+    def send_failed(self, data: bytes, error: TransportError) -> None:
+        self._outer.send_failed(data, error)
+        self._notice(error)
+
+    def writable_changed(self, writable: bool) -> None:
+        self._outer.writable_changed(writable)
+
+    def input_ended(self) -> None:
+        self._outer.input_ended()
+
+    def connection_interrupted(self, error: TransportError) -> None:
+        self._outer.connection_interrupted(error)
+
+    def connection_restored(self) -> None:
+        self._outer.connection_restored()
+
+    def connection_lost(self, error: TransportError | None) -> None:
+        self._outer.connection_lost(error)
+
+    def _see(self, direction: str, data: bytes) -> None:
+        if self._show is not None:
+            self._show(direction, data)
+
+    def _notice_failure(self, data: bytes) -> None:
+        message = None if data.startswith(b"[") else decode(data)
+        if isinstance(message, Failure) and message.id is None:
+            error = message.error
+            known = from_wire(error.code, error.message, decode_data(error.data))
+            known.remote = True
+            self._notice(known)
+
+    def _notice(self, error: RpcError) -> None:
+        if not self.trouble.done():
+            self.trouble.set_result(error)
+
+    @property
+    def _outer(self) -> Receiver:
+        assert self._receiver is not None, "start comes first"
+        return self._receiver
+
+
+COMMANDS: Final = {
+    "call": Command(USAGE, DESCRIPTION, configure, run),
+}

@@ -1,8 +1,7 @@
-"""All commands, in the order in which they are told of: headings, names, and what each is for.
+"""The table of all commands: headings, names, modules, and what each command is for.
 
-Each is a module of `accord.cli` with `USAGE`, `DESCRIPTION`, `configure(parser)` and
-`run(arguments)`; one of two words, as `openrpc lint`, is the module `openrpc_lint`. Nothing is
-imported here: this is read before it is known which command runs.
+The module of a command has it in its table `COMMANDS`. Nothing is imported here: this module is
+loaded before the command is known.
 """
 
 from __future__ import annotations
@@ -10,74 +9,87 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-SECTIONS: Final = {
+_TABLE: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "run it": {
-        "serve": "run the whole system",
-        "executor": "execute runs of workflows, as a process of its own",
-        "bridge": "call agents for workflows, as a process of its own",
+        "serve": ("serve", "run the whole system"),
+        "executor": ("serve", "execute runs of workflows, as a process of its own"),
+        "bridge": ("serve", "call agents for workflows, as a process of its own"),
     },
     "people and tokens": {
-        "user create": "add a person to an installation",
-        "user list": "list the people of an installation",
-        "user update": "change a person's role, email or password, or deactivate them",
-        "token create": "make a token for a person, and print it",
-        "token list": "list the tokens of a person",
-        "token revoke": "have a token refused from now on",
+        "user create": ("operations", "add a person to an installation"),
+        "user list": ("operations", "list the people of an installation"),
+        "user update": (
+            "operations",
+            "change a person's role, email or password, or deactivate them",
+        ),
+        "token create": ("operations", "make a token for a person, and print it"),
+        "token list": ("operations", "list the tokens of a person"),
+        "token revoke": ("operations", "have a token refused from now on"),
     },
     "requirements": {
-        "hub demo": "load a sample project into the hub",
-        "hub import": "bring a file into the hub",
-        "hub export": "write what is in the hub to a file",
-        "hub do": "run any operation of the hub",
-        "hub reindex": "write the search index of the hub anew",
+        "hub demo": ("hub", "load a sample project into the hub"),
+        "hub import": ("hub", "bring a file into the hub"),
+        "hub export": ("hub", "write what is in the hub to a file"),
+        "hub do": ("hub", "run any operation of the hub"),
+        "hub reindex": ("hub", "write the search index of the hub anew"),
     },
     "workflows and agents": {
-        "agent demo": "serve an agent to try things out with",
-        "agent check": "find what is wrong with an agent",
-        "agent add": "register an agent for workflows",
-        "agent list": "list the agents that are registered",
-        "agent migration": "list the agents that still use the older plain format",
-        "workflow validate": "find what is wrong with a workflow's definition",
-        "workflow save": "save a workflow's definition",
-        "workflow list": "list workflows, or their runs",
-        "workflow run": "start a run of a workflow",
-        "workflow watch": "show what happens in a run",
-        "workflow cancel": "cancel a run",
-        "workflow retry": "continue a run that failed or was cancelled",
-        "workflow archive": "move runs that ended long ago to files, or remove them",
+        "agent demo": ("agent", "serve an agent to try things out with"),
+        "agent check": ("agent", "find what is wrong with an agent"),
+        "agent add": ("agent", "register an agent for workflows"),
+        "agent list": ("agent", "list the agents that are registered"),
+        "agent migration": ("agent", "list the agents that still use the older plain format"),
+        "workflow validate": ("workflow", "find what is wrong with a workflow's definition"),
+        "workflow save": ("workflow", "save a workflow's definition"),
+        "workflow list": ("workflow", "list workflows, or their runs"),
+        "workflow run": ("workflow", "start a run of a workflow"),
+        "workflow watch": ("workflow", "show what happens in a run"),
+        "workflow cancel": ("workflow", "cancel a run"),
+        "workflow retry": ("workflow", "continue a run that failed or was cancelled"),
+        "workflow archive": ("workflow", "move runs that ended long ago to files, or remove them"),
     },
     "keep it": {
-        "doctor": "look at all that it needs, and say what to do",
-        "config": "show every setting, and where it was given",
-        "plugin list": "list what installed packages add, and whether it can be used",
-        "backup": "write all of an installation to one file, while it runs",
-        "restore": "make an installation of a backup",
-        "db status": "show which migrations a database has",
-        "db migrate": "bring a database up to this release",
-        "audit verify": "find what was changed in the audit trail",
-        "audit export": "write all of the audit trail",
+        "doctor": ("doctor.command", "look at all that it needs, and say what to do"),
+        "config": ("installation", "show every setting, and where it was given"),
+        "plugin list": (
+            "installation",
+            "list what installed packages add, and whether it can be used",
+        ),
+        "backup": ("backup", "write all of an installation to one file, while it runs"),
+        "restore": ("backup", "make an installation of a backup"),
+        "db status": ("backup", "show which migrations a database has"),
+        "db migrate": ("backup", "bring a database up to this release"),
+        "audit verify": ("backup", "find what was changed in the audit trail"),
+        "audit export": ("backup", "write all of the audit trail"),
     },
     "library": {
-        "call": "call a method, anywhere",
-        "demo": "serve a few methods to try things out with",
-        "openrpc lint": "find what is wrong with an OpenRPC document",
-        "openrpc document": "print the OpenRPC document of a program",
-        "openrpc client": "write a typed client from an OpenRPC document",
-        "mcp run": "serve the MCP server that a Python file holds",
-        "mcp list": "list what an MCP server offers",
-        "mcp call": "call a tool of an MCP server",
-        "mcp read": "read a resource of an MCP server",
-        "mcp prompt": "get a prompt of an MCP server",
-        "mcp inspect": "show who an MCP server is and what it can do",
-        "mcp install": "tell a client, such as an editor, of an MCP server",
+        "call": ("call", "call a method, anywhere"),
+        "demo": ("demo", "serve a few methods to try things out with"),
+        "openrpc lint": ("openrpc", "find what is wrong with an OpenRPC document"),
+        "openrpc document": ("openrpc", "print the OpenRPC document of a program"),
+        "openrpc client": ("openrpc", "write a typed client from an OpenRPC document"),
+        "mcp run": ("mcp_server", "serve the MCP server that a Python file holds"),
+        "mcp list": ("mcp_client", "list what an MCP server offers"),
+        "mcp call": ("mcp_client", "call a tool of an MCP server"),
+        "mcp read": ("mcp_client", "read a resource of an MCP server"),
+        "mcp prompt": ("mcp_client", "get a prompt of an MCP server"),
+        "mcp inspect": ("mcp_client", "show who an MCP server is and what it can do"),
+        "mcp install": ("mcp_server", "tell a client, such as an editor, of an MCP server"),
     },
     "shell": {
-        "completion": "print a completion script for your shell",
+        "completion": ("completion", "print a completion script for your shell"),
     },
 }
-"""What `accord --help` lists: each heading with its commands, in the order of use."""
+"""Each heading of `accord --help` with its commands, in the order of use: their modules, and what
+each is for."""
 
+SECTIONS: Final = {
+    title: {name: about for name, (_, about) in section.items()}
+    for title, section in _TABLE.items()
+}
 COMMANDS: Final = {name: about for section in SECTIONS.values() for name, about in section.items()}
+MODULES: Final = {name: module for each in _TABLE.values() for name, (module, _) in each.items()}
+"""The module of `accord.cli` that each command is in."""
 GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " in name))
 """The first words of commands that have two."""
 

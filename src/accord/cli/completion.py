@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from accord.cli import exits
-from accord.cli.commands import COMMANDS, GROUPS, in_group
+from accord.cli.commands import COMMANDS as ALL_COMMANDS, GROUPS, in_group
 from accord.cli.output import print_line
-from accord.cli.parser import Parser, command_parser, top_parser
+from accord.cli.parser import Command, Parser, command_parser, top_parser
 
 USAGE: Final = "accord completion bash|zsh|fish"
 
@@ -43,7 +43,7 @@ class Flag(Struct, frozen=True):
         return self.value == "FILE"
 
 
-class Command(Struct, frozen=True):
+class CommandWord(Struct, frozen=True):
     """One command, with its flags and what its first argument can be."""
 
     name: str
@@ -55,11 +55,11 @@ class Command(Struct, frozen=True):
     """Whether the first argument may be a file."""
 
 
-class Group(Struct, frozen=True):
+class GroupWord(Struct, frozen=True):
     """Commands that begin with the same word."""
 
     name: str
-    commands: tuple[Command, ...]
+    commands: tuple[CommandWord, ...]
 
     @property
     def help(self) -> str:
@@ -75,19 +75,19 @@ def run(arguments: argparse.Namespace) -> int:
     return exits.OK
 
 
-def _words() -> list[Command | Group]:
+def _words() -> list[CommandWord | GroupWord]:
     """What can stand first on the command line."""
-    found: dict[str, Command | Group] = {}
-    for name in COMMANDS:
+    found: dict[str, CommandWord | GroupWord] = {}
+    for name in ALL_COMMANDS:
         word = name.split()[0]
         if word not in GROUPS:
             found[word] = _command(name)
         elif word not in found:
-            found[word] = Group(word, tuple(map(_command, in_group(word))))
+            found[word] = GroupWord(word, tuple(map(_command, in_group(word))))
     return list(found.values())
 
 
-def _command(name: str) -> Command:
+def _command(name: str) -> CommandWord:
     parser, _ = command_parser(name)
     given = [action for action in parser._actions if not action.option_strings]
     metavar = str(given[0].metavar) if given else ""
@@ -95,7 +95,7 @@ def _command(name: str) -> Command:
         URLS if metavar in ("URL", "TARGET") else tuple(given[0].choices or ()) if given else ()
     )
     takes_file = metavar.startswith(("DOC", "FILE"))
-    return Command(name.split()[-1], COMMANDS[name], _flags(parser), choices, takes_file)
+    return CommandWord(name.split()[-1], ALL_COMMANDS[name], _flags(parser), choices, takes_file)
 
 
 def _flags(parser: Parser) -> tuple[Flag, ...]:
@@ -129,12 +129,12 @@ def _bash() -> Iterator[str]:
     yield "complete -o default -F _accord accord"
 
 
-def _bash_case(place: int, words: Sequence[Command | Group]) -> Iterator[str]:
+def _bash_case(place: int, words: Sequence[CommandWord | GroupWord]) -> Iterator[str]:
     """What to suggest after the word at `place`, which is one of `words`."""
     yield f"case ${{COMP_WORDS[{place}]}} in"
     for word in words:
         yield f"{word.name})"
-        if isinstance(word, Command):
+        if isinstance(word, CommandWord):
             yield from _indented(_bash_command(word, place + 1))
         else:
             yield from _indented(_bash_group(word, place + 1))
@@ -142,7 +142,7 @@ def _bash_case(place: int, words: Sequence[Command | Group]) -> Iterator[str]:
     yield "esac"
 
 
-def _bash_group(group: Group, place: int) -> Iterator[str]:
+def _bash_group(group: GroupWord, place: int) -> Iterator[str]:
     yield f"if ((COMP_CWORD == {place})); then"
     yield f"    {_compgen(_named(group.commands))}"
     yield "    return"
@@ -150,7 +150,7 @@ def _bash_group(group: Group, place: int) -> Iterator[str]:
     yield from _bash_case(place, group.commands)
 
 
-def _bash_command(command: Command, place: int) -> Iterator[str]:
+def _bash_command(command: CommandWord, place: int) -> Iterator[str]:
     yield "case $previous in"
     for flag in command.flags:
         if flag.value is not None:
@@ -178,7 +178,7 @@ def _names(flags: tuple[Flag, ...]) -> list[str]:
     return [name for flag in flags for name in flag.names]
 
 
-def _named(words: Iterable[Command | Group]) -> list[str]:
+def _named(words: Iterable[CommandWord | GroupWord]) -> list[str]:
     return [word.name for word in words]
 
 
@@ -194,7 +194,7 @@ def _zsh() -> Iterator[str]:
     yield 'if [[ $funcstack[1] == _accord ]]; then _accord "$@"; else compdef _accord accord; fi'
 
 
-def _zsh_words(words: Sequence[Command | Group], flags: tuple[Flag, ...]) -> Iterator[str]:
+def _zsh_words(words: Sequence[CommandWord | GroupWord], flags: tuple[Flag, ...]) -> Iterator[str]:
     """What to suggest where one of `words` or a flag comes next, and what after that word."""
     yield "if (( CURRENT == 2 )); then"
     yield "    local -a commands=("
@@ -212,7 +212,7 @@ def _zsh_words(words: Sequence[Command | Group], flags: tuple[Flag, ...]) -> Ite
     yield "case $words[1] in"
     for word in words:
         yield f"{word.name})"
-        if isinstance(word, Command):
+        if isinstance(word, CommandWord):
             yield from _indented(_zsh_command(word))
         else:
             yield from _indented(_zsh_words(word.commands, ()))
@@ -220,7 +220,7 @@ def _zsh_words(words: Sequence[Command | Group], flags: tuple[Flag, ...]) -> Ite
     yield "esac"
 
 
-def _zsh_command(command: Command) -> Iterator[str]:
+def _zsh_command(command: CommandWord) -> Iterator[str]:
     yield "_arguments \\"
     if command.first == URLS:
         urls = " ".join(url.replace(":", "\\:") for url in URLS)
@@ -268,14 +268,14 @@ def _fish() -> Iterator[str]:
     for word in _words():
         what = f"-a {word.name} -d {_quoted(word.help)}"
         yield f"complete -c accord -n __fish_use_subcommand {what}"
-        if isinstance(word, Command):
+        if isinstance(word, CommandWord):
             seen = f"__fish_seen_subcommand_from {word.name}"
             yield from _fish_command(word, seen)
         else:
             yield from _fish_group(word)
 
 
-def _fish_group(group: Group) -> Iterator[str]:
+def _fish_group(group: GroupWord) -> Iterator[str]:
     seen = f"__fish_seen_subcommand_from {group.name}"
     unsaid = f"{seen}; and not __fish_seen_subcommand_from {' '.join(_named(group.commands))}"
     for command in group.commands:
@@ -285,7 +285,7 @@ def _fish_group(group: Group) -> Iterator[str]:
         yield from _fish_command(command, both)
 
 
-def _fish_command(command: Command, seen: str) -> Iterator[str]:
+def _fish_command(command: CommandWord, seen: str) -> Iterator[str]:
     if command.first:
         yield f"complete -c accord -n {_quoted(seen)} -a {_quoted(' '.join(command.first))}"
     elif command.takes_file:
@@ -315,4 +315,9 @@ SCRIPTS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,
+}
+
+
+COMMANDS: Final = {
+    "completion": Command(USAGE, DESCRIPTION, configure, run),
 }

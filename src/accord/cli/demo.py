@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import asyncio
+import inspect
 import logging
 import os
 import time
+from collections.abc import Callable
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
+from msgspec import Meta, Raw, Struct, field
+from msgspec.structs import FieldInfo, fields
 
 from accord import __version__
-from accord.cli import exits, schemes
-from accord.cli.certificates import server_tls
-from accord.cli.demo_router import Report, demo_router
+from accord.cli import exits
 from accord.cli.exits import UsageError
-from accord.cli.flags import add_limit_flags, count, limits_from
+from accord.cli.flags import (
+    SECURE_SCHEMES,
+    STREAM_SCHEMES,
+    TCP_SCHEMES,
+    check_flag,
+    count,
+    duration,
+    read_scheme,
+    seconds,
+    server_tls,
+    size,
+)
 from accord.cli.output import print_error_line, print_line
-from accord.cli.parser import Parser
+from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
+from accord.jsonrpc.codec import is_structured
+from accord.jsonrpc.context import Context
+from accord.jsonrpc.errors import InvalidParamsError, RpcError
+from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.jsonrpc.router import Router
+from accord.jsonrpc.session import Statistics
 from accord.openrpc.api import Api
 from accord.transports.serve import Server, run as run_server
+
+# accord demo
+
 
 USAGE: Final = "accord demo [options] URL"
 
@@ -76,7 +102,7 @@ def configure(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     level = logging.DEBUG if arguments.debug else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
-    scheme = schemes.read_scheme(arguments.url)
+    scheme = read_scheme(arguments.url)
     options = _options(arguments, scheme)
     # Over stdio stdout belongs to messages.
     say = print_error_line if scheme == "stdio" else print_line
@@ -148,13 +174,13 @@ def _options(arguments: argparse.Namespace, scheme: str) -> dict[str, Any]:
     if arguments.workers < 1:
         raise UsageError("--workers must be at least 1")
     for flag, given, fits in (
-        ("--framing", arguments.framing is not None, schemes.STREAMS),
-        ("--tls-cert", arguments.tls_cert is not None, schemes.SECURE),
-        ("--tls-key", arguments.tls_key is not None, schemes.SECURE),
-        ("--workers", arguments.workers > 1, schemes.TCP_BASED),
+        ("--framing", arguments.framing is not None, STREAM_SCHEMES),
+        ("--tls-cert", arguments.tls_cert is not None, SECURE_SCHEMES),
+        ("--tls-key", arguments.tls_key is not None, SECURE_SCHEMES),
+        ("--workers", arguments.workers > 1, TCP_SCHEMES),
     ):
-        schemes.check_flag(flag, given=given, scheme=scheme, fits=fits)
-    if scheme in schemes.SECURE and arguments.tls_cert is None:
+        check_flag(flag, given=given, scheme=scheme, fits=fits)
+    if scheme in SECURE_SCHEMES and arguments.tls_cert is None:
         raise UsageError(f"{scheme} needs a certificate: --tls-cert FILE (and --tls-key FILE)")
     limits, server_limits = limits_from(arguments)
     return {
@@ -164,3 +190,160 @@ def _options(arguments: argparse.Namespace, scheme: str) -> dict[str, Any]:
         "tls": server_tls(arguments.tls_cert, arguments.tls_key) if arguments.tls_cert else None,
         "debug": arguments.debug,
     }
+
+
+# Limits as flags
+
+
+_GROUPS: Final[dict[str, type[Limits] | type[ServerLimits]]] = {
+    "limits of each connection": Limits,
+    "limits of the server": ServerLimits,
+}
+_READERS: Final[dict[object, tuple[Callable[[str], Any], str]]] = {
+    int: (count, "N"),
+    int | None: (size, "N"),
+    float: (seconds, "SECONDS"),
+    float | None: (duration, "SECONDS"),
+}
+
+
+def add_limit_flags(parser: argparse.ArgumentParser) -> None:
+    """One flag per field of `Limits` and `ServerLimits`, explained by its docstring."""
+    for title, struct in _GROUPS.items():
+        group = parser.add_argument_group(title)
+        explained = _docstrings(struct)
+        for limit in fields(struct):
+            read, metavar = _READERS[limit.type]
+            group.add_argument(
+                f"--{limit.name.replace('_', '-')}",
+                type=read,
+                metavar=metavar,
+                default=argparse.SUPPRESS,
+                help=_help(explained[limit.name], limit),
+            )
+
+
+def limits_from(arguments: argparse.Namespace) -> tuple[Limits, ServerLimits]:
+    """The limits that were asked for, defaults elsewhere."""
+    given = vars(arguments)
+    connection, server = (
+        struct(**{field.name: given[field.name] for field in fields(struct) if field.name in given})
+        for struct in (Limits, ServerLimits)
+    )
+    assert isinstance(connection, Limits)
+    assert isinstance(server, ServerLimits)
+    return connection, server
+
+
+def _help(explanation: str, field: FieldInfo) -> str:
+    default = f"{field.default:g}" if isinstance(field.default, float) else f"{field.default:,}"
+    unlimited = {int | None: "; or unlimited", float | None: "; or none"}.get(field.type, "")
+    return f"{explanation.rstrip('.')} (default: {default}{unlimited})".replace("%", "%%")
+
+
+def _docstrings(struct: type) -> dict[str, str]:
+    """What the docstrings below the fields of a struct say, by field."""
+    [definition] = ast.parse(inspect.getsource(struct)).body
+    assert isinstance(definition, ast.ClassDef)
+    explained: dict[str, str] = {}
+    for member, below in pairwise(definition.body):
+        match member, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                explained[name] = " ".join(text.split())
+    return explained
+
+
+# The methods that are served
+
+
+LONGEST_SLEEP: Final = 86_400
+"""Seconds; no client needs a day, and timers overflow at some point."""
+
+Number: TypeAlias = int | float
+_NULL: Final = Raw(b"null")
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What `stats` tells about the process that serves."""
+
+    pid: int = 0
+    uptime_seconds: float = 0.0
+    connections: int = 0
+    in_flight: int = 0
+    """Calls being handled now, but this one."""
+    counts: Statistics = field(default_factory=Statistics)
+
+
+def demo_router(report: Callable[[], Report] = Report) -> Router:
+    """A router with the demo's methods; `stats` answers what `report` gives."""
+    router = Router()
+
+    def stats() -> Report:
+        """What this process serves and has served."""
+        return report()
+
+    for function in (add, subtract, echo, sleep, fail, crash, call_back, stats):
+        router.add(function)
+    router.add(sum_, "sum")
+    return router
+
+
+def add(a: Number, b: Number) -> Number:
+    """The sum of two numbers."""
+    return _finite(lambda: a + b)
+
+
+def subtract(minuend: Number, subtrahend: Number) -> Number:
+    """The difference of two numbers."""
+    return _finite(lambda: minuend - subtrahend)
+
+
+def sum_(*numbers: Number) -> Number:
+    """The sum of any number of numbers."""
+    return _finite(lambda: sum(numbers))
+
+
+def echo(value: Raw) -> Raw:
+    """`value`, to the last digit as it was sent."""
+    return value
+
+
+async def sleep(seconds: Annotated[float, Meta(ge=0, le=LONGEST_SLEEP)]) -> None:
+    """Answer after so many seconds."""
+    await asyncio.sleep(seconds)
+
+
+def fail(code: int, message: str, data: Raw = _NULL) -> None:
+    """Answer with this error."""
+    raise RpcError(message, code=code, data=None if bytes(data) == b"null" else data)
+
+
+def crash() -> None:
+    """Raise something unforeseen."""
+    raise RuntimeError("crash() was called")
+
+
+async def call_back(method: str, context: Context, params: Raw = _NULL) -> Any:
+    """Call `method` of the caller, on the same connection, and answer what it answered."""
+    if not is_structured(bytes(params)):
+        raise InvalidParamsError("params must be an array or an object")
+    return await context.call(method, params)
+
+
+def _finite(calculate: Callable[[], Number]) -> Number:
+    """A number that JSON can say. Raises `InvalidParamsError`."""
+    try:
+        number = calculate()
+    except OverflowError:  # an integer that is too large to be added to a fraction
+        number = float("inf")
+    if isinstance(number, float) and not isfinite(number):
+        raise InvalidParamsError("the result is out of range")
+    return number
+
+
+COMMANDS: Final = {
+    "demo": Command(USAGE, DESCRIPTION, configure, run),
+}

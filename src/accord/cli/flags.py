@@ -1,25 +1,25 @@
-"""The values of flags, and the flags that are made from the structs of limits."""
+"""Values of arguments and flags: numbers, URLs, headers, certificates and JSON params."""
 
 from __future__ import annotations
 
 import argparse
-import ast
-import inspect
-from collections.abc import Callable
-from itertools import pairwise
+import re
+import ssl
+from collections.abc import Callable, Sequence
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+from urllib.parse import urlsplit
 
-from msgspec.structs import FieldInfo, fields
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
 
 from accord.cli.exits import UsageError
-from accord.jsonrpc.limits import Limits, ServerLimits
+from accord.entry_points import names_in
+from accord.jsonrpc.nesting import NestingError, check_nesting
+from accord.transports.urls import shown
 
-_GROUPS: Final[dict[str, type[Limits] | type[ServerLimits]]] = {
-    "limits of each connection": Limits,
-    "limits of the server": ServerLimits,
-}
+# Numbers and headers
 
 
 def duration(text: str) -> float | None:
@@ -74,58 +74,161 @@ def header(text: str) -> tuple[str, str]:
     return name.strip(), content.strip()
 
 
-_READERS: Final[dict[object, tuple[Callable[[str], Any], str]]] = {
-    int: (count, "N"),
-    int | None: (size, "N"),
-    float: (seconds, "SECONDS"),
-    float | None: (duration, "SECONDS"),
-}
+# URL schemes
 
 
-def add_limit_flags(parser: argparse.ArgumentParser) -> None:
-    """One flag per field of `Limits` and `ServerLimits`, explained by its docstring."""
-    for title, struct in _GROUPS.items():
-        group = parser.add_argument_group(title)
-        explained = _docstrings(struct)
-        for field in fields(struct):
-            read, metavar = _READERS[field.type]
-            group.add_argument(
-                f"--{field.name.replace('_', '-')}",
-                type=read,
-                metavar=metavar,
-                default=argparse.SUPPRESS,
-                help=_help(explained[field.name], field),
-            )
+STREAM_SCHEMES: Final = frozenset({"stdio", "tcp", "tls", "unix"})
+"""Byte streams, which need framing."""
+WEB_SCHEMES: Final = frozenset({"ws", "wss", "http", "https"})
+"""What begins with an HTTP request."""
+SECURE_SCHEMES: Final = frozenset({"tls", "wss", "https"})
+TCP_SCHEMES: Final = frozenset({"tcp", "tls"}) | WEB_SCHEMES
+ALL_SCHEMES: Final = STREAM_SCHEMES | WEB_SCHEMES
+_PLACE: Final = re.compile(r"[\w.-]+:\d{1,5}(/[\w./-]*)?")
 
 
-def limits_from(arguments: argparse.Namespace) -> tuple[Limits, ServerLimits]:
-    """The limits that were asked for, defaults elsewhere."""
-    given = vars(arguments)
-    connection, server = (
-        struct(**{field.name: given[field.name] for field in fields(struct) if field.name in given})
-        for struct in (Limits, ServerLimits)
-    )
-    assert isinstance(connection, Limits)
-    assert isinstance(server, ServerLimits)
-    return connection, server
+def read_scheme(url: str | None) -> str:
+    """The scheme of a URL that can be reached from another process. Raises `UsageError`."""
+    if url is None:
+        raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:  # whose message may repeat a password
+        raise UsageError(f"{shown(url)!r} is no URL") from None
+    if scheme not in ALL_SCHEMES and scheme not in names_in("accord.transports"):
+        known = ", ".join(sorted(ALL_SCHEMES))
+        raise UsageError(
+            f"{shown(url)!r} does not begin with a scheme that accord knows ({known})",
+            advice=_with_scheme(url),
+        )
+    return scheme
 
 
-def _help(explanation: str, field: FieldInfo) -> str:
-    default = f"{field.default:g}" if isinstance(field.default, float) else f"{field.default:,}"
-    unlimited = {int | None: "; or unlimited", float | None: "; or none"}.get(field.type, "")
-    return f"{explanation.rstrip('.')} (default: {default}{unlimited})".replace("%", "%%")
+def _with_scheme(url: str) -> str | None:
+    """What to write in place of a mere HOST:PORT."""
+    if not _PLACE.fullmatch(url):
+        return None
+    return f"begin it with one, as in tcp://{url} or http://{url}"
 
 
-def _docstrings(struct: type) -> dict[str, str]:
-    """What the docstrings below the fields of a struct say, by field."""
-    [definition] = ast.parse(inspect.getsource(struct)).body
-    assert isinstance(definition, ast.ClassDef)
-    explained: dict[str, str] = {}
-    for field, below in pairwise(definition.body):
-        match field, below:
-            case (
-                ast.AnnAssign(target=ast.Name(id=name)),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
-                explained[name] = " ".join(text.split())
-    return explained
+def check_flag(flag: str, *, given: bool, scheme: str, fits: frozenset[str]) -> None:
+    """Raise `UsageError` for a flag that would be ignored."""
+    if given and scheme not in fits:
+        known = ", ".join(sorted(fits))
+        raise UsageError(f"{flag} has no meaning for {scheme} (it is for {known})")
+
+
+# TLS
+
+
+def client_tls(*, ca: Path | None, insecure: bool) -> ssl.SSLContext | None:
+    """What a client trusts; None for what the system trusts. Raises `UsageError`."""
+    if insecure:
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+    if ca is None:
+        return None
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise UsageError(f"--ca {ca}: {_why(error)}") from error
+
+
+def server_tls(cert: Path, key: Path | None) -> ssl.SSLContext:
+    """What a server shows; the key may stand in the certificate's file. Raises `UsageError`."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(cert, key)
+    except OSError as error:
+        named = f"--tls-cert {cert}" if key is None else f"--tls-cert {cert}, --tls-key {key}"
+        raise UsageError(f"{named}: {_why(error)}") from error
+    return context
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"not a usable PEM file ({error.reason or error})"
+    return error.strerror or str(error)
+
+
+# JSON params
+
+
+_NAMED: Final = re.compile(r"([A-Za-z_][\w.-]*)=(.*)", re.DOTALL)
+_decode_json = msgspec.json.Decoder(Raw).decode
+_decode_structured = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
+
+
+def read_params(words: Sequence[str], read_stdin: Callable[[], bytes]) -> Raw | UnsetType:
+    """The params that these arguments say; UNSET for none. Raises `UsageError`.
+
+    One array or object is the params; else each argument is a value by position, or all
+    are `name=value`. A single `-` stands for what `read_stdin` gives.
+    """
+    if not words:
+        return UNSET
+    if len(words) == 1:
+        if words[0] == "-":
+            return structured(read_stdin(), "the params on stdin")
+        if words[0].lstrip().startswith(("[", "{")):
+            return structured(_utf8(words[0]), "the params")
+    named = [_NAMED.fullmatch(word) for word in words]
+    if all(named):
+        return _by_name([(match[1], match[2]) for match in named if match is not None])
+    stray = next((match[0] for match in named if match is not None), None)
+    if stray is not None:
+        raise UsageError(
+            f"either all params are name=value or none, and {stray!r} is not alone "
+            f"(a string with = in it can be written as JSON: '\"{stray}\"')"
+        )
+    return Raw(msgspec.json.encode([value(word) for word in words]))
+
+
+def value(word: str) -> Raw:
+    """One value: `word` itself if it is JSON, else a string."""
+    data = _utf8(word)
+    try:
+        check_nesting(data)
+        return _one_line(_decode_json(data))
+    except NestingError as error:
+        raise UsageError(f"a value is {error}") from None
+    except msgspec.DecodeError:
+        return Raw(msgspec.json.encode(word))
+
+
+def structured(data: bytes, what: str) -> Raw:
+    """`data`, which must be a JSON array or object. Raises `UsageError` that names `what`."""
+    try:
+        data.decode()
+        check_nesting(data)
+        _decode_json(data)
+        _decode_structured(data)
+    except msgspec.ValidationError:
+        raise UsageError(f"{what} must be an array or an object") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{what} are not JSON: {error}") from None
+    return _one_line(data)
+
+
+def _one_line(json: bytes | Raw) -> Raw:
+    # Framing by newlines has no room for those of a file.
+    return Raw(msgspec.json.format(json, indent=-1))
+
+
+def _by_name(pairs: list[tuple[str, str]]) -> Raw:
+    members: dict[str, Raw] = {}
+    for name, text in pairs:
+        if name in members:
+            raise UsageError(f"the param {name!r} is given twice")
+        members[name] = value(text)
+    return Raw(msgspec.json.encode(members))
+
+
+def _utf8(word: str) -> bytes:
+    try:
+        return word.encode()
+    except UnicodeEncodeError:
+        shown = word.encode(errors="backslashreplace").decode()
+        raise UsageError(f"{shown!r} is not UTF-8") from None

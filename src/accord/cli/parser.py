@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
-from accord.cli.commands import COMMANDS, SECTIONS, in_group
+from accord.cli.commands import COMMANDS, MODULES, SECTIONS, in_group
 from accord.cli.exits import MEANINGS, UsageError
 
 _DESCRIPTION = """\
@@ -71,6 +71,15 @@ class Parser(argparse.ArgumentParser):
         return f"did you mean {close[0]}?" if close else None
 
 
+class Command(NamedTuple):
+    """A command: the texts of its help, its arguments, and the function that runs it."""
+
+    usage: str
+    description: str
+    configure: Callable[[Parser], None]
+    run: Run
+
+
 def _chosen(word: str, choices: tuple[str, ...]) -> str:
     from accord.operations.choices import equivalent
 
@@ -104,18 +113,18 @@ def group_parser(group: str) -> Parser:
 
 def command_parser(name: str) -> tuple[Parser, Run]:
     """The parser of one command, and the function that runs it."""
-    module = import_module(f"accord.cli.{name.replace(' ', '_')}")
+    command: Command = import_module(f"accord.cli.{MODULES[name]}").COMMANDS[name]
     parser = Parser(
         f"accord {name}",
-        usage=module.USAGE,
-        description=module.DESCRIPTION,
+        usage=command.usage,
+        description=command.description,
         epilog=_exit_codes(),
     )
-    module.configure(parser)
+    command.configure(parser)
     parser.add_argument(
         "--debug", action="store_true", help="show log messages, and the traceback of an error"
     )
-    return parser, module.run
+    return parser, command.run
 
 
 def _listed(names: Iterable[str]) -> str:

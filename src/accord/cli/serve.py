@@ -1,25 +1,30 @@
-"""`accord serve`: the whole system, from nothing to running."""
+"""`accord serve`, `accord executor` and `accord bridge`: the processes of a running system."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from accord import __version__
 from accord.app.fellows import Worker
 from accord.app.settings import Settings
 from accord.cli import exits
-from accord.cli.descriptors import allow_many_connections
-from accord.cli.exits import UsageError
-from accord.cli.extras import install_command, missing_for_serve
-from accord.cli.parser import Parser
-from accord.cli.setting_flags import add_setting_flags, settings_from
+from accord.cli.exits import UsageError, install_command, missing_for_serve
+from accord.cli.installation import add_setting_flags, settings_from
+from accord.cli.output import print_error_line, print_json, print_line
+from accord.cli.parser import Command, Parser
 from accord.cli.workers import OnListen, run_workers
 from accord.jsonrpc.errors import ConnectError
 from accord.operations.accounts.server_key import ServerKeyError
@@ -28,11 +33,16 @@ from accord.store import StoreError
 from accord.transports.serve import run_until_stopped
 
 if TYPE_CHECKING:
-    from accord.cli.announcement import Announcement
+    from accord.app.part import Part
+    from accord.operations.accounts.entities import FirstRun
 
-USAGE: Final = "accord serve [--data DIR] [--host H] [--port P] [--database URL] [settings]"
 
-DESCRIPTION: Final = """\
+# accord serve
+
+
+SERVE_USAGE: Final = "accord serve [--data DIR] [--host H] [--port P] [--database URL] [settings]"
+
+SERVE_DESCRIPTION: Final = """\
 Run the whole system: the requirements hub and workflows of agents, with pages for people, and over
 REST, JSON-RPC and MCP.
 
@@ -56,14 +66,14 @@ OTHER_PORT: Final = (
 )
 
 
-def configure(parser: Parser) -> None:
+def _configure_serve(parser: Parser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="announce it as a line of JSON, for programs"
     )
     add_setting_flags(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def _run_serve(arguments: argparse.Namespace) -> int:
     if missing := missing_for_serve():
         names = ", ".join(missing)
         raise UsageError(
@@ -71,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
             advice=install_command(missing),
         )
     # Imported here, as these need extras; --help and completion do not.
-    from accord.app.system import StartError, prepare
-    from accord.cli.announcement import Announcement
+    from accord.app.system import MCP, REST, StartError, prepare
 
     settings = settings_from(arguments).settings
     if arguments.debug:
@@ -83,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("several workers need PostgreSQL: --database postgresql://…", advice="")
     try:
         first = asyncio.run(prepare(settings))
-        with Announcement(settings, first, as_json=arguments.json) as announce:
+        with Announcement(settings, first, as_json=arguments.json, rest=REST, mcp=MCP) as announce:
             return _serve(settings, announce)
     except (StartError, StoreError, ServerKeyError) as error:
         raise UsageError(str(error), advice=LOOK) from None
@@ -117,3 +126,236 @@ def _serve_one(
     settings = replace(settings, port=port)
     begin = partial(open_system, settings, reuse_port=True, worker=Worker(folder, number))
     run_until_stopped(begin, on_listen)
+
+
+# Announcement
+
+
+FIRST_RUN_FILE: Final = "first-run.txt"
+
+
+class Announcement:
+    """Called with the URL once it is ready; a block around the start, which may fail."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        first: FirstRun | None,
+        *,
+        as_json: bool,
+        rest: str,
+        mcp: str,
+    ) -> None:
+        """`rest` and `mcp` are the paths of those interfaces."""
+        self._settings = settings
+        self._first = first
+        self._as_json = as_json
+        self._rest = rest
+        self._mcp = mcp
+        self._file = Path(settings.data) / FIRST_RUN_FILE
+        self._is_made = False
+
+    def __enter__(self) -> Announcement:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Keep the credentials where nothing could be announced."""
+        if self._first is None or self._is_made:
+            return
+        url = self._settings.public_url.rstrip("/") or self._settings.place
+        _write_private(self._file, self._first_lines(self._first, url))
+        if not self._as_json:
+            print_error_line(_where_kept(self._file))
+
+    def __call__(self, url: str) -> None:
+        url = self._settings.public_url.rstrip("/") or url.rstrip("/")
+        lines = [] if self._first is None else self._first_lines(self._first, url)
+        self._is_made = True
+        if lines and (self._as_json or not sys.stdout.isatty()):
+            _write_private(self._file, lines)
+            lines = [_where_kept(self._file)]
+        if self._as_json:
+            self._print_json(url)
+            return
+        print_line(f"Accord {__version__} is ready at {url} (press Ctrl-C to stop)")
+        for line in lines:
+            print_line(line)
+        print_line(f"Open {url}/ and sign in")
+
+    def _print_json(self, url: str) -> None:
+        print_json(
+            {
+                "event": "ready",
+                "version": __version__,
+                "url": url,
+                "mcp": f"{url}{self._mcp}",
+                "data": self._settings.data,
+                "first_run_file": None if self._first is None else str(self._file),
+            }
+        )
+
+    def _first_lines(self, first: FirstRun, url: str) -> list[str]:
+        data = (
+            ""
+            if self._settings.data == Settings().data
+            else f" --data {quote(self._settings.data)}"
+        )
+        return [
+            "",
+            "This is the first start. Keep these: nobody can ask for them again.",
+            "",
+            f"  administrator  {first.username}",
+            f"  password       {first.password}",
+            f"  token          {first.token}",
+            "",
+            "The token is for an assistant: it reads, and what it proposes waits until you accept "
+            "it.",
+            "Connect one, such as Claude Code:",
+            "",
+            f"  claude mcp add --transport http accord {url}{self._mcp} "
+            f'--header "Authorization: Bearer {first.token}"',
+            "",
+            "or call it yourself:",
+            "",
+            f"  curl {url}{self._rest}/epics -H 'Authorization: Bearer {first.token}'",
+            "",
+            "A program that is to change things needs another token:",
+            "",
+            f"  accord token create --user {first.username} --name my-program "
+            f"--scope read --scope write{data}",
+            "",
+        ]
+
+
+def _where_kept(file: Path) -> str:
+    return f"The administrator's password and a first token are in {file}"
+
+
+def _write_private(path: Path, lines: list[str]) -> None:
+    """Write a file that nobody else can read."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+# What executor and bridge share
+
+
+COMMON: tuple[str, ...] = (
+    *("data", "database", "log_level", "log_format", "drain_seconds", "tracing"),
+    *("bus", "lease_seconds"),
+)
+
+
+def configure_part(parser: Parser, *more: str) -> None:
+    parser.add_argument(
+        "--probes", metavar="URL", help="answer /healthz, /readyz and /metrics at http://host:port"
+    )
+    parser.add_argument("--json", action="store_true", help="announce it as a line of JSON")
+    add_setting_flags(parser, (*COMMON, *more))
+
+
+def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"]) -> int:
+    """Run a part until it is stopped. Raises `UsageError`."""
+    from accord.app.part import open_part
+    from accord.app.system import StartError
+    from accord.operations.accounts.server_key import ServerKeyError
+    from accord.operations.logs.setup import configure_logging
+    from accord.store import StoreError
+    from accord.transports.serve import run_until_stopped
+
+    settings = settings_from(arguments).settings
+    if arguments.debug:
+        settings = replace(settings, log_level="debug")
+    configure_logging(settings.log_level, settings.log_format)
+
+    def announce(part: Part) -> None:
+        if arguments.json:
+            told = {"role": role, "name": part.engine.member.name, "probes": part.probes_url}
+            print_json({"event": "ready", **told})
+            return
+        where = f", probes at {part.probes_url}" if part.probes_url else ""
+        print_line(f"{role} {part.engine.member.name} is running{where} (press Ctrl-C to stop)")
+
+    try:
+        begin = partial(open_part, settings, role, probes=arguments.probes or "")
+        run_until_stopped(begin, announce)
+    except (StartError, StoreError, ServerKeyError) as error:
+        raise UsageError(str(error), advice=LOOK) from None
+    return exits.OK
+
+
+# accord executor
+
+
+EXECUTOR_USAGE: Final = "accord executor --database URL [--probes URL] [settings]"
+
+EXECUTOR_DESCRIPTION: Final = """\
+Execute runs of workflows, beside servers and other executors on the same database, which must be
+PostgreSQL. Runs are shared out among all that live; what one leaves, or is killed with, others
+take over. `accord serve --workflows elsewhere` leaves runs to executors.
+
+examples:
+  ACCORD_SECRET_KEY=… accord executor --database postgresql://accord@db/accord
+  accord executor --database postgresql://accord@db/accord --bus kafka://broker:9092 \\
+    --probes http://127.0.0.1:9100
+"""
+
+
+def _configure_executor(parser: Parser) -> None:
+    configure_part(parser, "keep_runs_days", "old_runs")
+
+
+def _run_executor(arguments: argparse.Namespace) -> int:
+    return run_part(arguments, "executor")
+
+
+# accord bridge
+
+
+BRIDGE_USAGE: Final = "accord bridge --database URL [--probes URL] [settings]"
+
+BRIDGE_DESCRIPTION: Final = """\
+Call agents, tools of MCP servers and JSON-RPC methods for runs of workflows, beside servers,
+executors and other bridges on the same database, which must be PostgreSQL. What one leaves, or is
+killed with, others take over. `accord serve --workflows elsewhere` leaves calls to bridges.
+
+examples:
+  ACCORD_SECRET_KEY=… accord bridge --database postgresql://accord@db/accord
+  accord bridge --database postgresql://accord@db/accord --allow-agents 10.0.0.0/8
+"""
+
+
+def _configure_bridge(parser: Parser) -> None:
+    configure_part(parser, "allow_agents", "allow_private_agents", "secrets")
+
+
+def _run_bridge(arguments: argparse.Namespace) -> int:
+    return run_part(arguments, "bridge")
+
+
+# Open files
+
+
+def allow_many_connections() -> None:
+    """Raise the limit of open files to what the system allows."""
+    import resource  # POSIX only
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return
+    with suppress(ValueError, OSError):  # macOS says that there is no limit, and has one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+COMMANDS: Final = {
+    "serve": Command(SERVE_USAGE, SERVE_DESCRIPTION, _configure_serve, _run_serve),
+    "executor": Command(EXECUTOR_USAGE, EXECUTOR_DESCRIPTION, _configure_executor, _run_executor),
+    "bridge": Command(BRIDGE_USAGE, BRIDGE_DESCRIPTION, _configure_bridge, _run_bridge),
+}

@@ -1,0 +1,283 @@
+"""Checks of the data directory, the database and the audit trail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, unquote, urlsplit
+
+from accord.app.local import server_key
+from accord.app.server_lock import is_served
+from accord.app.settings import Settings
+from accord.cli.backup import Readable, migrations_of
+from accord.cli.doctor.finding import Finding, ok, problem, unseen, warning
+from accord.cli.exits import UsageError
+from accord.cli.installation import audit_key, is_there
+from accord.cli.serve import FIRST_RUN_FILE
+from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError, stored_fingerprint
+from accord.operations.audit.chain import Chain
+from accord.operations.audit.head_file import NAME, read_head_file
+from accord.operations.audit.sealer import READ_HEAD
+from accord.store import StoreError, open_store
+from accord.store.errors import UnavailableError
+from accord.store.migrations import APPLIED, EXISTS
+from accord.store.store import Engine, Row
+
+# The data directory
+
+
+MIB: Final = 2**20
+LITTLE: Final = 1024 * MIB
+TOO_LITTLE: Final = 100 * MIB
+OTHERS: Final = 0o077
+
+
+def check_folder(settings: Settings) -> Iterator[Finding]:
+    data = Path(settings.data)
+    if not data.exists():
+        yield unseen("folder", f"there is no {data}", "accord serve makes it; --data says where")
+        return
+    if not data.is_dir():
+        yield problem("folder", f"{data} is no folder", "say with --data where it is")
+        return
+    yield _folder(data)
+    yield _room(data)
+    if not settings.is_shared:
+        yield _key(data / KEY_FILE)
+        yield _served(data)
+    if (data / FIRST_RUN_FILE).exists():
+        advice = f"keep what is in it elsewhere, then rm {data / FIRST_RUN_FILE}"
+        yield warning(FIRST_RUN_FILE, "the first password and token are still in a file", advice)
+
+
+def _folder(data: Path) -> Finding:
+    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        return problem("folder", f"you may not write to {data}", f"see who owns it: ls -ld {data}")
+    mode = data.stat().st_mode & 0o777
+    if mode & OTHERS:
+        return warning("folder", f"others may look into {data} ({mode:04o})", f"chmod 700 {data}")
+    return ok("folder", f"{data.absolute()}, for nobody else")
+
+
+def _room(data: Path) -> Finding:
+    free = shutil.disk_usage(data).free
+    told = f"{free // MIB:,} MiB are free"
+    if free < TOO_LITTLE:
+        return problem("room", told, "make room, or move the data directory")
+    if free < LITTLE:
+        return warning("room", told, "make room before writes fail")
+    return ok("room", told)
+
+
+def _key(file: Path) -> Finding:
+    try:
+        mode = file.stat().st_mode & 0o777
+    except FileNotFoundError:
+        return unseen("key", "there is none yet", "accord serve makes one")
+    if mode & OTHERS:
+        detail = f"others can read {file} (mode {mode:04o}): nothing starts"
+        return problem("key", detail, f"chmod 600 {file}")
+    if not os.access(file, os.R_OK):
+        return problem("key", f"you may not read {file}", f"see who owns it: ls -l {file}")
+    return ok("key", "only its owner can read it")
+
+
+def _served(data: Path) -> Finding:
+    return ok("server", "one runs on it" if is_served(data) else "none runs on it")
+
+
+# The database
+
+
+CHECK_SECONDS: Final = 10.0
+"""How long a file may be looked at."""
+STEPS: Final = 100_000
+"""Of SQLite, between two looks at the clock."""
+MOST_DIFFERENCE: Final = 2.0
+"""Seconds by which the clocks of the machines may differ; leases are kept by them."""
+
+SQLITE_CHECK: Final = "PRAGMA quick_check(1)"
+POSTGRES_ABOUT: Final = """
+SELECT current_setting('server_version') AS version,
+       extract(epoch FROM clock_timestamp())::float8 AS now
+"""
+RESTORE: Final = "restore a backup; do not start the server on it"
+
+
+async def check_database(settings: Settings) -> AsyncIterator[Finding]:
+    if not is_there(settings):
+        yield unseen("database", "there is none yet", "accord serve makes one")
+        return
+    if not settings.is_shared:
+        for finding in _file(file_of(settings)):
+            yield finding
+            if finding.state == "problem":
+                return
+    try:
+        async with open_readable(settings) as store:
+            if settings.is_shared:
+                yield await _clock(store)
+            async for finding in _contents(store, settings):
+                yield finding
+    except (StoreError, ValueError) as error:
+        advice = "check that it runs, and --database or ACCORD_DATABASE"
+        yield problem("database", str(error), advice)
+
+
+def _file(path: Path) -> Iterator[Finding]:
+    """Read only, and no longer than a moment."""
+    size = f"{path.stat().st_size / 2**20:,.1f} MiB"
+    try:
+        with open_file(path) as connection:
+            until = time.monotonic() + CHECK_SECONDS
+            connection.set_progress_handler(lambda: time.monotonic() > until, STEPS)
+            found = connection.execute(SQLITE_CHECK).fetchone()
+    except sqlite3.OperationalError as error:
+        if "interrupted" in str(error):
+            detail = f"{size} were not looked at within {CHECK_SECONDS:.0f} s"
+            yield unseen("file", detail, f"sqlite3 {path} 'PRAGMA quick_check' takes its time")
+            return
+        yield problem("file", f"{path} cannot be read: {error}", "see who owns it and what uses it")
+        return
+    except sqlite3.DatabaseError as error:
+        yield problem("file", f"{path} is damaged: {error}", RESTORE)
+        return
+    if found[0] != "ok":
+        yield problem("file", f"{path} is damaged: {found[0]}", RESTORE)
+        return
+    yield ok("file", f"SQLite {sqlite3.sqlite_version}, {size}, a quick check found nothing wrong")
+
+
+async def _clock(store: Readable) -> Finding:
+    before = time.time()
+    about = (await store.fetch(POSTGRES_ABOUT))[0]
+    after = time.time()
+    now: float = about["now"]
+    difference = max(before - now, now - after, 0.0)
+    if difference > MOST_DIFFERENCE:
+        return warning(
+            "server",
+            f"PostgreSQL {about['version']}; its clock and ours differ by {difference:.0f} s",
+            "have both machines keep the time (NTP)",
+        )
+    return ok("server", f"PostgreSQL {about['version']}, whose clock agrees with ours")
+
+
+async def _contents(store: Readable, settings: Settings) -> AsyncIterator[Finding]:
+    try:
+        found = await migrations_of(store)
+    except StoreError as error:
+        yield problem("migrations", str(error), "install the newer release again")
+        return
+    pending = sum(not each.applied for each in found)
+    if pending:
+        advice = "accord db migrate, or start the server, which does it"
+        yield warning("migrations", f"{pending} of {len(found)} are pending", advice)
+        return
+    yield ok("migrations", f"all {len(found)} are applied")
+    yield await _owner(store, settings)
+
+
+async def _owner(store: Readable, settings: Settings) -> Finding:
+    """Whether the database belongs to the key that there is."""
+    if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
+        advice = "restore the file key from a backup: with another, no token is known"
+        return problem("key", "the database is there and its key is not", advice)
+    try:
+        key = server_key(settings)
+    except ServerKeyError as error:
+        return unseen("key", str(error))
+    known = await stored_fingerprint(store)
+    if known is not None and known != key.fingerprint:
+        advice = "restore the key that it was made with"
+        return problem("key", "the database belongs to another server key", advice)
+    return ok("key", "the database belongs to it")
+
+
+# The audit trail
+
+
+VERIFY: Final = "accord audit verify tells what was changed"
+
+
+async def check_trail(settings: Settings, *, readable: bool) -> Finding:
+    """`readable` says whether the database is."""
+    if not readable:
+        return unseen("head", "the database has a problem", "solve that first")
+    if not is_there(settings):
+        return unseen("head", "there is no audit trail yet")
+    try:
+        chain = Chain(audit_key(settings))
+        async with open_readable(settings) as store:
+            rows = await store.fetch(READ_HEAD)
+    except (UsageError, StoreError, ValueError) as error:
+        return unseen("head", str(error))
+    if not rows:
+        return unseen("head", "nothing is on record yet")
+    head = chain.head(rows[0]["value"])
+    if head is None:
+        return problem("head", "the head of the audit trail is not genuine", VERIFY)
+    kept = read_head_file(Path(settings.data) / NAME, chain)
+    if kept is not None and kept.sequence > head.sequence:
+        detail = f"ends at {head.sequence:,}, and went to {kept.sequence:,} once: it was cut off"
+        return problem("head", detail, VERIFY)
+    return ok("head", f"genuine, at {head.sequence:,}; accord audit verify looks at every record")
+
+
+# Reading without writing
+
+
+class SqliteFile:
+    """A file of SQLite; implements `Readable`."""
+
+    engine: Engine = "sqlite"
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        connection.row_factory = sqlite3.Row
+        self._connection = connection
+
+    async def applied(self, part: str) -> dict[int, str]:
+        if not await self.fetch(EXISTS[self.engine]):
+            return {}
+        return {row["number"]: row["name"] for row in await self.fetch(APPLIED, part)}
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        given = {str(number): value for number, value in enumerate(arguments, 1)}
+        try:
+            return [dict(row) for row in self._connection.execute(sql, given)]
+        except sqlite3.OperationalError as error:
+            raise UnavailableError(str(error)) from None
+        except sqlite3.DatabaseError as error:
+            raise StoreError(str(error)) from None
+
+
+def file_of(settings: Settings) -> Path:
+    """Where the file of SQLite is."""
+    return Path(unquote(urlsplit(settings.database_url).path))
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that cannot write. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def open_readable(settings: Settings) -> AsyncIterator[Readable]:
+    """Raises StoreError, and ValueError for a URL of no database."""
+    if settings.database_url.startswith("sqlite:"):
+        try:
+            with open_file(file_of(settings)) as connection:
+                yield SqliteFile(connection)
+        except sqlite3.Error as error:
+            raise UnavailableError(str(error)) from None
+        return
+    async with open_store(settings.database_url) as store:
+        yield store
