@@ -1,7 +1,7 @@
 """The `accord` command: `accord call`, `accord demo`, `accord openrpc lint` and others.
 
-`main` finds the command, runs it, and is the one place where an exception becomes a line on
-stderr and an exit code. Nothing slow is imported before it is needed.
+`main` finds the command, runs it, and is the one place that turns an exception into a line
+on stderr and an exit code. Nothing slow is imported before it is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from accord.cli.parser import Parser, command_parser, group_parser, top_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `accord` with these arguments (those of the process unless given); the exit code."""
+    """Run `accord` with these arguments (default: those of the process). Return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     command, others = split_command(arguments)
     try:
@@ -39,7 +39,7 @@ def _run_top(arguments: list[str]) -> int:
 
 
 def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[str]) -> int:
-    """Say what there is to those who named no command. Raises `UsageError` for a wrong one."""
+    """Print help where no command is named. Raises `UsageError` for an unknown command."""
     is_group = bool(known)
     if len(words) > is_group:
         raise _unknown(words, known)
@@ -54,7 +54,7 @@ def _refuse(parser: Parser, arguments: list[str], words: list[str], known: list[
 
 
 def _unknown(words: list[str], known: list[str]) -> UsageError:
-    """Why these words are no command, and what may have been meant."""
+    """Return the error for words that are no command, with the likely command as advice."""
     typed = " ".join(words) if known else words[0]
     meant = meant_by(words)
     if meant:
@@ -72,7 +72,7 @@ def _run_command(command: str, arguments: list[str]) -> int:
 
 
 def _explain(error: Exception, command: str | None, arguments: list[str]) -> int:
-    """Say what went wrong and what to do next; the exit code."""
+    """Print what went wrong and what to do next. Return the exit code."""
     if exit_code(error) == OUTPUT_CLOSED:
         # What is still buffered would fail again when the interpreter flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

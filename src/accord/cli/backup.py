@@ -217,7 +217,7 @@ examples:
 
 
 class Migration(Struct, frozen=True):
-    """One of them."""
+    """A migration of one part, and whether the database has it."""
 
     part: str
     number: int
@@ -240,19 +240,19 @@ def _run_status(arguments: argparse.Namespace) -> int:
 
 
 class Readable(Protocol):
-    """What stores and files have in common."""
+    """A database that can be read: a store, or a SQLite file that is opened read-only."""
 
     engine: Engine
 
     async def applied(self, part: str) -> dict[int, str]:
-        """The numbers and names of the migrations of a part that have been run."""
+        """Return the names of the applied migrations of a part, by number."""
 
     async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
-        """The rows that one statement gives. Raises StoreError."""
+        """Return the rows of one statement. Raises StoreError."""
 
 
 async def migrations_of(store: Readable) -> list[Migration]:
-    """All migrations that this release knows. Raises StoreError for a database of another."""
+    """Return all migrations of this release. Raises StoreError for a database of a newer one."""
     found = []
     for part, folder in PARTS.items():
         known = migrations(folder, store.engine)
@@ -314,7 +314,7 @@ def _run_migrate(arguments: argparse.Namespace) -> int:
 
 
 async def _run_migrations(url: str, progress: Progress) -> list[Migration]:
-    """What was pending, as it is now."""
+    """Run all pending migrations and return them."""
     async with open_store(url) as store:
         before = await migrations_of(store)
         pending = [each.part for each in before if not each.applied]
@@ -467,7 +467,7 @@ async def _export_trail(url: str, key: bytes, write: Write, format: Format) -> H
 
 
 def _new_file(path: Path) -> BinaryIO:
-    """A file that nobody else can read. Raises `UsageError` where there is one already."""
+    """Create a file that only its owner can read. Raises `UsageError` if it exists."""
     try:
         return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except OSError as error:

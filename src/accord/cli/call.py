@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Call:
-    """The command line, understood: wrong usage is raised before anything is sent."""
+    """A call as the command line describes it; wrong usage is raised before anything is sent."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._url: str = arguments.url
@@ -215,7 +215,7 @@ class _Call:
 
 
 def _answer(item: Item, outcome: Raw | RpcError) -> Success | Failure:
-    """An answer as JSON-RPC writes it, with the id that the file gave."""
+    """Return a JSON-RPC response with the id from the file."""
     id: Any = item.id
     if isinstance(outcome, RpcError):
         return Failure(id, error_object(outcome))
@@ -234,7 +234,7 @@ def _show(direction: str, data: bytes) -> None:
 
 
 async def _unless(trouble: asyncio.Future[RpcError], work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns or raises; the error in `trouble` if that comes first."""
+    """Await `work`, but raise the error in `trouble` if that comes first."""
     task = asyncio.get_running_loop().create_task(work)
     either: set[asyncio.Future[Any]] = {task, trouble}
     try:
@@ -271,7 +271,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _router(answers: list[str]) -> Router:
-    """Methods that answer whatever they are called with by a fixed value."""
+    """Return a router whose methods return fixed values, whatever their params."""
     router = Router()
     for text in answers:
         name, equals, written = text.partition("=")
@@ -314,7 +314,13 @@ _decode_id = msgspec.json.Decoder(int | float | str | None).decode
 
 
 def read_batch(data: bytes) -> list[Item]:
-    """The messages in a file, in their order. Raises `UsageError`."""
+    """Return the messages in a file, in their order. Raises `UsageError`.
+
+    A file has one of two forms. A JSON array holds messages as JSON-RPC writes them: with `id` they
+    are calls, without it notifications; `jsonrpc` may be left out. Otherwise each line is a call,
+    `METHOD PARAMS`, with params as on the command line; empty lines and lines that begin with `#`
+    are skipped.
+    """
     items = _read_array(data) if data.lstrip().startswith(b"[") else _read_lines(data)
     if not items:
         raise UsageError("the batch is empty")
@@ -373,18 +379,22 @@ def _no_stdin() -> bytes:
 
 
 Show = Callable[[str, bytes], None]
-"""Gets the direction of a message, `-->` or `<--`, and the message."""
+"""Receives the direction of a message, `-->` or `<--`, and the message."""
 
 
 class WireLogChannel:
-    """Passes everything on in both directions."""
+    """A channel between a peer and its transport that shows every message.
+
+    It also notices errors that a peer reports to no caller, because they belong to no call: an
+    error without an id, a refused message, a notification that was not delivered.
+    """
 
     def __init__(self, channel: Channel, show: Show | None = None) -> None:
         self._channel = channel
         self._show = show
         self._receiver: Receiver | None = None
         self.trouble: asyncio.Future[RpcError] = asyncio.get_running_loop().create_future()
-        """Holds the first error that no caller hears of."""
+        """The first error that no call gets."""
 
     # As a channel
 

@@ -91,10 +91,10 @@ COMMANDS: Final = {name: about for section in SECTIONS.values() for name, about 
 MODULES: Final = {name: module for each in _TABLE.values() for name, (module, _) in each.items()}
 """The module of `accord.cli` that each command is in."""
 GROUPS: Final = tuple(dict.fromkeys(name.split()[0] for name in COMMANDS if " " in name))
-"""The first words of commands that have two."""
+"""The first words of two-word commands."""
 
 _FORMER: Final = {"agents migration": "agent migration"}
-"""Spellings of earlier releases, which scripts may still have."""
+"""Command names of earlier releases, which scripts may still use."""
 _MEANT: Final = {
     **dict.fromkeys(("start", "run", "up", "init", "server", "web", "setup"), "serve"),
     **dict.fromkeys(("status", "check", "health", "diagnose"), "doctor"),
@@ -103,11 +103,11 @@ _MEANT: Final = {
     "help": "--help",
     "version": "--version",
 }
-"""What other programs call it, or people look for."""
+"""Names that other programs use for our commands."""
 
 
 def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The command that the arguments begin with, None if they begin with none; and the others."""
+    """Return the command that the arguments begin with, or None, and the remaining arguments."""
     for length in (1, 2):
         words = " ".join(arguments[:length])
         name = _FORMER.get(words, words)
@@ -117,12 +117,12 @@ def split_command(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def in_group(group: str) -> list[str]:
-    """The commands that begin with the word `group`."""
+    """Return the commands that begin with the word `group`."""
     return [name for name in COMMANDS if name.startswith(f"{group} ")]
 
 
 def meant_by(words: Sequence[str]) -> list[str]:
-    """What somebody may have meant who began with these words, which are no command."""
+    """Return the commands that are close to these words, which are no command."""
     from difflib import get_close_matches
 
     first, typed = words[0], " ".join(words[:2])

@@ -35,7 +35,7 @@ class Flag(Struct, frozen=True):
     names: tuple[str, ...]
     help: str
     value: str | None = None
-    """What its value is called; None if it takes none."""
+    """The name of its value; None for a flag without one."""
     choices: tuple[str, ...] = ()
 
     @property
@@ -44,7 +44,7 @@ class Flag(Struct, frozen=True):
 
 
 class CommandWord(Struct, frozen=True):
-    """One command, with its flags and what its first argument can be."""
+    """A command, its flags and the choices of its first argument."""
 
     name: str
     """Its last word: `lint` of `openrpc lint`."""
@@ -52,7 +52,7 @@ class CommandWord(Struct, frozen=True):
     flags: tuple[Flag, ...]
     first: tuple[str, ...] = ()
     takes_file: bool = False
-    """Whether the first argument may be a file."""
+    """True if the first argument may be a file."""
 
 
 class GroupWord(Struct, frozen=True):
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _words() -> list[CommandWord | GroupWord]:
-    """What can stand first on the command line."""
+    """Return the words that a command line can begin with."""
     found: dict[str, CommandWord | GroupWord] = {}
     for name in ALL_COMMANDS:
         word = name.split()[0]
@@ -130,7 +130,7 @@ def _bash() -> Iterator[str]:
 
 
 def _bash_case(place: int, words: Sequence[CommandWord | GroupWord]) -> Iterator[str]:
-    """What to suggest after the word at `place`, which is one of `words`."""
+    """Suggest what follows the word at `place`, which is one of `words`."""
     yield f"case ${{COMP_WORDS[{place}]}} in"
     for word in words:
         yield f"{word.name})"
@@ -195,7 +195,7 @@ def _zsh() -> Iterator[str]:
 
 
 def _zsh_words(words: Sequence[CommandWord | GroupWord], flags: tuple[Flag, ...]) -> Iterator[str]:
-    """What to suggest where one of `words` or a flag comes next, and what after that word."""
+    """Suggest `words` and flags, and what follows each word."""
     yield "if (( CURRENT == 2 )); then"
     yield "    local -a commands=("
     for word in words:
@@ -307,7 +307,7 @@ def _fish_flag(condition: str, flag: Flag) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """In single quotes, as all three shells understand them; it must have no backslash for fish."""
+    """Quote `text` for all three shells. It must not contain a backslash, for fish."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

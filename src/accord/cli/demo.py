@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Demo:
-    """The demo's router being served by this process."""
+    """The server of the demo in this process."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -208,7 +208,7 @@ _READERS: Final[dict[object, tuple[Callable[[str], Any], str]]] = {
 
 
 def add_limit_flags(parser: argparse.ArgumentParser) -> None:
-    """One flag per field of `Limits` and `ServerLimits`, explained by its docstring."""
+    """Add a flag for each field of `Limits` and `ServerLimits`, with its docstring as help."""
     for title, struct in _GROUPS.items():
         group = parser.add_argument_group(title)
         explained = _docstrings(struct)
@@ -224,7 +224,7 @@ def add_limit_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def limits_from(arguments: argparse.Namespace) -> tuple[Limits, ServerLimits]:
-    """The limits that were asked for, defaults elsewhere."""
+    """Return the limits that the flags give, with defaults for the others."""
     given = vars(arguments)
     connection, server = (
         struct(**{field.name: given[field.name] for field in fields(struct) if field.name in given})
@@ -242,7 +242,7 @@ def _help(explanation: str, field: FieldInfo) -> str:
 
 
 def _docstrings(struct: type) -> dict[str, str]:
-    """What the docstrings below the fields of a struct say, by field."""
+    """Return the docstrings below the fields of a struct, by field."""
     [definition] = ast.parse(inspect.getsource(struct)).body
     assert isinstance(definition, ast.ClassDef)
     explained: dict[str, str] = {}
@@ -278,7 +278,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def demo_router(report: Callable[[], Report] = Report) -> Router:
-    """A router with the demo's methods; `stats` answers what `report` gives."""
+    """Return a router with the demo's methods; `stats` returns what `report` returns."""
     router = Router()
 
     def stats() -> Report:
@@ -334,7 +334,7 @@ async def call_back(method: str, context: Context, params: Raw = _NULL) -> Any:
 
 
 def _finite(calculate: Callable[[], Number]) -> Number:
-    """A number that JSON can say. Raises `InvalidParamsError`."""
+    """Return a number that JSON can represent. Raises `InvalidParamsError`."""
     try:
         number = calculate()
     except OverflowError:  # an integer that is too large to be added to a fraction

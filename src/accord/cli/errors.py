@@ -37,24 +37,24 @@ NOT_FOUND: Final = {
         "accord workflow list --runs shows which there are",
     ),
 }
-"""Where one finds what there is, by commands whose errors do not tell it."""
+"""Advice for "not found", by command: how to list what exists."""
 CANNOT_REACH: Final = "check that it runs and that the URL is right"
 UNAUTHENTICATED: Final = -32051
 
 
 class ErrorReport(Struct, frozen=True, omit_defaults=True):
-    """What went wrong, for programs."""
+    """An error for programs."""
 
     code: int | str
-    """A number of JSON-RPC, or a name."""
+    """A JSON-RPC error code, or a name."""
     message: str
     data: Any | UnsetType = UNSET
     advice: str | UnsetType = UNSET
-    """What to do next."""
+    """The next step."""
 
 
 def explain(error: Exception, command: str | None, *, as_json: bool) -> int:
-    """Say what went wrong and what to do; the exit code."""
+    """Print what went wrong and what to do next. Return the exit code."""
     complaint = error_report(error, command)
     if as_json:
         print_json({"error": complaint})
@@ -70,7 +70,7 @@ def explain(error: Exception, command: str | None, *, as_json: bool) -> int:
 
 
 def error_report(error: Exception, command: str | None) -> ErrorReport:
-    """The same, whatever was raised."""
+    """Return the report of any exception."""
     if extra := missing_extra(error):
         what = f"accord {command}" if command else "accord"
         message = f"{what} needs the extra {extra}: {missing_module(error)} is not installed"
@@ -103,7 +103,7 @@ def error_report(error: Exception, command: str | None) -> ErrorReport:
 
 
 def _of_call(error: RpcError, command: str) -> ErrorReport:
-    """What the other end answered, or why it did not."""
+    """Return the report of a failed call: the error response, or the transport error."""
     data = UNSET if error.data is None else error.data
     if not isinstance(error, TransportError):
         advice = _sign_in(command) if error.code == UNAUTHENTICATED else UNSET

@@ -37,16 +37,16 @@ MEANINGS: Final = {
 
 
 class UsageError(Exception):
-    """The command line, or a file it names, cannot be understood."""
+    """The command line, or a file that it names, is invalid."""
 
     def __init__(self, message: str, *, advice: str | None = None) -> None:
         super().__init__(message)
         self.advice = advice
-        """What to do next; None names the help of the command, "" is for messages that say it."""
+        """The next step. None refers to the help of the command, "" is for messages that say it."""
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code that tells a script what kind of failure `error` is."""
+    """Return the exit code of an exception, for scripts."""
     if isinstance(error, UsageError) or is_about_a_file(error) or is_unavailable(error):
         return WRONG_USAGE
     if isinstance(error, KeyboardInterrupt):
@@ -57,7 +57,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def is_about_a_file(error: BaseException) -> bool:
-    """Whether a file or folder cannot be used, which is not a fault of accord."""
+    """Return whether the error is about an unusable file or folder: not a fault of accord."""
     return isinstance(error, OSError) and error.filename is not None
 
 
@@ -86,11 +86,11 @@ class Extra(NamedTuple):  # `accord --help` loads this module, and does without 
     modules: tuple[str, ...]
     use: str
     is_needed: bool = False
-    """Whether `accord serve` needs it."""
+    """True if `accord serve` needs it."""
 
     @property
     def is_installed(self) -> bool:
-        """Whether its modules can be found; none is imported."""
+        """Return whether its modules can be found, without importing them."""
         return all(find_spec(module) is not None for module in self.modules)
 
 

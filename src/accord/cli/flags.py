@@ -23,7 +23,7 @@ from accord.transports.urls import shown
 
 
 def duration(text: str) -> float | None:
-    """Seconds above zero, None for `none`."""
+    """Parse seconds above zero, or None for `none`."""
     return None if text == "none" else seconds(text, "a number of seconds above 0, or none")
 
 
@@ -48,12 +48,12 @@ def count(text: str, wanted: str = "a number, 0 or more") -> int:
 
 
 def size(text: str) -> int | None:
-    """A number, None for `unlimited` or 0."""
+    """Parse a number, or None for `unlimited` or 0."""
     return None if text == "unlimited" else count(text, "a number, or unlimited") or None
 
 
 def add_web_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that tell how to be let in by a server, and whom to trust."""
+    """Add flags for headers, such as credentials, and for trusted certificates."""
     add = parser.add_argument
     add(
         "--header",
@@ -67,7 +67,7 @@ def add_web_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def header(text: str) -> tuple[str, str]:
-    """The name and the value of a header. Raises `UsageError`."""
+    """Parse a header into its name and value. Raises `UsageError`."""
     name, colon, content = text.partition(":")
     if not colon or not name.strip():
         raise UsageError(f"--header {text!r} is not of the form 'Name: value'")
@@ -80,7 +80,7 @@ def header(text: str) -> tuple[str, str]:
 STREAM_SCHEMES: Final = frozenset({"stdio", "tcp", "tls", "unix"})
 """Byte streams, which need framing."""
 WEB_SCHEMES: Final = frozenset({"ws", "wss", "http", "https"})
-"""What begins with an HTTP request."""
+"""Connections that begin with an HTTP request."""
 SECURE_SCHEMES: Final = frozenset({"tls", "wss", "https"})
 TCP_SCHEMES: Final = frozenset({"tcp", "tls"}) | WEB_SCHEMES
 ALL_SCHEMES: Final = STREAM_SCHEMES | WEB_SCHEMES
@@ -88,7 +88,7 @@ _PLACE: Final = re.compile(r"[\w.-]+:\d{1,5}(/[\w./-]*)?")
 
 
 def read_scheme(url: str | None) -> str:
-    """The scheme of a URL that can be reached from another process. Raises `UsageError`."""
+    """Return the scheme of a URL that other processes can reach. Raises `UsageError`."""
     if url is None:
         raise UsageError("a URL is missing, such as tcp://127.0.0.1:7000")
     try:
@@ -105,7 +105,7 @@ def read_scheme(url: str | None) -> str:
 
 
 def _with_scheme(url: str) -> str | None:
-    """What to write in place of a mere HOST:PORT."""
+    """Return advice for a HOST:PORT without a scheme."""
     if not _PLACE.fullmatch(url):
         return None
     return f"begin it with one, as in tcp://{url} or http://{url}"
@@ -122,7 +122,10 @@ def check_flag(flag: str, *, given: bool, scheme: str, fits: frozenset[str]) -> 
 
 
 def client_tls(*, ca: Path | None, insecure: bool) -> ssl.SSLContext | None:
-    """What a client trusts; None for what the system trusts. Raises `UsageError`."""
+    """Return the TLS context of a client; None to trust what the system trusts.
+
+    Raises `UsageError`.
+    """
     if insecure:
         context = ssl.create_default_context()
         context.check_hostname = False
@@ -137,7 +140,10 @@ def client_tls(*, ca: Path | None, insecure: bool) -> ssl.SSLContext | None:
 
 
 def server_tls(cert: Path, key: Path | None) -> ssl.SSLContext:
-    """What a server shows; the key may stand in the certificate's file. Raises `UsageError`."""
+    """Return the TLS context of a server; the key may be in the certificate's file.
+
+    Raises `UsageError`.
+    """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(cert, key)
@@ -162,10 +168,11 @@ _decode_structured = msgspec.json.Decoder(dict[str, Raw] | list[Raw]).decode
 
 
 def read_params(words: Sequence[str], read_stdin: Callable[[], bytes]) -> Raw | UnsetType:
-    """The params that these arguments say; UNSET for none. Raises `UsageError`.
+    """Return the params that these arguments give, UNSET for none. Raises `UsageError`.
 
-    One array or object is the params; else each argument is a value by position, or all
-    are `name=value`. A single `-` stands for what `read_stdin` gives.
+    One array or object is the params; otherwise each argument is a value by position, or all are
+    `name=value`. A single `-` reads `read_stdin`. Values that are JSON are sent as written,
+    to the last digit, but without spaces and newlines between their parts; others are strings.
     """
     if not words:
         return UNSET
@@ -187,7 +194,7 @@ def read_params(words: Sequence[str], read_stdin: Callable[[], bytes]) -> Raw | 
 
 
 def value(word: str) -> Raw:
-    """One value: `word` itself if it is JSON, else a string."""
+    """Return `word` itself if it is JSON, otherwise as a JSON string."""
     data = _utf8(word)
     try:
         check_nesting(data)
@@ -199,7 +206,7 @@ def value(word: str) -> Raw:
 
 
 def structured(data: bytes, what: str) -> Raw:
-    """`data`, which must be a JSON array or object. Raises `UsageError` that names `what`."""
+    """Return `data`, a JSON array or object. Raises `UsageError` that names `what`."""
     try:
         data.decode()
         check_nesting(data)

@@ -169,7 +169,7 @@ def _run_import(arguments: argparse.Namespace) -> int:
 
 
 def _importing(progress: Progress) -> Callable[..., Awaitable[Report]]:
-    """The function of the operation, which tells how far it is."""
+    """Return the function of the operation, with progress."""
 
     async def function(work: Any, **arguments: Any) -> Report:
         from accord.hub.exchange.importing import import_text
@@ -180,7 +180,7 @@ def _importing(progress: Progress) -> Callable[..., Awaitable[Report]]:
 
 
 def formats() -> list[str]:
-    """Our own, and those that plugins add."""
+    """Return our own formats and those of plugins."""
     from accord.entry_points import names_in
 
     return [*OUR_FORMATS, *names_in("accord.importers")]
@@ -218,7 +218,7 @@ def _content(file: str) -> str:
 
 
 def _print_rows(rows: list[Row]) -> None:
-    """Say what went wrong, or otherwise than the file says: each thing once."""
+    """Print errors and notes of rows, each text once."""
     told: dict[str, list[int]] = {}
     for row in rows:
         for text in (*row.errors, *row.notes):
@@ -280,7 +280,7 @@ def _run_export(arguments: argparse.Namespace) -> int:
 
 
 def _write_export(export: Export, arguments: argparse.Namespace) -> None:
-    """Write it where it is wanted, and say so."""
+    """Write an export to stdout or to a file."""
     content = export.content.encode()
     if arguments.output is None:
         if arguments.json:
@@ -298,7 +298,7 @@ def _write_export(export: Export, arguments: argparse.Namespace) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Put the file in its place at once, so that no half of one is ever there."""
+    """Write the file atomically: a reader never sees half of it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(content)
@@ -373,7 +373,7 @@ async def _do(local: Local, name: str, arguments: argparse.Namespace) -> int:
 
 
 def _find_operation(registry: Registry, name: str) -> Operation:
-    """Raises `UsageError`, which names what is meant."""
+    """Return an operation by its name. Raises `UsageError` with close names."""
     operation = registry.get(name) or registry.get(name.replace("-", "_"))
     if operation is not None:
         return operation

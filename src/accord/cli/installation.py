@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> None:
-    """Flags for all settings that may have one, or for those named."""
+    """Add flags for all settings that may have one, or for those named."""
     wanted = None if names is None else set(names)
     for each in fields(Settings):
         name = each.name
@@ -61,7 +61,7 @@ def add_setting_flags(parser: Parser, names: Iterable[str] | None = None) -> Non
 
 
 def settings_from(arguments: argparse.Namespace) -> Resolved:
-    """What the flags, the environment and the file say. Raises `UsageError`."""
+    """Return the settings of the flags, the environment and the file. Raises `UsageError`."""
     given = {
         each.name: value
         for each in fields(Settings)
@@ -84,26 +84,26 @@ WHERE: Final = "accord serve makes one, or say with --data where it is"
 
 
 def existing(arguments: argparse.Namespace) -> Settings:
-    """The settings of an installation. Raises `UsageError` where there is none."""
+    """Return the settings of an installation. Raises `UsageError` where there is none."""
     settings = settings_from(arguments).settings
     check_there(settings)
     return settings
 
 
 def is_there(settings: Settings) -> bool:
-    """Whether there may be an installation: with SQLite, whether its file is there."""
+    """Return whether there may be an installation: with SQLite, whether its file exists."""
     url = settings.database_url
     return not url.startswith("sqlite:") or Path(unquote(urlsplit(url).path)).is_file()
 
 
 def check_there(settings: Settings) -> None:
-    """Raises `UsageError` where there is no installation."""
+    """Raise `UsageError` where there is no installation."""
     if not is_there(settings):
         raise UsageError(f"there is no installation in {settings.data}", advice=WHERE)
 
 
 def audit_key(settings: Settings) -> bytes:
-    """The key of the audit trail. Raises `UsageError`."""
+    """Return the key of the audit trail. Raises `UsageError`."""
     from accord.app.local import AUDIT_PURPOSE, server_key
     from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError
 
@@ -121,12 +121,12 @@ def audit_key(settings: Settings) -> bytes:
 
 
 def add_local_flags(parser: Parser, *more: str) -> None:
-    """The flags that tell where the installation is, and those of further settings."""
+    """Add the flags that locate the installation, and those of further settings."""
     add_setting_flags(parser, ("data", "database", *more))
 
 
 async def all_pages(local: Local, operation: str, **arguments: Any) -> list[Any]:
-    """Everything that an operation lists."""
+    """Return all items of an operation that lists, page by page."""
     found: list[Any] = []
     cursor = None
     while True:
@@ -140,10 +140,10 @@ async def all_pages(local: Local, operation: str, **arguments: Any) -> list[Any]
 def run_local(
     arguments: argparse.Namespace, use: Callable[[Local], Awaitable[int]], *, new: bool = False
 ) -> int:
-    """Open the installation, and what `use` gives. Raises what can go wrong with either.
+    """Open the installation and run `use` with it. Return its exit code.
 
-    Where there is none, one is made if `new` says so, else that is wrong usage: who mistypes a
-    folder wants no second installation.
+    Where there is no installation, `new` creates one; otherwise that is wrong usage, because a
+    mistyped folder must not become a second installation.
     """
     import asyncio
 
@@ -175,7 +175,7 @@ def run_local(
 
 
 def add_as_flag(parser: Parser) -> None:
-    """The flag that tells as whom."""
+    """Add the flag that names the caller."""
     parser.add_argument(
         "--as",
         dest="person",
@@ -185,7 +185,10 @@ def add_as_flag(parser: Parser) -> None:
 
 
 async def caller_named(local: Local, name: str | None) -> Caller:
-    """That person, with every right. Raises UsageError where there is nobody, and ServiceError."""
+    """Return a caller with every right who acts as this person.
+
+    Raises UsageError where there is no person at all, and ServiceError.
+    """
     from accord.operations.accounts.storage.users import FIRST_ADMINISTRATOR
     from accord.operations.caller import LOCAL
     from accord.operations.identifiers import new_correlation_id
@@ -240,7 +243,7 @@ def _run_config(arguments: argparse.Namespace) -> int:
 
 
 def _written(value: object) -> str:
-    """As it would stand in the file."""
+    """Return the value as the settings file would have it."""
     return msgspec.json.encode(value).decode()
 
 

@@ -62,7 +62,7 @@ that holds one (server.py or server.py:NAME)."""
 
 
 def add_target(parser: Parser) -> None:
-    """The argument TARGET, and the flags that tell how to get at it."""
+    """Add the argument TARGET, and the flags for connecting to it."""
     add = parser.add_argument
     add("target", metavar="TARGET", nargs="?", help="the server: a URL, a command or a file")
     add("--token", help="send this bearer token (http, https)")
@@ -85,7 +85,7 @@ def add_target(parser: Parser) -> None:
 
 
 def talk(arguments: argparse.Namespace, use: Callable[[Client], Awaitable[int]]) -> int:
-    """Connect, have `use` talk to the server, and give its exit code."""
+    """Connect to the server and run `use`. Return its exit code."""
     level = logging.DEBUG if arguments.debug else logging.CRITICAL
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     client = _client(arguments)
@@ -123,7 +123,7 @@ def _client(arguments: argparse.Namespace) -> Client:
 
 
 def read_target(text: str | None) -> str | list[str]:
-    """What a client is to connect to: a URL, or a command. Raises `UsageError`."""
+    """Return the URL or the command to connect to. Raises `UsageError`."""
     if not text:
         raise UsageError("a TARGET is missing: a URL, a command or a Python file")
     if "://" in text.split(maxsplit=1)[0]:
@@ -265,10 +265,10 @@ class _Page(Struct, frozen=True):
 
 
 class Kind(Struct, frozen=True):
-    """One kind of what servers list."""
+    """A kind of component that servers list."""
 
     name: str
-    """As a person says it."""
+    """The word for people."""
     member: str
     """The member of the list's result."""
     method: str
@@ -278,8 +278,10 @@ class Kind(Struct, frozen=True):
 
 
 async def catalogue(client: Client, kinds: list[Kind]) -> dict[str, list[Raw]]:
-    """All that the server lists of these kinds, exactly as it says it. Kinds that it does not
-    declare are empty."""
+    """Return the components of these kinds, exactly as the server sends them.
+
+    Kinds that the server does not declare are empty.
+    """
     found = {}
     for kind in kinds:
         declared = getattr(client.capabilities, kind.feature) is not None
@@ -303,7 +305,7 @@ async def _listed(client: Client, kind: Kind) -> list[Raw]:
 
 
 def shown_items(found: dict[str, list[Raw]]) -> Iterator[str]:
-    """The lines that tell of a catalogue."""
+    """Return the lines of a catalogue for people."""
     for kind in KINDS.values():
         items = found.get(kind.member)
         if items:
@@ -395,7 +397,7 @@ def _run_call(arguments: argparse.Namespace) -> int:
 
 
 def read_arguments(words: list[str]) -> Raw | UnsetType:
-    """The arguments that these words say, a JSON object. Raises `UsageError`."""
+    """Return the arguments of a tool as a JSON object. Raises `UsageError`."""
     params = read_params(words, sys.stdin.buffer.read)
     if params is not UNSET and not bytes(params).startswith(b"{"):
         raise UsageError("arguments have names: write them as NAME=VALUE, or as one JSON object")
@@ -426,7 +428,7 @@ def _print_result(result: ToolResult[Raw]) -> None:
 
 
 def _repeats(result: ToolResult[Raw], structured: bytes) -> bool:
-    """Whether the text is nothing but the structured content in writing."""
+    """Return whether the text only repeats the structured content as JSON."""
     match result.content:
         case [TextContent(text=text)] if text.lstrip().startswith(("{", "[")):
             return _same(text.encode(), structured)
@@ -527,7 +529,7 @@ def _run_prompt(arguments: argparse.Namespace) -> int:
 
 
 def _prompt_arguments(words: list[str]) -> dict[str, str] | None:
-    """MCP, prompts: arguments are strings, also those that look like numbers."""
+    """Return the arguments of a prompt. They are strings, even those that look like numbers."""
     if not words:
         return None
     if len(words) == 1 and words[0].lstrip().startswith("{"):
@@ -549,7 +551,7 @@ def _prompt_arguments(words: list[str]) -> dict[str, str] | None:
 
 
 def shown_content(content: Content) -> str:
-    """One block of what a tool returned or a prompt says."""
+    """Return one content block of a tool result or a prompt, for a terminal."""
     match content:
         case TextContent(text=text):
             return shown_text(text)
@@ -571,12 +573,12 @@ def shown_resource(contents: ResourceContents) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Text of several lines, which must not drive the terminal."""
+    """Return text of several lines with its other control characters escaped."""
     return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
 
 
 def decoded(blob: str) -> bytes | None:
-    """The bytes of a blob; None for what is no base64."""
+    """Return the bytes of a blob, None if it is not base64."""
     try:
         return b64decode(blob, validate=True)
     except (Base64Error, ValueError):

@@ -44,18 +44,18 @@ from accord.transports.stdio import StandardStreams
 ACCORD: Final = (sys.executable, "-m", "accord")
 """This program, as a command."""
 _UNNAMED: Final = "accord_mcp_file"
-"""What a module is called whose own name is taken."""
+"""The module name of a file whose own name is taken."""
 
 
 class ServerFile(Struct, frozen=True):
-    """A file, and the name of the server in it where that is said."""
+    """A Python file, and the name of the server in it, or ""."""
 
     path: Path
     name: str = ""
 
     @staticmethod
     def read(text: str | None) -> ServerFile:
-        """What FILE or FILE:NAME says. Raises `UsageError`."""
+        """Parse FILE or FILE:NAME. Raises `UsageError`."""
         if not text:
             raise UsageError("a FILE is missing, such as server.py or server.py:NAME")
         file, colon, name = text.rpartition(":")
@@ -71,7 +71,7 @@ class ServerFile(Struct, frozen=True):
 
 
 def load_server(file: ServerFile) -> Server:
-    """The server of a file, which is run as a module. Raises `UsageError`."""
+    """Run a file as a module and return its server. Raises `UsageError`."""
     module = _run_file(file.path)
     shown = file.path.name
     if file.name:
@@ -91,8 +91,10 @@ def load_server(file: ServerFile) -> Server:
 
 @contextmanager
 def messages_only() -> Iterator[None]:
-    """Keeps stdin and stdout for messages while a file is run, which may print or read what it
-    likes. Raises `ConnectError` where they are closed."""
+    """Keep stdin and stdout for messages while a file runs, which may print or read anything.
+
+    Raises `ConnectError` where they are closed.
+    """
     streams = StandardStreams()
     os.close(streams.reading)
     os.close(streams.writing)
@@ -138,7 +140,7 @@ def _server_named(module: ModuleType, name: str, shown: str) -> Server:
 
 
 def _servers(module: ModuleType) -> dict[str, Server]:
-    """The servers among the variables of a module, each by the first of its names."""
+    """Return the servers among the variables of a module, each by its first name."""
     found: dict[str, Server] = {}
     for name, value in vars(module).items():
         if isinstance(value, Server) and not any(value is each for each in found.values()):
@@ -248,7 +250,7 @@ def _serve(server: Server, url: str, store: str | None, arguments: argparse.Name
 
 @contextmanager
 def _shared_store(arguments: argparse.Namespace) -> Iterator[str | None]:
-    """The URL of the store that processes share; None where there is nothing to share."""
+    """Yield the URL of the store that processes share, None for a single process."""
     if arguments.store is not None:
         _try_store(arguments.store)
         yield arguments.store
@@ -260,7 +262,7 @@ def _shared_store(arguments: argparse.Namespace) -> Iterator[str | None]:
 
 
 def _try_store(url: str) -> None:
-    """Say at once what is wrong with a store. Raises `UsageError`."""
+    """Open and close a store, to fail early. Raises `UsageError`."""
 
     async def open_and_close() -> None:
         async with open_store(url):
@@ -289,7 +291,7 @@ def _announce(server: Server, url: str, *, as_json: bool) -> None:
 
 
 def _http_url(place: str) -> str:
-    """The URL that HOST:PORT/PATH says. Raises `UsageError`."""
+    """Return the URL of HOST:PORT/PATH. Raises `UsageError`."""
     url = place if "://" in place else f"http://{place}"
     try:
         parts = urlsplit(url)
@@ -444,7 +446,7 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _server_name(given: str | None, own: str) -> str:
-    """A name that all programs take."""
+    """Return a server name that all clients accept."""
     if given is None:
         return _NOT_IN_NAMES.sub("-", own).strip("-")[:64] or "server"
     if not _NAME.fullmatch(given):
@@ -456,7 +458,11 @@ def _server_name(given: str | None, own: str) -> str:
 
 
 class SettingsFile:
-    """One such file, which need not exist."""
+    """A settings file of another program, which gets one more entry in one of its tables.
+
+    Everything else in the file stays as it is, to the last digit; a file that cannot be parsed is
+    not touched. The file is replaced as a whole, after a copy was made. It need not exist.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -471,15 +477,17 @@ class SettingsFile:
             raise UsageError(f"{path}: {error.strerror}") from None
 
     def entry(self, table: str, name: str) -> Any:
-        """The entry `name` of a table; None if there is none. Raises `UsageError` for a file that
-        cannot be read."""
+        """Return the entry `name` of a table, None if there is none.
+
+        Raises `UsageError` for a file that cannot be read.
+        """
         if self._is_toml:
             return self._toml().get(table, {}).get(name)
         _, entries = self._json(table)
         return msgspec.json.decode(entries[name]) if name in entries else None
 
     def entries(self, table: str) -> dict[str, Any]:
-        """All entries of a table. Raises `UsageError` for a file that cannot be read."""
+        """Return all entries of a table. Raises `UsageError` for a file that cannot be read."""
         if self._is_toml:
             found = self._toml().get(table, {})
             return found if isinstance(found, dict) else {}
@@ -487,13 +495,15 @@ class SettingsFile:
         return {name: msgspec.json.decode(entry) for name, entry in entries.items()}
 
     def put(self, table: str, name: str, entry: dict[str, Any]) -> Path | None:
-        """Write the file with this entry in the table; where the former file was copied to, None
-        if there was none."""
+        """Write the file with this entry in the table.
+
+        Return the path of the copy of the former file, None if there was none.
+        """
         text = self._with_toml(table, name, entry) if self._is_toml else None
         return self._replace(text or self._with_json(table, name, entry))
 
     def written(self, table: str, name: str, entry: dict[str, Any]) -> str:
-        """The entry as it stands in such a file."""
+        """Return the entry in the file's format."""
         if self._is_toml:
             return toml_entry(table, name, entry).strip()
         return json_entry(table, name, entry).strip()

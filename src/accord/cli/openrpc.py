@@ -60,7 +60,7 @@ the URL of a server, which is asked by rpc.discover (any URL that accord call ta
 
 
 def add_source(parser: Parser) -> None:
-    """The argument DOC, and the flags that tell how to get at it."""
+    """Add the argument DOC, and the flags for getting it."""
     add = parser.add_argument
     add("document", metavar="DOC", nargs="?", help="where the OpenRPC document is")
     add_web_flags(parser)
@@ -74,7 +74,7 @@ def add_source(parser: Parser) -> None:
 
 
 def read_source(arguments: argparse.Namespace) -> Any:
-    """The document that the arguments name, decoded. Raises `UsageError` or `TransportError`."""
+    """Return the decoded document. Raises `UsageError` or `TransportError`."""
     source: str | None = arguments.document
     if source is None:
         raise UsageError("a DOC is missing: a file, - for stdin, or a URL")
@@ -112,7 +112,7 @@ def _read_bytes(source: str, arguments: argparse.Namespace) -> bytes:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Headers may hold a token, which is not for whoever a server names."""
+    """A handler that refuses redirects: headers may hold a token for this server only."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -249,7 +249,7 @@ def _run_document(arguments: argparse.Namespace) -> int:
 
 
 def _load_target(target: str | None) -> Any:
-    """Raises `UsageError` when there is no such thing."""
+    """Import MODULE:ATTRIBUTE. Raises `UsageError` if that fails."""
     module_name, colon, path = (target or "").partition(":")
     if not module_name or not colon or not path:
         raise UsageError("say what to describe as MODULE:ATTRIBUTE, such as service:app")
@@ -293,7 +293,7 @@ def _document(target: Any, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _mounted(app: Any) -> Api | None:
-    """The first `Api` that an application has mounted."""
+    """Return the first `Api` that an application has mounted."""
     from accord.openrpc.api import Api
 
     mounts = (getattr(route, "app", None) for route in getattr(app, "routes", ()))
@@ -375,7 +375,7 @@ def _client_source(language: str, arguments: argparse.Namespace) -> str:
 
 
 def _client_command(language: str, arguments: argparse.Namespace) -> str:
-    """What to run for the same client again; nothing in it depends on where it is written to."""
+    """Return the command that generates the same client, wherever it is written to."""
     flags = [flag for flag in ("sync", "flat") if getattr(arguments, flag)]
     words = ["accord", "openrpc", "client", "--lang", language, *(f"--{flag}" for flag in flags)]
     return shlex.join([*words, shown(arguments.document)])

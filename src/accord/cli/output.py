@@ -44,23 +44,23 @@ _CONTROLS_IN_JSON: Final = {code: shown for code, shown in _CONTROLS.items() if 
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Whether to colour what goes to `stream` (https://no-color.org)."""
+    """Return whether to colour output to `stream` (https://no-color.org)."""
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return wanted and stream.isatty()
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
-    """`text` in a style, where `stream` shows styles."""
+    """Return `text` in a style, if `stream` shows styles."""
     return f"{_STYLES[style]}{text}{_RESET}" if has_colour(stream) else text
 
 
 def printable(text: str) -> str:
-    """`text` with its control characters escaped."""
+    """Return `text` with its control characters escaped."""
     return text.translate(_CONTROLS)
 
 
 def pretty(raw: bytes, stream: TextIO) -> str:
-    """JSON for people: indented, in colour where `stream` shows it; numbers as they were sent."""
+    """Return JSON for people: indented, coloured if `stream` shows it, numbers as sent."""
     text = msgspec.json.format(raw, indent=2).decode().translate(_CONTROLS_IN_JSON)
     if not has_colour(stream):
         return text
@@ -68,27 +68,27 @@ def pretty(raw: bytes, stream: TextIO) -> str:
 
 
 def print_line(text: str | bytes) -> None:
-    """One line on stdout, in UTF-8 whatever the locale says."""
+    """Print one line on stdout, in UTF-8 whatever the locale says."""
     data = text.encode(errors="backslashreplace") if isinstance(text, str) else text
     sys.stdout.buffer.write(data + b"\n")
     sys.stdout.buffer.flush()
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on a line of stdout, for programs."""
+    """Print a JSON value on one line of stdout, for programs."""
     print_line(msgspec.json.encode(value))
 
 
 def print_error_line(text: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     sys.stderr.buffer.write(text.encode(errors="backslashreplace") + b"\n")
     sys.stderr.buffer.flush()
 
 
 def complain(error: Exception | str) -> None:
-    """Say on stderr what went wrong, in one line with the next step.
+    """Print an error on stderr, in one line with the next step.
 
-    What the other end sent as an error's data stands below it.
+    A second line has the data of an error that the other end sent.
     """
     label = paint("error", "error", sys.stderr)
     if isinstance(error, TransportError):
@@ -102,12 +102,12 @@ def complain(error: Exception | str) -> None:
 
 
 def describe(error: RpcError) -> str:
-    """An error's code and message."""
+    """Return an error's code and message."""
     return f"{error.code}: {printable(error.message)}"
 
 
 def error_object(error: RpcError) -> ErrorObject:
-    """An error for programs, as JSON-RPC writes it. One of our own says what to do."""
+    """Return a JSON-RPC error object. Transport errors have advice as their data."""
     data = error.data
     if data is None and isinstance(error, TransportError):
         data = {
@@ -130,7 +130,7 @@ def _sentence(text: str) -> str:
 
 
 def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A line for each row, below a line with the names of the columns."""
+    """Print a line for each row, below a line with the names of the columns."""
     lines = [[printable(cell) for cell in row] for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -142,9 +142,9 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 REDRAWN_AFTER: Final = 0.1
-"""Seconds between two drawings of a bar."""
+"""Seconds between two updates of a bar."""
 TOLD_AFTER: Final = 5.0
-"""Seconds between two lines where there is no terminal, and before the first."""
+"""Seconds before the first line and between two lines, without a terminal."""
 BAR: Final = 24
 NARROW: Final = 72
 """A terminal with fewer columns has no bar."""
@@ -152,7 +152,11 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """Told by `progress(done, total)`; what it drew is gone when its block ends."""
+    """Progress of long work: a bar on a terminal, elsewhere a line every few seconds.
+
+    The work calls `progress(done, total)`, with the total if it is known. The bar is removed when
+    the block ends. With --json or --quiet nothing is shown.
+    """
 
     def __init__(
         self,
@@ -206,13 +210,13 @@ def add_quiet_flag(parser: Parser) -> None:
 
 
 def progress_of(arguments: argparse.Namespace, doing: str, unit: str) -> Progress:
-    """The progress of a command, as its flags want it."""
+    """Return the progress of a command, quiet if its flags say so."""
     quiet = arguments.quiet or arguments.json
     return Progress(printable(doing), unit, stream=sys.stderr, quiet=quiet)
 
 
 def progress_text(unit: str, done: int, total: int | None, seconds: float) -> str:
-    """The count, the rate, and the time that is left where that can be told."""
+    """Return the count, the rate and, if the total is known, the remaining time."""
     of = f" of {total:,}" if total is not None else ""
     text = f"{done:,}{of} {unit}"
     if done <= 0 or seconds <= 0:

@@ -1,6 +1,6 @@
 """The command line as argparse trees: one for `accord`, one for each command.
 
-Only the tree of the command that runs is built, so that none pays for another's imports.
+Only the tree of the command that runs is built: no command pays for the imports of another.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ for engineers: methods in Python, called from anywhere
 """
 
 UNKNOWN: Final = "unrecognized arguments: "
-"""How argparse begins a complaint about flags that it does not know."""
+"""The beginning of argparse's message about unknown flags."""
 
 Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line."""
+    """A parser that raises `UsageError` with a message of one line."""
 
     def __init__(self, prog: str, **options: str) -> None:
         super().__init__(
@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         self.add_argument("-h", "--help", action="help", help="show this help and exit")
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
-        """Add an argument. Choices are found without regard to letter case, as in operations."""
+        """Add an argument. Choices match without regard to letter case, as in operations."""
         choices = options.get("choices")
         if choices is not None and "type" not in options:
             options["type"] = lambda word: _chosen(word, tuple(choices))
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, advice=self._meant(message))
 
     def _meant(self, message: str) -> str | None:
-        """The flag that somebody may have meant who is told this."""
+        """Return advice for an unknown flag: the closest known flag."""
         from difflib import get_close_matches
 
         if not message.startswith(UNKNOWN):
@@ -87,7 +87,7 @@ def _chosen(word: str, choices: tuple[str, ...]) -> str:
 
 
 def top_parser() -> Parser:
-    """The parser of `accord` itself; it is asked only when no command is named."""
+    """Return the parser of `accord` itself, used only where no command is named."""
     commands = "\n\n".join(f"{title}:\n{_listed(section)}" for title, section in SECTIONS.items())
     parser = Parser(
         "accord",
@@ -101,7 +101,7 @@ def top_parser() -> Parser:
 
 
 def group_parser(group: str) -> Parser:
-    """The parser of the first word of several commands, where no second one is named."""
+    """Return the parser of the first word of a group, used where no second word is named."""
     parser = Parser(
         f"accord {group}",
         usage=f"accord {group} COMMAND …",
@@ -112,7 +112,7 @@ def group_parser(group: str) -> Parser:
 
 
 def command_parser(name: str) -> tuple[Parser, Run]:
-    """The parser of one command, and the function that runs it."""
+    """Return the parser of one command, and the function that runs it."""
     command: Command = import_module(f"accord.cli.{MODULES[name]}").COMMANDS[name]
     parser = Parser(
         f"accord {name}",

@@ -135,7 +135,12 @@ FIRST_RUN_FILE: Final = "first-run.txt"
 
 
 class Announcement:
-    """Called with the URL once it is ready; a block around the start, which may fail."""
+    """The output of `accord serve` once it is ready, with the first credentials of an installation.
+
+    They are known to nobody else and cannot be shown again, so they must survive a failed start:
+    the start runs inside this block. On a terminal they are printed, otherwise written to a file
+    that only its owner can read.
+    """
 
     def __init__(
         self,
@@ -146,7 +151,7 @@ class Announcement:
         rest: str,
         mcp: str,
     ) -> None:
-        """`rest` and `mcp` are the paths of those interfaces."""
+        """Remember what to announce; `rest` and `mcp` are the paths of those interfaces."""
         self._settings = settings
         self._first = first
         self._as_json = as_json
@@ -164,7 +169,7 @@ class Announcement:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Keep the credentials where nothing could be announced."""
+        """Write the credentials to a file if nothing was announced."""
         if self._first is None or self._is_made:
             return
         url = self._settings.public_url.rstrip("/") or self._settings.place
@@ -237,7 +242,7 @@ def _where_kept(file: Path) -> str:
 
 
 def _write_private(path: Path, lines: list[str]) -> None:
-    """Write a file that nobody else can read."""
+    """Write a file that only its owner can read."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -262,7 +267,7 @@ def configure_part(parser: Parser, *more: str) -> None:
 
 
 def run_part(arguments: argparse.Namespace, role: Literal["executor", "bridge"]) -> int:
-    """Run a part until it is stopped. Raises `UsageError`."""
+    """Run an executor or a bridge until it is stopped. Raises `UsageError`."""
     from accord.app.part import open_part
     from accord.app.system import StartError
     from accord.operations.accounts.server_key import ServerKeyError
@@ -344,7 +349,10 @@ def _run_bridge(arguments: argparse.Namespace) -> int:
 
 
 def allow_many_connections() -> None:
-    """Raise the limit of open files to what the system allows."""
+    """Raise the limit of open files to the hard limit.
+
+    Linux starts programs with a soft limit of 1,024, for old programs, and lets them raise it.
+    """
     import resource  # POSIX only
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,10 +1,10 @@
-"""Several processes that serve one port, and the parent that watches over them.
+"""Worker processes that serve one port, and the parent that supervises them.
 
-The children listen with SO_REUSEPORT, so that the kernel shares connections among them. Each
-reports once on a pipe of its own: where it listens, or why it cannot. All of them watch one
-more pipe, the lifeline, which only the parent holds open: when it ends, because the parent
-was told to stop or is gone, they stop too. One that ends by itself is replaced, at once or, where
-it did not live for long, after a while. They are numbered from 1, and so is what they log.
+The children listen with SO_REUSEPORT: the kernel distributes connections among them. Each child
+reports once on its own pipe: the URL, or why it cannot listen. All children watch one more pipe,
+the lifeline, which only the parent holds open: when it closes, because the parent was told to stop
+or died, they stop too. A child that ends early is replaced, at once or, after a short life, with a
+growing delay. Children are numbered from 1, and their log records carry the number.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ log = logging.getLogger("accord.cli")
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 STEADY_SECONDS: Final = 10.0
-"""Who lived for so long is replaced at once."""
+"""A worker that ran this long is replaced at once."""
 DELAYS: Final = (0.5, 30.0)
-"""Seconds until another is started after two that did not: at first, and at most."""
+"""The first and the longest delay after two early ends, in seconds."""
 
 
 class Serving(Protocol):
-    """What a worker serves."""
+    """A server that a worker runs."""
 
     @property
     def url(self) -> str: ...
@@ -52,7 +52,7 @@ class Serving(Protocol):
 
 OnListen: TypeAlias = Callable[[Serving], None]
 ServeOne: TypeAlias = Callable[[str, int, OnListen], None]
-"""Serves a URL, as the worker of a number, until told to stop; calls back once it listens."""
+"""Serves a URL as the worker with a number until told to stop; calls back once it listens."""
 
 
 class _Listening(Struct, tag=True):
@@ -68,9 +68,9 @@ _decode_report = msgspec.json.Decoder(_Listening | _Failed).decode
 
 
 def run_workers(url: str, count: int, serve_one: ServeOne, announce: Callable[[str], None]) -> int:
-    """Serve `url` by so many processes until told to stop; the exit code.
+    """Serve `url` by `count` processes until told to stop. Return the exit code.
 
-    Raises `ConnectError` when one of them cannot listen at first.
+    Raises `ConnectError` if one of the first processes cannot listen.
     """
     sys.stdout.flush()  # or each child would have a copy of what is buffered
     with _chosen_port(url) as url:
@@ -94,7 +94,7 @@ class _Child(Struct, frozen=True):
     """The pipe that it reports on."""
     started: float
     early_ends: int
-    """How many with its number did not live for long, one after the other."""
+    """The number of consecutive early ends of workers with its number."""
 
 
 class _Workers:
@@ -111,7 +111,7 @@ class _Workers:
         return list(self._children)
 
     def start(self, number: int, *, early_ends: int = 0) -> int | None:
-        """The process of a new child; None once they are to stop."""
+        """Start a child and return its process id, None once stopping."""
         # Or a signal in between would find a child that is not known yet.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
@@ -130,7 +130,7 @@ class _Workers:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def wait_until_listening(self, pid: int) -> str:
-        """The URL at which a child listens. Raises `ConnectError` if it does not."""
+        """Return the URL at which a child listens. Raises `ConnectError` if it does not."""
         with os.fdopen(self._children[pid].report, "rb") as pipe:
             data = pipe.read()
         if not data:
@@ -141,7 +141,7 @@ class _Workers:
         return report.url
 
     def stop(self) -> None:
-        """Let every child finish what it does; the second time, kill them."""
+        """Let every child finish its work; the second time, kill them."""
         if not self._stopping:
             self._stopping = True
             os.close(self._held)
@@ -150,8 +150,10 @@ class _Workers:
             os.kill(pid, signal.SIGKILL)
 
     def watch(self) -> int:
-        """Replace children that end, until all have ended because they were told to; 0 if they
-        did so well."""
+        """Replace children that end, until all were told to stop and have ended.
+
+        Return the first exit code that is not 0, otherwise 0.
+        """
         codes = []
         while self._children:
             pid, status = os.wait()
@@ -193,7 +195,7 @@ class _Workers:
 
 
 def _delay(early_ends: int) -> float:
-    """Seconds to wait after so many that did not live for long; twice as long each time."""
+    """Return the seconds to wait after so many early ends, doubled each time."""
     first, most = DELAYS
     return 0.0 if early_ends < 2 else float(min(first * 2 ** min(early_ends - 2, 10), most))
 
@@ -206,7 +208,7 @@ def _exit_code(status: int) -> int:
 def _run_child(
     serve: Callable[[int, OnListen], None], number: int, report: int, lifeline: int
 ) -> NoReturn:
-    """A child must not run its parent's cleanup."""
+    """Run a child to its end: it must not run its parent's cleanup."""
     code = exits.BUG
     try:
         os.setpgid(0, 0)  # a terminal's Ctrl-C is for the parent, which ends the lifeline
@@ -226,7 +228,7 @@ def _run_child(
 
 
 def _number_logs(number: int) -> None:
-    """Have all records of this process tell which worker it is."""
+    """Add the worker's number to all log records of this process."""
     make = logging.getLogRecordFactory()
 
     def numbered(*arguments: Any, **named: Any) -> logging.LogRecord:
@@ -256,7 +258,7 @@ def _send(pipe: int, report: _Listening | _Failed) -> None:
 
 @contextmanager
 def _chosen_port(url: str) -> Iterator[str]:
-    """`url` with a port of its own in place of port 0, kept from others while it is served."""
+    """Yield `url` with a free port in place of port 0, reserved while it is served."""
     parts = urlsplit(url)
     if not parts.netloc.endswith(":0"):
         yield url
@@ -267,7 +269,7 @@ def _chosen_port(url: str) -> Iterator[str]:
 
 
 def _hold_port(host: str, url: str) -> socket.socket:
-    """A socket that is bound but does not listen, so that no connection goes to it."""
+    """Reserve a port by a bound socket that does not listen, so that it gets no connections."""
     try:
         found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]

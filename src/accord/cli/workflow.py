@@ -86,7 +86,7 @@ def _run_validate(arguments: argparse.Namespace) -> int:
 
 
 def read_definition_file(name: str) -> bytes:
-    """Raises `UsageError`."""
+    """Read a definition from a file or stdin. Raises `UsageError`."""
     if name == "-":
         return sys.stdin.buffer.read()
     try:
@@ -326,7 +326,7 @@ async def _start_run(local: Local, given: dict[str, Any], arguments: argparse.Na
 
 
 def read_input(text: str | None) -> Any:
-    """What `--input` says. Raises `UsageError`."""
+    """Return the input that `--input` gives. Raises `UsageError`."""
     if text is None:
         return None
     data = _input_file(text[1:]) if text.startswith("@") else text.encode(errors="surrogateescape")
@@ -406,7 +406,10 @@ _EVENTS: Final[Mapping[str, str]] = {
 
 
 async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) -> int:
-    """Print what happens in a run until it has ended; the exit code. Raises NotFoundError."""
+    """Print the events of a run until it has ended. Return the exit code.
+
+    Raises NotFoundError.
+    """
     from accord.workflows.operations.run_views import shown_event
 
     found: Run = await call(local, caller, "get_run", id=run_id)
@@ -427,7 +430,7 @@ async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) ->
 
 
 async def call(local: Local, caller: Caller, operation: str, **arguments: Any) -> Any:
-    """The result of an operation that somebody calls."""
+    """Return the result of an operation that `caller` runs."""
     from accord.operations.arguments import convert
 
     found = local.runner.registry[operation]
@@ -436,7 +439,7 @@ async def call(local: Local, caller: Caller, operation: str, **arguments: Any) -
 
 
 def _print_approvals(run: Run, asked: set[str]) -> None:
-    """The decisions that the run waits for, each once."""
+    """Print the approvals that the run waits for, each once."""
     for each in run.approvals:
         if f"{each.key} {each.since}" not in asked:
             asked.add(f"{each.key} {each.since}")
@@ -448,7 +451,7 @@ def _print_approvals(run: Run, asked: set[str]) -> None:
 
 
 def print_end(run: Run) -> None:
-    """What came of a run."""
+    """Print the output or the error of a run."""
     if run.error is not None:
         print_line(paint(f"{run.error.code}: {printable(run.error.message)}", "error", sys.stdout))
     elif run.state == "completed":
@@ -467,7 +470,7 @@ def _event_line(event: RunEvent) -> str:
 
 
 class _Known(dict[str, Any]):
-    """What an event does not tell is left out."""
+    """The details of an event; missing ones are empty."""
 
     def __missing__(self, key: str) -> str:
         return ""

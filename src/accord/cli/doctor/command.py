@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _all(arguments: argparse.Namespace) -> dict[str, list[Finding]]:
-    """The findings of each area, which are told as soon as there are some."""
+    """Return the findings of each area, and print each area as soon as it is checked."""
     found: dict[str, list[Finding]] = {}
     async for area, findings in _areas(arguments):
         found[area] = findings
@@ -99,7 +99,7 @@ async def _of_system(settings: Settings) -> AsyncIterator[tuple[str, list[Findin
 
 
 def _looked(look: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """What is found; a file that may not be read ends one area, not all of them."""
+    """Run one check. An unreadable file ends this check, not the command."""
     from accord.cli.doctor.finding import unseen
 
     found: list[Finding] = []

@@ -96,11 +96,11 @@ def _served(data: Path) -> Finding:
 
 
 CHECK_SECONDS: Final = 10.0
-"""How long a file may be looked at."""
+"""The time limit of a quick check."""
 STEPS: Final = 100_000
-"""Of SQLite, between two looks at the clock."""
+"""Virtual machine steps of SQLite between two looks at the clock."""
 MOST_DIFFERENCE: Final = 2.0
-"""Seconds by which the clocks of the machines may differ; leases are kept by them."""
+"""Seconds by which the clocks of the machines may differ: leases depend on them."""
 
 SQLITE_CHECK: Final = "PRAGMA quick_check(1)"
 POSTGRES_ABOUT: Final = """
@@ -131,7 +131,7 @@ async def check_database(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def _file(path: Path) -> Iterator[Finding]:
-    """Read only, and no longer than a moment."""
+    """Check the SQLite file, read-only and for at most `CHECK_SECONDS`."""
     size = f"{path.stat().st_size / 2**20:,.1f} MiB"
     try:
         with open_file(path) as connection:
@@ -185,7 +185,7 @@ async def _contents(store: Readable, settings: Settings) -> AsyncIterator[Findin
 
 
 async def _owner(store: Readable, settings: Settings) -> Finding:
-    """Whether the database belongs to the key that there is."""
+    """Check that the database belongs to the server key."""
     if not settings.is_shared and not (Path(settings.data) / KEY_FILE).is_file():
         advice = "restore the file key from a backup: with another, no token is known"
         return problem("key", "the database is there and its key is not", advice)
@@ -207,7 +207,7 @@ VERIFY: Final = "accord audit verify tells what was changed"
 
 
 async def check_trail(settings: Settings, *, readable: bool) -> Finding:
-    """`readable` says whether the database is."""
+    """Check the head of the audit trail; `readable` says whether the database can be read."""
     if not readable:
         return unseen("head", "the database has a problem", "solve that first")
     if not is_there(settings):
@@ -234,7 +234,7 @@ async def check_trail(settings: Settings, *, readable: bool) -> Finding:
 
 
 class SqliteFile:
-    """A file of SQLite; implements `Readable`."""
+    """A SQLite file that is opened read-only; implements `Readable`."""
 
     engine: Engine = "sqlite"
 
@@ -258,20 +258,25 @@ class SqliteFile:
 
 
 def file_of(settings: Settings) -> Path:
-    """Where the file of SQLite is."""
+    """Return the path of the SQLite file."""
     return Path(unquote(urlsplit(settings.database_url).path))
 
 
 @contextmanager
 def open_file(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that cannot write. Raises sqlite3.Error."""
+    """Open a read-only connection. Raises sqlite3.Error."""
     with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
         yield connection
 
 
 @asynccontextmanager
 async def open_readable(settings: Settings) -> AsyncIterator[Readable]:
-    """Raises StoreError, and ValueError for a URL of no database."""
+    """Open the database of an installation to read it.
+
+    Opening a store would create files beside a SQLite database, which would belong to the current
+    user; the file is opened read-only instead. Raises StoreError, and ValueError for a URL that
+    names no database.
+    """
     if settings.database_url.startswith("sqlite:"):
         try:
             with open_file(file_of(settings)) as connection:

@@ -27,7 +27,7 @@ HTMX: Final = "vendor/htmx.min.js"
 
 
 def check_installed() -> Iterator[Finding]:
-    """Nothing is imported, only looked for."""
+    """Check the installed packages, without importing them."""
     yield ok("accord", f"{__version__} on Python {platform.python_version()}, {platform.system()}")
     packages = ", ".join(f"{name} {_version(name)}" for name in ("msgspec", "httptools"))
     yield ok("packages", packages)
@@ -85,13 +85,13 @@ KNOWN: Final = (
     *(f"{PREFIX}{each.name.upper()}" for each in fields(Settings)),
 )
 SECRET: Final = "ACCORD_SECRET_"
-"""How variables begin that hold secrets of agents."""
+"""The prefix of variables that hold secrets of agents."""
 POSTGRES: Final = "use PostgreSQL: --database postgresql://…"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def check_settings(found: Resolved, environ: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """What is said of settings that can be read."""
+    """Check for unknown variables and for settings that contradict each other."""
     given = sorted(found.sources.values())
     yield ok("given", ", ".join(dict.fromkeys(given)) or "none: all are as they are by default")
     yield from _unknown(environ)

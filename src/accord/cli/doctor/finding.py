@@ -10,13 +10,13 @@ State: TypeAlias = Literal["ok", "warning", "problem", "not looked at"]
 
 
 class Finding(Struct, frozen=True):
-    """What is said of one thing. Holds no secrets."""
+    """The result of checking one thing. It contains no secrets."""
 
     name: str
     state: State
     detail: str
     advice: str = ""
-    """What to do next."""
+    """The next step."""
 
 
 def ok(name: str, detail: str) -> Finding:
@@ -24,15 +24,15 @@ def ok(name: str, detail: str) -> Finding:
 
 
 def warning(name: str, detail: str, advice: str) -> Finding:
-    """Something that works, and may not be wanted."""
+    """Return a finding about something that works but may be unwanted."""
     return Finding(name, "warning", detail, advice)
 
 
 def problem(name: str, detail: str, advice: str) -> Finding:
-    """Something that does not work."""
+    """Return a finding about something that does not work."""
     return Finding(name, "problem", detail, advice)
 
 
 def unseen(name: str, detail: str, advice: str = "") -> Finding:
-    """Something that was not looked at; `detail` is why."""
+    """Return a finding about something that was not checked; `detail` says why."""
     return Finding(name, "not looked at", detail, advice)

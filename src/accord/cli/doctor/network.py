@@ -52,7 +52,7 @@ def check_port(settings: Settings) -> Iterator[Finding]:
 
 
 def _taken(host: str, port: int) -> str | None:
-    """Why nothing can listen there, empty where something else does; None where it can."""
+    """Return why nothing can listen there: "" if something else does, None if it is free."""
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -66,7 +66,7 @@ def _taken(host: str, port: int) -> str | None:
 
 
 def _who(settings: Settings, place: str) -> Iterator[Finding]:
-    """Who listens there, as far as they say."""
+    """Identify the program that listens there."""
     host = EVERYWHERE.get(settings.host, settings.host)
     netloc = f"{f'[{host}]' if ':' in host else host}:{settings.port}"
     url, told = next(
@@ -87,7 +87,7 @@ def _who(settings: Settings, place: str) -> Iterator[Finding]:
 
 
 def _card(url: str) -> tuple[str, dict[str, Any]]:
-    """The URL, and what whoever answers there says of itself."""
+    """Return the URL, and the agent card at it."""
     card = ask(f"{url}{WELL_KNOWN}")
     told = card.body if isinstance(card, Answer) else None
     return url, told if isinstance(told, dict) else {}
@@ -175,7 +175,7 @@ def _of(host: Host) -> Iterator[Finding]:
 
 
 def _entry(host: Host, name: str, entry: dict[str, Any]) -> Finding | None:
-    """What is said of an entry; None for one that is not about Accord."""
+    """Check an entry of a settings file; return None if it is not about Accord."""
     words = [str(entry.get("command", "")), *map(str, _listed(entry.get("args")))]
     url = _url(entry, words)
     if url is not None and (MCP in url or "accord" in name.lower()):
@@ -213,7 +213,7 @@ def _url(entry: dict[str, Any], words: list[str]) -> str | None:
 
 
 def _plain(url: str) -> str:
-    """Without what may be a secret."""
+    """Return a URL without the parts that may be secret."""
     return shown(url.partition("?")[0])
 
 
@@ -229,11 +229,11 @@ LARGEST: Final = 256 * 1024
 
 
 class Answer(Struct, frozen=True):
-    """What came back."""
+    """The response to one HTTP request."""
 
     status: int
     body: Any = None
-    """Where it is JSON."""
+    """The decoded body, None if it is not JSON."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -242,7 +242,7 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def ask(url: str) -> Answer | str:
-    """What answers at `url`, or why nothing does."""
+    """Send one short GET without credentials or redirects. Return the response or the error."""
     # Who is there matters here, not whether to trust them: nothing is told to them.
     anybody = ssl.create_default_context()
     anybody.check_hostname = False
