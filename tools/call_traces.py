@@ -90,13 +90,16 @@ class Client:
         self._connection.close()
 
     def post(self, path: str, body: object, **headers: str) -> Mapping[str, str]:
-        """Send JSON, and return the headers of the answer. Raise RuntimeError if it is refused."""
+        """Send JSON, and return the headers of the answer.
+
+        Raise RuntimeError if it is refused or, in JSON-RPC, an error.
+        """
         sent = {"content-type": "application/json", **self._headers}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
         self._connection.request("POST", path, json.dumps(body), sent)
         response = self._connection.getresponse()
         answer = response.read().decode()
-        if response.status >= 400:
+        if response.status >= 400 or ('"jsonrpc"' in answer and '"error"' in answer):
             raise RuntimeError(f"{path} was answered {response.status}: {answer}")
         return {name.lower(): value for name, value in response.getheaders()}
 
@@ -111,6 +114,8 @@ class Client:
             params = {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": client}
             begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
             self._session = self.post(path, begin, **headers)["mcp-session-id"]
+            ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            self.post(path, ready, **headers, mcp_session_id=self._session)
         call = {"name": tool, "arguments": arguments}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
         self.post(path, request, **headers, mcp_session_id=self._session)

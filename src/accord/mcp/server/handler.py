@@ -47,6 +47,7 @@ class Handler:
     """
 
     __slots__ = (
+        "_has_dependencies",
         "_injection",
         "begin",
         "bind",
@@ -74,13 +75,14 @@ class Handler:
         self._check_mode(inline)
         signature = read_signature(function)
         self._injection = Injection(signature)
+        self._has_dependencies = self._injection.has_dependencies
         names = {each.name for each in signature.parameters}
         self.docstring = read_docstring(getdoc(innermost(function)) or "", names)
         """The function's docstring, with the descriptions of its parameters."""
         self.parameters = tuple(map(_by_name, self._injection.visible))
         """The arguments that callers give, each by name."""
         self.returns = signature.returns
-        is_direct = self.mode == "async" and not self._injection.has_dependencies
+        is_direct = self.mode == "async" and not self._has_dependencies
         self.is_direct = is_direct and self.timeout is None
         """True if `bind` returns the coroutine that `begin` would return."""
         call = function if is_direct else partial(partial, function)
@@ -97,12 +99,12 @@ class Handler:
     @property
     def is_quick(self) -> bool:
         """True if `begin` returns the result itself."""
-        return self.mode == "inline" and not self._injection.has_dependencies
+        return self.mode == "inline" and not self._has_dependencies
 
     @property
     def wants_context(self) -> bool:
         """True if calling the function needs a context."""
-        injected = self._injection.context is not None or self._injection.has_dependencies
+        injected = self._injection.context is not None or self._has_dependencies
         return injected or self.mode == "thread"
 
     def _begin_direct(self, coroutine: Any, context: Context | None) -> Any:
@@ -110,7 +112,7 @@ class Handler:
 
     def _begin(self, bound: Any, context: Context | None) -> Any:
         assert context is not None
-        if self._injection.has_dependencies:
+        if self._has_dependencies:
             return self._in_time(self._run_with_dependencies(bound, context))
         return self._in_time(self._run(bound, context))
 

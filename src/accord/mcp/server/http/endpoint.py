@@ -42,6 +42,7 @@ from accord.jsonrpc.observer import Observer
 from accord.jsonrpc.threads import ThreadPool
 from accord.mcp.protocol.params import Params
 from accord.mcp.protocol.versions import (
+    HANDSHAKE_VERSIONS,
     STATELESS_VERSIONS,
     Era,
     era,
@@ -51,8 +52,8 @@ from accord.mcp.server.auth.bearer import authenticator_of
 from accord.mcp.server.auth.verifier import Verifier
 from accord.mcp.server.core import ServableServer
 from accord.mcp.server.http.arrival import Arrival
-from accord.mcp.server.http.bodies import NOTHING_MIRRORED, Mirrored, mirrored
-from accord.mcp.server.http.endpoint_state import EndpointState
+from accord.mcp.server.http.bodies import NOTHING_MIRRORED, mirrored
+from accord.mcp.server.http.endpoint_state import EndpointState, loop_time
 from accord.mcp.server.http.events import EventStore, MemoryEvents
 from accord.mcp.server.http.gate import Gate, McpHead
 from accord.mcp.server.http.handshake import Handshake
@@ -233,7 +234,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             )
             self._readers = self.server.core.readers
             self.pulse.stop()
-            self._loop, self._thread = loop, get_ident()
+            self._loop, self._thread, self.now = loop, get_ident(), loop.time
         except BaseException:
             await self._living.aclose()
             raise
@@ -295,7 +296,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         self.pulse.stop()
         for task in tuple(self._tasks):
             task.cancel()
-        self._loop, self._closed_on = None, asyncio.get_running_loop()
+        self._loop, self._closed_on, self.now = None, asyncio.get_running_loop(), loop_time
         await self._living.aclose()
 
     def _let_in(
@@ -341,7 +342,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         """Dispatch a request or a notification."""
         id, params = what.id, what.params
         if id is None or type(id) is float:
-            stateless = _is_stateless(arrival.head, method, mirrored(params))
+            stateless = mirrored(params).is_modern or _is_stateless(arrival.head, method)
             arrival.refuse(400, self.request_error("invalid_id", stateless=stateless))
             return
         reader = self._readers.get(method)
@@ -368,7 +369,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             call = StatelessCall(self, head, arrival.exchange, id, arrival.principal)
             call.begin(self.dispatcher.serve(id, method, params, call))
             return True
-        if _is_stateless(head, method, NOTHING_MIRRORED):
+        if _is_stateless(head, method):
             return False
         self._take_old(arrival, id, method, params)
         return True
@@ -389,7 +390,7 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
             if isinstance(message, Invalid):  # params that are neither object nor array
                 self._refuse_invalid(arrival, message)
                 return
-        if not _is_stateless(arrival.head, method, found):
+        if not found.is_modern and not _is_stateless(arrival.head, method):
             self._take_old(arrival, id, method, what.params)
             return
         if id is not UNSET:
@@ -429,14 +430,14 @@ class McpEndpoint(EndpointState, LivingApp[McpHead]):
         return self.sessions.sweep(self.now())
 
 
-def _is_stateless(head: McpHead, method: str, found: Mirrored) -> bool:
-    if found.is_modern:
-        return True
+def _is_stateless(head: McpHead, method: str) -> bool:
+    """Return whether a request without a version in its body is of the stateless era."""
     if method == "initialize":
         return False
-    if head.version is not None and era(head.version) is Era.STATELESS:
-        return head.version in STATELESS_VERSIONS or head.session_id is None
-    return method in _MODERN_METHODS and head.session_id is None
+    version = head.version
+    if version is None or version in HANDSHAKE_VERSIONS or era(version) is Era.HANDSHAKE:
+        return method in _MODERN_METHODS and head.session_id is None
+    return version in STATELESS_VERSIONS or head.session_id is None
 
 
 def _is_stateless_batch(head: McpHead, messages: list[Message]) -> bool:

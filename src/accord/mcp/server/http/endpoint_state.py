@@ -34,6 +34,11 @@ log = logging.getLogger("accord.mcp.http")
 T = TypeVar("T")
 
 
+def loop_time() -> float:
+    """Return the time of the running event loop."""
+    return asyncio.get_running_loop().time()
+
+
 class EndpointState:
     """The shared state of one endpoint."""
 
@@ -61,14 +66,13 @@ class EndpointState:
         self._auth = auth
         self._answer_lines = getattr(auth, "answer_lines", None)
         self._plain_refusals = plain_refusals
+        self.now = loop_time
+        """Returns the time of the event loop."""
         self._loop: asyncio.AbstractEventLoop | None = None
         """The event loop that this endpoint was started on."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._finishing: set[asyncio.Task[None]] = set()
         """Work that must finish before the endpoint closes."""
-
-    def now(self) -> float:
-        return (self._loop or asyncio.get_running_loop()).time()
 
     def lines_for(self, principal: Principal | None, lines: bytes) -> bytes:
         """Return header lines of an answer, with those of the authenticator."""

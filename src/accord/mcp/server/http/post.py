@@ -94,7 +94,8 @@ class Post(Struct, eq=False):
             return
         arrival, endpoint = self.arrival, self.session.endpoint
         lines = arrival.head.json + self.lines if self.lines else arrival.head.json
-        lines = endpoint.lines_for(arrival.principal, lines)
+        if arrival.principal is not None:
+            lines = endpoint.lines_for(arrival.principal, lines)
         if self.is_batch:
             answers = [data for _, (_, data) in sorted(self._answers.items())]
             exchange.reply(b"[" + b",".join(answers) + b"]", headers=lines)
