@@ -502,6 +502,7 @@ def _caller(row: Row, via: Via, came: Credentials, **more: Any) -> Caller:
         client=came.client,
         address=came.address,
         correlation_id=came.correlation_id,
+        traceparent=came.traceparent,
         expires_at=row["expires_at"],
         **more,
     )

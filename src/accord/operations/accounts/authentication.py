@@ -88,7 +88,7 @@ class RequestAuthenticator:
         UnavailableError; see `Accounts.caller`.
         """
         caller = await self.accounts.caller(credentials)
-        trace = current_traceparent() or credentials.traceparent
+        trace = current_traceparent()
         return replace(caller, traceparent=trace) if trace else caller
 
     def refused(self, reason: str, credentials: Credentials) -> None:
@@ -116,7 +116,7 @@ def correlation_id_of(request: WebRequest) -> str:
     return request.once(_sent_correlation_id) or new_correlation_id()
 
 
-def sent_traceparent(fields: Mapping[str, str]) -> str:
+def _sent_traceparent(fields: Mapping[str, str]) -> str:
     """Return the span that a request belongs to according to its client; else an empty string."""
     trace = fields.get("traceparent", "")
     return trace if trace and _TRACEPARENT.fullmatch(trace) and len(trace) <= MAX_TRACE else ""
@@ -137,7 +137,9 @@ def _sent_correlation_id(request: WebRequest) -> str:
 
 def _of_token(request: WebRequest) -> Credentials:
     fields = request.fields
-    return Credentials(bearer=bearer_in(fields), client=_client(fields))
+    return Credentials(
+        bearer=bearer_in(fields), client=_client(fields), traceparent=_sent_traceparent(fields)
+    )
 
 
 def _of_page(request: WebRequest) -> Credentials:
@@ -154,7 +156,7 @@ def _of_head(request: WebRequest, *, secure: bool) -> Credentials:
         credentials_in(request.method, fields, secure=secure),
         client=_client(fields),
         correlation_id=request.once(_sent_correlation_id),
-        traceparent=sent_traceparent(fields),
+        traceparent=_sent_traceparent(fields),
     )
 
 

@@ -162,7 +162,7 @@ class RestApp(LivingApp[RestHead]):
             conditions=Conditions(
                 fields.get("if-match"), fields.get("if-none-match"), fields.get("idempotency-key")
             ),
-            is_text=_media_type(request) in target.texts,
+            is_text=request.once(_media_type) in target.texts,
             lines=PRIVATE + lines,
         )
 
@@ -310,7 +310,7 @@ def _body_refusal(request: WebRequest, target: Target) -> Reply | None:
         detail = "Send the body without content-encoding"
         return _refuse(request, WRONG_TYPE, detail, b"accept-encoding: identity\r\n")
     taken = (_JSON, *target.texts)
-    if _media_type(request) not in taken:
+    if request.once(_media_type) not in taken:
         what = "JSON" if len(taken) == 1 else "JSON or text"
         detail = f"Send the body as {what} in UTF-8, with content-type: {' or '.join(taken)}"
         accept = f"accept: {', '.join(taken)}\r\n".encode("ascii")

@@ -30,7 +30,7 @@ from accord.mcp.server.incoming import Incoming
 from accord.mcp.server.principal import Principal
 from accord.operations.accounts.accounts import Accounts
 from accord.operations.accounts.addresses import Addresses
-from accord.operations.accounts.authentication import RequestAuthenticator, sent_traceparent
+from accord.operations.accounts.authentication import RequestAuthenticator
 from accord.operations.accounts.credentials import Credentials, bearer
 from accord.operations.caller import Caller, client_name
 from accord.operations.errors import (
@@ -153,7 +153,7 @@ def caller_in(incoming: Incoming) -> Caller:
         face="mcp",
         client=_client(incoming) or known.client,
         correlation_id=known.correlation_id or new_id(),
-        traceparent=current_traceparent() or sent_traceparent(incoming.context.headers),
+        traceparent=current_traceparent() or known.traceparent,
     )
 
 
@@ -193,6 +193,4 @@ def known_caller(principal: Principal | None) -> Caller | None:
 
 def _client(incoming: Incoming) -> str:
     info = incoming.client_info
-    if info is None:
-        return client_name(incoming.context.headers.get("user-agent", ""))
-    return client_name(f"{info.name}/{info.version}")
+    return "" if info is None else client_name(f"{info.name}/{info.version}")

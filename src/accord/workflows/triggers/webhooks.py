@@ -40,7 +40,7 @@ from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
 from accord.workflows.triggers.deliveries import BadSignatureError, Deliveries, Delivery
-from accord.workflows.triggers.signatures import HEADER, read_signature
+from accord.workflows.triggers.signatures import HEADER, Signature, read_signature
 
 log = logging.getLogger("accord.workflows.triggers")
 
@@ -99,7 +99,7 @@ class Webhooks(LivingApp[Head]):
 
     async def admit(self, judged: Head, channel: ChannelInfo) -> Reply | Head:
         """Refuse what cannot be genuine, whatever its body is."""
-        if self._deliveries.may_be_genuine(read_signature(judged.request.fields.get(HEADER, ""))):
+        if self._deliveries.may_be_genuine(judged.request.once(_signature)):
             return judged
         correlation_id = correlation_id_of(judged.request)
         answer = await self._outcome(judged, b"", channel.address, correlation_id)
@@ -152,7 +152,7 @@ class Webhooks(LivingApp[Head]):
         await self._pay(address, 1, refuse)
         delivery = Delivery(
             webhook=head.webhook,
-            signature=read_signature(head.request.fields.get(HEADER, "")),
+            signature=head.request.once(_signature),
             id=head.request.fields.get(DELIVERY, ""),
             body=body,
             address=address,
@@ -176,6 +176,10 @@ class Webhooks(LivingApp[Head]):
         except RateLimitedError:
             refuse("", "rate_limited")
             raise
+
+
+def _signature(request: WebRequest) -> Signature | None:
+    return read_signature(request.fields.get(HEADER, ""))
 
 
 def _problem(error: Exception, head: Head, correlation_id: str) -> Answer:

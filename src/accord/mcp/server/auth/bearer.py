@@ -58,13 +58,13 @@ class BearerAuth(Authenticator):
     # What an endpoint asks: see `Authenticator`
 
     def refusal(self, request: WebRequest) -> Refusal | None:
-        found = credentials_in(request)
+        found = request.once(credentials_in)
         return None if isinstance(found, Credentials) else self._refuse(found, request)
 
     def authenticate(
         self, request: WebRequest, channel: ChannelInfo | None = None
     ) -> Principal | Refusal | Awaitable[Principal | Refusal]:
-        found = credentials_in(request)
+        found = request.once(credentials_in)
         if not isinstance(found, Credentials):
             return self._refuse(found, request)
         try:

@@ -18,9 +18,9 @@ from accord.mcp.protocol.codes import CASES, Profile, failure
 from accord.mcp.protocol.headers import METHOD, NAME, SESSION, VERSION, decode_value
 from accord.mcp.protocol.versions import era
 from accord.mcp.server.principal import Principal
-from accord.transports.http.admission import preflight
+from accord.transports.http.admission import Origins
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
-from accord.transports.origins import is_loopback, origin_allowed
+from accord.transports.origins import is_loopback
 from accord.transports.web.app import JSON, WebRequest
 
 Route: TypeAlias = Literal["endpoint", "sse", "messages"]
@@ -82,7 +82,7 @@ class Gate:
         plain: bool = False,
     ) -> None:
         self._profile = profile
-        self._origins = origins
+        self._origins = Origins(origins, exposed=_EXPOSED)
         self._hosts = None if hosts is None else frozenset(host.lower() for host in hosts)
         self._old_sse = old_sse
         self._handshake = handshake
@@ -92,16 +92,17 @@ class Gate:
         """Admit a request, or return the reply that refuses it."""
         route = self._route(request.place)
         fields = request.fields
-        cors = self._cors(request)
+        cors = self._origins.lines(request)
         if route is None:
             return text_reply(404, "Nothing is here")
         if not self._allows_host(request):
             return _refused(403, "Requests for this host are not let in")
-        if not self._allows_origin(request):
+        if not self._origins.let_in(request):
             return _refused(403, "Requests of this origin are not let in")
         methods = _METHODS[route] if self._handshake else ("POST",)
         if request.method not in methods:
-            return self._preflight(request, methods) or _wrong_method(methods).adding(cors)
+            found = self._origins.preflight(request, ", ".join(methods)) or _wrong_method(methods)
+            return found.adding(cors)
         refusal = _media_refusal(request) if request.method == "POST" else None
         refusal = refusal or _accept_refusal(request, self._accepted(request, route))
         if refusal is not None:
@@ -140,7 +141,9 @@ class Gate:
         """Return the answer to a body for which there is no memory left."""
         version = request.fields.get(VERSION, "")
         error = failure("busy", NO_MEMORY, era=era(version), retryAfter=1)
-        return Reply(503, JSON + RETRY_AFTER + self._cors(request), encode_failure(None, error))
+        return Reply(
+            503, JSON + RETRY_AFTER + self._origins.lines(request), encode_failure(None, error)
+        )
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
         """Return the answer to a body that is too large."""
@@ -152,7 +155,7 @@ class Gate:
             maxSize=most,
             unit="bytes",
         )
-        return Reply(413, JSON + self._cors(request), encode_failure(None, error))
+        return Reply(413, JSON + self._origins.lines(request), encode_failure(None, error))
 
     def _route(self, place: str | None) -> Route | None:
         if place == "":
@@ -176,29 +179,6 @@ class Gate:
         if self._hosts is not None:
             return bool({"*", name, bare} & self._hosts)
         return not request.loopback or is_loopback(bare.strip("[]"))
-
-    def _allows_origin(self, request: WebRequest) -> bool:
-        return origin_allowed(
-            request.fields.get("origin"),
-            host=request.fields.get("host", ""),
-            allowed=self._origins,
-            loopback=request.loopback,
-        )
-
-    def _cors(self, request: WebRequest) -> bytes:
-        origin = request.fields.get("origin")
-        if self._origins is None or origin is None or not self._allows_origin(request):
-            return b""
-        return b"access-control-allow-origin: %b\r\nvary: origin\r\n%b" % (
-            origin.encode("latin-1"),
-            _EXPOSED,
-        )
-
-    def _preflight(self, request: WebRequest, methods: tuple[str, ...]) -> Reply | None:
-        if request.method != "OPTIONS" or self._origins is None:
-            return None
-        reply = preflight(request.fields, ", ".join(methods))
-        return None if reply is None else reply.adding(self._cors(request))
 
 
 def _decoded(value: str | None) -> str | None:
