@@ -8,7 +8,7 @@ presentation  item rows as entities, and pages of them
 hints         hints after a write; bulk: several operations at once, and dry runs
 undo          revert a change
 operations    the operations, each declared once for all adapters
-search        words, queries and snippets of full text search; pure
+search        full text search: words, queries, the index and snippets
 exchange      import and export
 mcp           resources, prompts and completions for assistants
 demo          the sample project

@@ -9,7 +9,7 @@ upkeep      merges of index segments
 finding     the best of the newest matches, page by page
 snippets    the part of a text around a match
 
-Words are folded here, not by a database, and the score is one SQL expression: both databases find
-the same entries and rank them alike. Queries consist of letters and digits only, so user input is
-never interpreted as query syntax.
+Words are folded here, not by a database, and the score is one SQL expression
+(`accord.hub.storage.search`): both databases find the same entries and rank them alike. Queries
+consist of letters and digits only, so user input is never interpreted as query syntax.
 """
