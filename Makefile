@@ -15,6 +15,8 @@ JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 1) + 2)
 EXAMPLES ?= 200
 ROUNDS ?= 1000
 SEED ?= 7
+RUNS ?= 10
+LOADED ?= 3
 VERSIONS ?= 3.11 3.12 3.13
 
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder --durations=30
@@ -66,7 +68,7 @@ check: setup ## Check style, types and layers, and run the tests that need no se
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint unit
 
 unit: setup
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --unit
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --unit -m "not matrix"
 
 test: setup assets lint ## Run every check, and every test but those that only repeat others; some ten minutes.
 	@tools/install-programs
@@ -84,8 +86,8 @@ coverage: setup assets ## Say what the tests cover; takes twice as long as they 
 suite: setup assets
 	$(PYTEST)
 
-steady: setup ## Run the tests three times in fresh clones, once under load, and log how they ended.
-	$(BIN)/python -m tools.steady
+steady: setup ## Run the tests ten times in fresh clones, three times under load, and log how they ended (RUNS=10, LOADED=3).
+	$(BIN)/python -m tools.steady --runs $(RUNS) --loaded $(LOADED)
 
 lint: setup ## Check style, types and the layers.
 	$(BIN)/ruff check .
