@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
-from tests.installing import note_installation
+from tests.installing import install_once, note_installation
 
 CACHE = Path(__file__).parent.parent / ".cache"
 
@@ -23,30 +21,22 @@ def node_packages(folder: Path) -> Path:
         pytest.skip("needs node and npm")
     lock = (folder / "package-lock.json").read_bytes()
     made = CACHE / folder.name / hashlib.sha256(lock).hexdigest()[:16]
-    if not made.exists():
-        try:
-            _install(folder, made)
-        except subprocess.CalledProcessError as error:
-            reason = error.stderr.strip().splitlines()[-1]
-            pytest.skip(f"npm cannot install the packages of {folder.name}: {reason}")
+    try:
+        install_once(made, lambda partly: _install(folder, partly))
+    except subprocess.CalledProcessError as error:
+        reason = error.stderr.strip().splitlines()[-1]
+        pytest.skip(f"npm cannot install the packages of {folder.name}: {reason}")
     return made / "node_modules"
 
 
-def _install(folder: Path, made: Path) -> None:
-    """Raises CalledProcessError; leaves nothing half done behind."""
-    made.parent.mkdir(parents=True, exist_ok=True)
-    partly = Path(tempfile.mkdtemp(dir=made.parent))
-    try:
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(folder / name, partly)
-        subprocess.run(
-            ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-            cwd=partly,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        with contextlib.suppress(OSError):  # another run was faster
-            partly.rename(made)
-    finally:
-        shutil.rmtree(partly, ignore_errors=True)
+def _install(folder: Path, target: Path) -> None:
+    """Raises CalledProcessError."""
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(folder / name, target)
+    subprocess.run(
+        ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+        cwd=target,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
