@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Generator
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
@@ -46,8 +47,10 @@ class Coverage(Protocol):
 class PureCoverage:
     """A pytest plugin that measures the tests of pure modules only.
 
-    Coverage makes everything twice as slow, so it pauses during all other tests. It is on while
-    tests are collected: modules are imported then, which runs the code outside of functions.
+    Coverage makes everything twice as slow, so it pauses otherwise, also while the files of other
+    tests are imported. The code outside of functions runs once, when a module is imported: the
+    process in which pytest-cov starts first, which is not one of xdist's workers, imports all pure
+    modules.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -56,9 +59,17 @@ class PureCoverage:
 
     @pytest.hookimpl(trylast=True)  # pytest-cov starts in xdist's workers when their sessions do
     def pytest_sessionstart(self) -> None:
-        shares = self._config.getoption("dist", "no") != "no"
-        if shares and not hasattr(self._config, "workerinput"):
-            self._measure(False)  # this process runs no test
+        if not hasattr(self._config, "workerinput"):
+            for file in pure_files():
+                import_module(_name(file))
+        self._measure(False)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        self._measure(collector.nodeid.startswith(TESTS))
+        return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -95,11 +106,13 @@ def pure_files() -> list[Path]:
     """The files of the pure modules, relative to the project."""
     driving = driving_modules()
     files = [file for package in PACKAGES for file in (ROOT / "src" / package).rglob("*.py")]
-    return [file.relative_to(ROOT) for file in sorted(files) if _name(file) not in driving]
+    relative = [file.relative_to(ROOT) for file in sorted(files)]
+    return [file for file in relative if _name(file) not in driving]
 
 
 def _name(file: Path) -> str:
-    return ".".join(file.relative_to(ROOT / "src").with_suffix("").parts)
+    """Return the dotted name of the module in a file of `src`, relative to the project."""
+    return ".".join(file.with_suffix("").parts[1:]).removesuffix(".__init__")
 
 
 if __name__ == "__main__":
