@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _keep_temporary_files_in_memory()
     config.pluginmanager.register(Marks(config), "requirement-marks")
     if config.getoption("--unit"):
-        config.pluginmanager.register(UnitTests(), "unit-tests")
+        config.pluginmanager.register(UnitTests(config), "unit-tests")
     if config.getoption("--pure-cov"):
         config.pluginmanager.register(PureCoverage(config), "pure-coverage")
     # Whatever a test has an operation do, it may do no more than clients are told.

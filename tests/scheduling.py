@@ -42,8 +42,32 @@ BROKER: Final = ("tests/workflows/bus/", "tests/observe/")
 UNIT: Final = (
     "tests/a2a/golden/",
     "tests/a2a/protocol/",
+    "tests/exposure/",
+    "tests/fuzz/",
+    "tests/hub/domain/",
+    "tests/jsonrpc/",
+    "tests/mcp/protocol/",
+    "tests/openrpc/",
+    "tests/schema/",
+    "tests/workflows/core/",
 )
-"""The folders and files with unit tests."""
+"""The folders with unit tests."""
+NO_UNIT: Final = (
+    "tests/exposure/test_find_starlette.py",
+    "tests/exposure/test_in_process_exposed.py",
+    "tests/exposure/test_security.py",
+    "tests/jsonrpc/test_calling_back.py",
+    "tests/jsonrpc/test_log_line.py",
+    "tests/jsonrpc/test_observer.py",
+    "tests/jsonrpc/test_request_ids.py",
+    "tests/openrpc/test_api.py",
+    "tests/openrpc/test_generator.py",
+    "tests/openrpc/test_live.py",
+    "tests/openrpc/test_names.py",
+    "tests/openrpc/test_validity.py",
+    "tests/schema/test_patterns.py",
+)
+"""The files in these folders that start servers or other programs."""
 SERVERS: Final = frozenset(("cluster", "kafka", "browser", "packages", "url", "migrated_url"))
 """The fixtures that start a server, open a database, or install packages."""
 OUTSIDE: Final = frozenset(("subprocess.Popen", "os.posix_spawn", "socket.bind", "sqlite3.connect"))
@@ -70,9 +94,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
 
 
 class UnitTests:
-    """A pytest plugin that selects unit tests, and fails those that reach outside the process."""
+    """A pytest plugin that selects unit tests, and fails those that reach outside the process.
 
-    def __init__(self) -> None:
+    Without any path on the command line, other folders are not even collected.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            config.args = [*UNIT]
         self._running = ""
         sys.addaudithook(self._watch)
 
@@ -97,11 +126,16 @@ class UnitTests:
     def _watch(self, event: str, _: object) -> None:
         if self._running and event in OUTSIDE:
             raise RuntimeError(
-                f"{event} in {self._running}, which `UNIT` in tests/scheduling.py calls a unit test"
+                f"{event} in {self._running}: a test that needs this belongs to `NO_UNIT` in "
+                "tests/scheduling.py"
             )
 
 
 def is_unit(item: pytest.Item) -> bool:
-    """Return whether a test is below `UNIT` and uses no fixture of `SERVERS`."""
+    """Return whether a test is in a folder of `UNIT` and uses no fixture of `SERVERS`."""
     fixtures: list[str] = getattr(item, "fixturenames", [])
-    return item.nodeid.startswith(UNIT) and SERVERS.isdisjoint(fixtures)
+    return (
+        item.nodeid.startswith(UNIT)
+        and not item.nodeid.startswith(NO_UNIT)
+        and SERVERS.isdisjoint(fixtures)
+    )

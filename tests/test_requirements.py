@@ -9,7 +9,7 @@ import pytest
 
 from tests.compliance import Marks, proven_by_benchmarks
 from tests.requirements import REQUIREMENTS, Requirement, unique, unknown_packages
-from tests.scheduling import SLOW, UNIT
+from tests.scheduling import NO_UNIT, SLOW, UNIT
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,7 +51,7 @@ def test_an_id_that_is_listed_twice_is_refused() -> None:
 
 
 def test_folders_whose_tests_begin_first_and_those_with_unit_tests_exist() -> None:
-    assert [place for place in (*SLOW, *UNIT) if not (ROOT / place).exists()] == []
+    assert [place for place in (*SLOW, *UNIT, *NO_UNIT) if not (ROOT / place).exists()] == []
 
 
 @pytest.mark.req("Q-01")
