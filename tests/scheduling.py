@@ -1,7 +1,7 @@
 """Which tests run, in which order, and in which of xdist's processes.
 
-Each file runs in one process, and all files that need a Kafka broker in the same, so that there is
-one broker. Files that take long run first, so that no process is left with one alone.
+Each file runs in one process, but for a few long ones, and all files that need a Kafka broker in the
+same, so that there is one broker. Files that take long run first, so that no process is left with one alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from typing import Any, Final
+from zlib import crc32
 
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
@@ -38,6 +39,10 @@ SLOW: Final = (
 
 BROKER: Final = ("tests/workflows/bus/", "tests/observe/")
 """The folders in which most tests need a broker."""
+
+SHARED: Final = ("tests/test_docs.py",)
+"""Long files whose tests have nothing in common: all processes share them."""
+PARTS: Final = 8
 
 UNIT: Final = (
     "tests/a2a/golden/",
@@ -86,6 +91,8 @@ class Scheduling(LoadFileScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
+        if file in SHARED:
+            return f"{file} {crc32(nodeid.encode()) % PARTS}"
         return "a broker" if file.startswith(BROKER) else file
 
 
