@@ -1,4 +1,4 @@
-"""SQL of the tables that belong to no package of operations: settings, and idempotency keys."""
+"""SQL of settings, idempotency keys and rate limits."""
 
 from __future__ import annotations
 
@@ -23,4 +23,19 @@ DELETE FROM idempotency
 WHERE (user_id, key) IN (
     SELECT user_id, key FROM idempotency WHERE created_at < $1 ORDER BY created_at LIMIT $2
 )
+"""
+
+# The time is read from `excluded`, so that all parts of the statement use the same.
+TAKE_FROM_BUCKET: Final = """
+INSERT INTO rate_buckets AS b (key, full_at) VALUES ($1, {now} + $2)
+ON CONFLICT (key) DO UPDATE
+SET full_at = CASE WHEN b.full_at > excluded.full_at - $2 THEN b.full_at + $2
+                   ELSE excluded.full_at END
+WHERE b.full_at + $2 <= excluded.full_at - $2 + $3
+RETURNING full_at - {now} AS missing
+"""
+READ_BUCKET: Final = "SELECT full_at - {now} AS missing FROM rate_buckets WHERE key = $1"
+SWEEP_BUCKETS: Final = """
+DELETE FROM rate_buckets
+WHERE key IN (SELECT key FROM rate_buckets WHERE full_at < {now} ORDER BY full_at LIMIT $1)
 """

@@ -11,7 +11,8 @@ import pytest
 
 from accord.operations.audit.chain import Chain, Head
 from accord.operations.audit.record import Record
-from accord.operations.audit.trail import INSERT, AuditTrail
+from accord.operations.audit.storage import INSERT_RECORD
+from accord.operations.audit.trail import AuditTrail
 from accord.operations.audit.verify import Report, look
 from accord.store import Store, Transaction, open_store
 from tests.operations.audit.trails import KEY, record
@@ -124,7 +125,7 @@ class Attacker:
         made = record(actor="mallory")
         mac = sha256(made.id.encode()).hexdigest()
         values = [getattr(made, name) for name in Record.__struct_fields__]
-        await self.db.execute(INSERT, *values, mac)
+        await self.db.execute(INSERT_RECORD, *values, mac)
         await self._pend(made.id)
         return made.id
 

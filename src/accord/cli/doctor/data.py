@@ -23,7 +23,7 @@ from accord.cli.serve import FIRST_RUN_FILE
 from accord.operations.accounts.server_key import KEY_FILE, ServerKeyError, stored_fingerprint
 from accord.operations.audit.chain import Chain
 from accord.operations.audit.head_file import NAME, read_head_file
-from accord.operations.audit.sealer import READ_HEAD
+from accord.operations.audit.storage import READ_HEAD
 from accord.store import StoreError, open_store
 from accord.store.errors import UnavailableError
 from accord.store.migrations import APPLIED, EXISTS

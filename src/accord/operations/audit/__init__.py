@@ -2,6 +2,7 @@
 
 record      one record
 chain       what makes records, seals and heads genuine
+storage     SQL of all of it
 sealer      numbers and chains records
 head_file   the head, kept beside the database
 trail       `AuditTrail`: the trail of a running server

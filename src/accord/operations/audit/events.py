@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec import Struct
 
-from accord.operations.audit.record import Record
 from accord.store.store import Row
-
-COLUMNS: Final = ", ".join(
-    (
-        *(f"r.{name}" for name in Record.__struct_fields__),
-        *("r.mac", "s.sequence", "s.previous_hash", "s.hash"),
-    )
-)
 
 
 class AuditEvent(Struct, frozen=True, kw_only=True):

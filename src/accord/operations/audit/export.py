@@ -15,31 +15,13 @@ import msgspec
 
 from accord.operations.audit.chain import Chain, Head
 from accord.operations.audit.events import AuditEvent
-from accord.operations.audit.sealer import READ_HEAD
+from accord.operations.audit.storage import EXPORT_SEALED, EXPORT_UNSEALED, READ_HEAD
 from accord.operations.audit.verify import value_in
 from accord.store.store import Reading, Row, Store
 
 Format: TypeAlias = Literal["jsonl", "csv"]
 FORMATS: Final[tuple[Format, ...]] = ("jsonl", "csv")
 PAGE: Final = 1000
-
-COLUMNS: Final = "r.*, s.sequence, s.previous_hash, s.hash"
-SEALED: Final = f"""
-SELECT {COLUMNS}
-FROM audit_seals s
-LEFT JOIN audit_records r ON r.id = s.record_id
-WHERE s.sequence > $1
-ORDER BY s.sequence
-LIMIT $2
-"""
-UNSEALED: Final = f"""
-SELECT {COLUMNS}
-FROM audit_records r
-LEFT JOIN audit_seals s ON s.record_id = r.id
-WHERE s.record_id IS NULL AND (r.time > $1 OR (r.time = $1 AND r.id > $2))
-ORDER BY r.time, r.id
-LIMIT $3
-"""
 
 FIELDS: Final = tuple(name for name in AuditEvent.__struct_fields__ if name != "token")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -71,12 +53,12 @@ async def export(store: Store, key: bytes, write: Write, *, format: Format) -> H
 
 async def _write_all(db: Reading, give: Callable[[Row], object]) -> None:
     after = 0
-    while rows := await db.fetch(SEALED, after, PAGE):
+    while rows := await db.fetch(EXPORT_SEALED, after, PAGE):
         for row in rows:
             give(row)
         after = rows[-1]["sequence"]
     last = ("", "")
-    while rows := await db.fetch(UNSEALED, *last, PAGE):
+    while rows := await db.fetch(EXPORT_UNSEALED, *last, PAGE):
         for row in rows:
             give(row)
         last = (rows[-1]["time"], rows[-1]["id"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from accord.operations.audit.events import COLUMNS, AuditEvent, event_of
+from accord.operations.audit.events import AuditEvent, event_of
 from accord.operations.audit.record import Result
+from accord.operations.audit.storage import EventQuery
 from accord.operations.audit.trail import AuditTrail
 from accord.operations.audit.verify import Report
 from accord.operations.operation import Rest
@@ -25,28 +26,6 @@ Time: TypeAlias = Annotated[
         description="A day or a time in UTC: 2026-11-15, 2026-11-15T09:30:00Z.",
     ),
 ]
-
-FILTERS: Final = {
-    "actor": "(r.actor = ${0} OR r.actor_id = ${0})",
-    "operation": "r.operation = ${0}",
-    "outcome": "r.outcome = ${0}",
-    "target": "(', ' || r.target || ', ') LIKE '%, ' || ${0} || ', %' ESCAPE '\\'",
-    "since": "r.time >= ${0}",
-    "until": "r.time < ${0}",
-}
-COUNT: Final = "SELECT count(*) AS total FROM audit_records r WHERE {where}"
-COUNT_TO: Final = """
-SELECT count(*) AS total FROM (SELECT r.id FROM audit_records r WHERE {where} LIMIT {most}) found
-"""
-LIST: Final = f"""
-SELECT {COLUMNS}, COALESCE(t.name, '') AS token
-FROM audit_records r
-LEFT JOIN tokens t ON t.id = r.token_id
-LEFT JOIN audit_seals s ON s.record_id = r.id
-WHERE {{where}}
-ORDER BY r.time DESC, r.id DESC
-LIMIT {{limit}}
-"""
 
 
 @operations.read(right="admin", rest=Rest("GET", "/audit-events"), tool=False, tag="audit", cost=5)
@@ -67,34 +46,25 @@ async def list_audit_events(
     """Who did what, newest first. `actor` is a username or a user id, `target` a reference id,
     `since` is included and `until` is not. With `reads` false what only read, and was let, is left
     out. With `count_to` no more than so many are counted, as a trail can be long."""
-    given = {
-        "actor": actor,
-        "operation": operation,
-        "outcome": outcome,
-        "target": None if target is None else _literally(target),
-        "since": None if since is None else _time(since),
-        "until": None if until is None else _time(until),
-    }
-    values: list[Any] = []
-    where = ["1 = 1"]
-    for name, value in given.items():
-        if value is not None:
-            values.append(value)
-            where.append(FILTERS[name].format(len(values)))
+    query = EventQuery()
+    query.match(
+        {
+            "actor": actor,
+            "operation": operation,
+            "outcome": outcome,
+            "target": None if target is None else _literally(target),
+            "since": None if since is None else _time(since),
+            "until": None if until is None else _time(until),
+        }
+    )
     if not reads:
-        names = [each.name for each in work.service(Registry) if not each.writes]
-        places = ", ".join(f"${len(values) + place}" for place in range(1, len(names) + 1))
-        values += names
-        where.append(f"(r.outcome <> 'done' OR r.operation NOT IN ({places}))")
-    count = COUNT if count_to is None else COUNT_TO
-    [counted] = await work.db.fetch(count.format(where=" AND ".join(where), most=count_to), *values)
+        query.without_reads([each.name for each in work.service(Registry) if not each.writes])
+    sql, values = query.count(count_to)
+    [counted] = await work.db.fetch(sql, *values)
     if cursor is not None:
-        time, id = keys_of(cursor, tuple[str, str])
-        place = len(values)
-        values += (time, id)
-        where.append(f"(r.time, r.id) < (${place + 1}, ${place + 2})")
-    sql = LIST.format(where=" AND ".join(where), limit=f"${len(values) + 1}")
-    rows = await work.db.fetch(sql, *values, limit + 1)
+        query.before(*keys_of(cursor, tuple[str, str]))
+    sql, values = query.page(limit + 1)
+    rows = await work.db.fetch(sql, *values)
     return page_of(
         [event_of(row) for row in rows],
         limit=limit,

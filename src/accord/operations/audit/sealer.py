@@ -14,44 +14,20 @@ import msgspec
 from msgspec import Struct
 
 from accord.operations.audit.chain import BEGINNING, Chain, Head, Seal
+from accord.operations.audit.storage import (
+    DELETE_PENDING,
+    INSERT_SEALS,
+    LAST_SEAL,
+    PENDING_RECORDS,
+    READ_HEAD,
+    WRITE_HEAD,
+)
 from accord.store.store import Engine, Transaction
 
 HEAD: Final = "audit_head"
 """The name of the head in the table of settings."""
 MAX_SEALED: Final = 1000
 """Records sealed in one transaction."""
-
-READ_HEAD: Final = "SELECT value FROM settings WHERE name = 'audit_head'"
-WRITE_HEAD: Final = """
-INSERT INTO settings (name, value) VALUES ('audit_head', $1)
-ON CONFLICT (name) DO UPDATE SET value = excluded.value
-"""
-LAST: Final = "SELECT sequence FROM audit_seals ORDER BY sequence DESC LIMIT 1"
-# Start with the few pending records instead of all records in order: SQLite keeps the order of a
-# CROSS JOIN, and PostgreSQL does not optimize across MATERIALIZED.
-PENDING: Final = """
-WITH waiting AS MATERIALIZED (
-    SELECT r.id, r.mac, r.time
-    FROM audit_pending p CROSS JOIN audit_records r LEFT JOIN audit_seals s ON s.record_id = r.id
-    WHERE r.id = p.record_id AND s.record_id IS NULL
-)
-SELECT id, mac FROM waiting ORDER BY time, id LIMIT $1
-"""
-SETTLE: Final = """
-DELETE FROM audit_pending
-WHERE record_id IN (SELECT record_id FROM audit_seals WHERE sequence > $1)
-"""
-INSERT: Final[dict[Engine, str]] = {
-    "sqlite": """
-INSERT INTO audit_seals (sequence, record_id, previous_hash, hash)
-SELECT value ->> 'sequence', value ->> 'record_id', value ->> 'previous_hash', value ->> 'hash'
-FROM json_each($1)
-""",
-    "postgresql": """
-INSERT INTO audit_seals
-SELECT * FROM json_populate_recordset(NULL::audit_seals, $1::json)
-""",
-}
 
 
 class Sealed(Struct, frozen=True):
@@ -74,7 +50,7 @@ async def seal(
     trusted = await _trusted(transaction, chain, known)
     if trusted.head is None:
         return trusted
-    rows = await transaction.fetch(PENDING, MAX_SEALED)
+    rows = await transaction.fetch(PENDING_RECORDS, MAX_SEALED)
     head, problem = trusted.head, trusted.problem
     seals: list[Seal] = []
     for row in rows:
@@ -82,8 +58,8 @@ async def seal(
         seals.append(made)
         head = Head(made.sequence, made.hash)
     if seals:
-        await transaction.execute(INSERT[engine], msgspec.json.encode(seals).decode())
-        await transaction.execute(SETTLE, trusted.head.sequence)
+        await transaction.execute(INSERT_SEALS[engine], msgspec.json.encode(seals).decode())
+        await transaction.execute(DELETE_PENDING, trusted.head.sequence)
     if seals or problem or known is None:
         await transaction.execute(WRITE_HEAD, chain.signed(head))
     return Sealed(head, len(seals), problem)
@@ -116,5 +92,5 @@ def _sequence(head: Head) -> int:
 
 
 async def _last(transaction: Transaction) -> int:
-    rows = await transaction.fetch(LAST)
+    rows = await transaction.fetch(LAST_SEAL)
     return int(rows[0]["sequence"]) if rows else 0

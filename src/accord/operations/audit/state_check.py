@@ -11,22 +11,18 @@ import msgspec
 from accord.operations.audit.record import Record
 from accord.operations.audit.states import (
     ADOPT,
-    COLUMNS,
     KeptState,
     Proven,
     State,
     digests_of,
     hash_of_macs,
 )
+from accord.operations.audit.storage import READ_STATES, STATES_MIGRATED
 from accord.operations.audit.verify import Evidence, Finding
 from accord.operations.runner import hash_of_values
 from accord.store.store import Reading
 
 PAGE: Final = 1_000
-READ: Final = f"SELECT {COLUMNS} FROM audit_states WHERE sequence > $1 ORDER BY sequence LIMIT $2"
-MIGRATED: Final = """
-SELECT 1 FROM accord_migrations WHERE part = 'operations' AND name = 'states'
-"""
 _BEFORE_ALL: Final = -(2**63)
 
 
@@ -44,7 +40,7 @@ class KeptStates:
         """Read all states, and report changed or missing ones."""
         after: Any = _BEFORE_ALL
         expected = 1
-        while rows := await db.fetch(READ, after, PAGE):
+        while rows := await db.fetch(READ_STATES, after, PAGE):
             for row in rows:
                 *values, mac = row
                 state = KeptState(*values)
@@ -95,7 +91,7 @@ class StateCheck:
 
     async def check(self, db: Reading, evidence: Evidence) -> None:
         kept = KeptStates()
-        if await db.fetch(MIGRATED):
+        if await db.fetch(STATES_MIGRATED):
             await kept.read(db, evidence)
         adopted, older = self._check_records(evidence, kept)
         if adopted:

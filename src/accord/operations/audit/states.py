@@ -21,6 +21,13 @@ from msgspec.structs import replace
 
 from accord.operations.audit.chain import Chain
 from accord.operations.audit.record import Record, Trail
+from accord.operations.audit.storage import (
+    ANY_STATE,
+    INSERT_STATE,
+    LAST_STATE,
+    select_page,
+    select_row,
+)
 from accord.operations.caller import SYSTEM
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.outcome import Change
@@ -31,11 +38,6 @@ from accord.store.store import Store, Transaction
 ADOPT: Final = "adopt_states"
 """The operation of the record that adopts the rows of an older release."""
 PAGE: Final = 500
-
-ANY: Final = "SELECT 1 FROM audit_states LIMIT 1"
-LAST: Final = "SELECT COALESCE(MAX(sequence), 0) AS last FROM audit_states"
-COLUMNS: Final = "sequence, change_id, place, kind, entity_id, told, digests, mac"
-INSERT: Final = f"INSERT INTO audit_states ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
 
 
 class State(Struct, frozen=True):
@@ -73,24 +75,18 @@ class ProvenTable(Struct, frozen=True):
     key: str = "id"
 
     async def of(self, db: Database, id: str) -> list[State]:
-        found = await db.fetch(f"{self._select} WHERE {self.key} = $1", id)
+        found = await db.fetch(select_row(self.table, self.columns, self.key), id)
         return [self._state(row) for row in found] or [State(self.kind, id, None)]
 
     async def every(self, db: Database) -> AsyncIterator[State]:
-        after = ""
+        after, page = "", select_page(self.table, self.columns, self.key, PAGE)
         while True:
-            found = await db.fetch(
-                f"{self._select} WHERE {self.key} > $1 ORDER BY {self.key} LIMIT {PAGE}", after
-            )
+            found = await db.fetch(page, after)
             for row in found:
                 yield self._state(row)
             if len(found) < PAGE:
                 return
             after = found[-1][self.key]
-
-    @property
-    def _select(self) -> str:
-        return f"SELECT {', '.join(self.columns)} FROM {self.table}"
 
     def _state(self, row: Any) -> State:
         values = {name: row[name] for name in self.columns}
@@ -189,7 +185,7 @@ class StateKeeper:
         """
 
         async def work(transaction: Transaction) -> None:
-            if await transaction.fetch(ANY):
+            if await transaction.fetch(ANY_STATE):
                 return
             states = [
                 state
@@ -207,7 +203,7 @@ class StateKeeper:
             )
             await trail.write(transaction, await self.keep(transaction, record, states))
 
-        if not await store.fetch(ANY):
+        if not await store.fetch(ANY_STATE):
             await store.transact(work, lane=LANE)
 
     async def _keep(
@@ -215,7 +211,7 @@ class StateKeeper:
     ) -> list[str]:
         if not rows:
             return []
-        [found] = await db.fetch(LAST)
+        [found] = await db.fetch(LAST_STATE)
         macs = []
         for number, (place, state, told) in enumerate(rows, found["last"] + 1):
             kept = KeptState(
@@ -228,7 +224,7 @@ class StateKeeper:
                 None if state.values is None else digests_of(self._chain, state),
             )
             macs.append(self._chain.state_mac(kept))
-            await db.execute(INSERT, *msgspec.structs.astuple(kept), macs[-1])
+            await db.execute(INSERT_STATE, *msgspec.structs.astuple(kept), macs[-1])
         return macs
 
 

@@ -25,10 +25,11 @@ from accord.operations.audit.chain import Chain, Head, storable
 from accord.operations.audit.head_file import read_head_file, write_head_file
 from accord.operations.audit.record import Record
 from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
+from accord.operations.audit.storage import INSERT_RECORD, INSERT_RECORDS, RECORD_VALUES
 from accord.operations.audit.verify import DataCheck, Report, look
 from accord.operations.errors import UnavailableError
 from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
-from accord.store.store import Engine, Reading, Store, Transaction
+from accord.store.store import Reading, Store, Transaction
 from accord.telemetry.exposition import Exposition, Kind
 
 log = logging.getLogger("accord.audit")
@@ -47,22 +48,6 @@ LOG_SECONDS: Final = 10.0
 
 Commands end earlier and log none.
 """
-
-_COLUMNS: Final = (*Record.__struct_fields__, "mac")
-INSERT: Final = f"""
-INSERT INTO audit_records ({", ".join(_COLUMNS)})
-VALUES ({", ".join(f"${place}" for place in range(1, len(_COLUMNS) + 1))})
-"""
-INSERT_MANY: Final = f"""
-INSERT INTO audit_records ({", ".join(_COLUMNS)})
-SELECT {", ".join(f"value ->> {place}" for place in range(len(_COLUMNS)))}
-FROM {{values}} WHERE true
-ON CONFLICT (id) DO NOTHING
-"""
-VALUES: Final[dict[Engine, str]] = {
-    "sqlite": "json_each($1)",
-    "postgresql": "json_array_elements($1::json)",
-}
 
 
 class AuditTrail:
@@ -135,7 +120,7 @@ class AuditTrail:
         """Write a record in the transaction that it describes."""
         record = storable(record)
         values = msgspec.structs.astuple(record)
-        await transaction.execute_later(INSERT, *values, self._chain.mac(record))
+        await transaction.execute_later(INSERT_RECORD, *values, self._chain.mac(record))
         self._unsealed = True
 
     def later(self, record: Record) -> None:
@@ -255,7 +240,7 @@ class AuditTrail:
             for record in map(storable, batch)
         ]
         if rows:
-            statement = INSERT_MANY.format(values=VALUES[self._store.engine])
+            statement = INSERT_RECORDS.format(values=RECORD_VALUES[self._store.engine])
             await transaction.execute(statement, msgspec.json.encode(rows).decode())
 
     def _learn(self, sealed: Sealed) -> None:

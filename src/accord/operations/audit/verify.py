@@ -19,7 +19,13 @@ from msgspec import Struct
 
 from accord.operations.audit.chain import BEGINNING, Chain, Head
 from accord.operations.audit.record import Record
-from accord.operations.audit.sealer import READ_HEAD
+from accord.operations.audit.storage import (
+    COUNTS,
+    LOST_RECORDS,
+    READ_HEAD,
+    SEALED_RECORDS,
+    UNSEALED_RECORDS,
+)
 from accord.store.errors import StoreError
 from accord.store.store import Reading, Row, Store
 
@@ -28,36 +34,6 @@ MAX_FINDINGS: Final = 1000
 """Maximum number of reported findings; more would not help to judge a damaged trail."""
 SEAL_WITHIN: Final = timedelta(minutes=1)
 """The age from which a record without a seal is a finding."""
-
-SEALS: Final = """
-SELECT s.sequence, s.record_id, s.previous_hash, s.hash, r.*
-FROM audit_seals s
-LEFT JOIN audit_records r ON r.id = s.record_id
-WHERE s.sequence > $1
-ORDER BY s.sequence
-LIMIT $2
-"""
-UNSEALED: Final = """
-SELECT r.*, p.record_id
-FROM audit_records r
-LEFT JOIN audit_seals s ON s.record_id = r.id
-LEFT JOIN audit_pending p ON p.record_id = r.id
-WHERE s.record_id IS NULL AND (r.time > $1 OR (r.time = $1 AND r.id > $2))
-ORDER BY r.time, r.id
-LIMIT $3
-"""
-ORPHANS: Final = """
-SELECT p.record_id
-FROM audit_pending p
-LEFT JOIN audit_records r ON r.id = p.record_id
-WHERE r.id IS NULL
-ORDER BY p.record_id
-LIMIT $1
-"""
-
-COUNTS: Final = """
-SELECT (SELECT count(*) FROM audit_seals) AS seals, (SELECT count(*) FROM audit_records) AS records
-"""
 
 _BEFORE_ALL: Final = -(2**63)
 _WRONG_TYPE: Final = (TypeError, ValueError, AttributeError, KeyError, msgspec.MsgspecError)
@@ -227,7 +203,7 @@ class _Look:
     async def _look_at_seals(self, last: int | None) -> None:
         after: Any = _BEFORE_ALL
         while len(self._findings) < MAX_FINDINGS:
-            rows = await self._db.fetch(SEALS, after, PAGE)
+            rows = await self._db.fetch(SEALED_RECORDS, after, PAGE)
             for row in rows:
                 self._look_at_seal(row)
             if self._progress is not None:
@@ -294,13 +270,13 @@ class _Look:
     async def _look_at_unsealed(self) -> None:
         after = ("", "")
         while len(self._findings) < MAX_FINDINGS:
-            rows = await self._db.fetch(UNSEALED, *after, PAGE)
+            rows = await self._db.fetch(UNSEALED_RECORDS, *after, PAGE)
             for row in rows:
                 self._look_at_unsealed_record(row)
             if len(rows) < PAGE:
                 break
             after = (rows[-1]["time"], rows[-1]["id"])
-        for row in await self._db.fetch(ORPHANS, MAX_FINDINGS):
+        for row in await self._db.fetch(LOST_RECORDS, MAX_FINDINGS):
             self._found("removed", row["record_id"], "a record is gone that had no seal yet")
 
     async def _look_for_hidden(self) -> None:

@@ -17,6 +17,7 @@ from typing import Final
 
 from accord.operations.outcome import Allowance
 from accord.operations.rates.bucket import ROUNDING, checked
+from accord.operations.storage import READ_BUCKET, SWEEP_BUCKETS, TAKE_FROM_BUCKET
 from accord.store.clock import NOW
 from accord.store.store import Row, Store
 
@@ -28,21 +29,6 @@ AHEAD: Final = 20
 AHEAD_SECONDS: Final = 1.0
 """Who calls again within this is taken to call often, and may use what was taken ahead."""
 MAX_KEYS: Final = 10_000
-
-# The time stands in `excluded`, so that all parts of the statement agree on it.
-TAKE: Final = """
-INSERT INTO rate_buckets AS b (key, full_at) VALUES ($1, {now} + $2)
-ON CONFLICT (key) DO UPDATE
-SET full_at = CASE WHEN b.full_at > excluded.full_at - $2 THEN b.full_at + $2
-                   ELSE excluded.full_at END
-WHERE b.full_at + $2 <= excluded.full_at - $2 + $3
-RETURNING full_at - {now} AS missing
-"""
-LOOK: Final = "SELECT full_at - {now} AS missing FROM rate_buckets WHERE key = $1"
-SWEEP: Final = """
-DELETE FROM rate_buckets
-WHERE key IN (SELECT key FROM rate_buckets WHERE full_at < {now} ORDER BY full_at LIMIT $1)
-"""
 
 
 class _Known:
@@ -74,7 +60,11 @@ class StoreLimiter:
         self._elapsed = clock or time.monotonic
         self._statements = {
             statement: statement.format(now=self._now_of(arguments))
-            for statement, arguments in ((TAKE, 3), (LOOK, 1), (SWEEP, 1))
+            for statement, arguments in (
+                (TAKE_FROM_BUCKET, 3),
+                (READ_BUCKET, 1),
+                (SWEEP_BUCKETS, 1),
+            )
         }
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._swept_at = float("-inf")
@@ -91,7 +81,7 @@ class StoreLimiter:
             if missing is None:
                 for taken in keys[:place]:
                     self._of(taken).ahead += cost
-                rows = await self._ask(LOOK, key)
+                rows = await self._ask(READ_BUCKET, key)
                 raise self._bucket.refusal(rows[0]["missing"] if rows else 0.0, cost, 0.0)
             emptiest = max(emptiest, missing)
         return self._bucket.allowance(emptiest, 0.0)
@@ -118,7 +108,7 @@ class StoreLimiter:
 
     async def _take(self, known: _Known, key: str, calls: int) -> bool:
         seconds, allowed = calls / self._bucket.rate, self._bucket.window + ROUNDING
-        rows = await self._ask(TAKE, key, seconds, allowed)
+        rows = await self._ask(TAKE_FROM_BUCKET, key, seconds, allowed)
         if rows:
             known.at, known.missing = self._elapsed(), rows[0]["missing"]
             known.ahead += calls
@@ -129,7 +119,7 @@ class StoreLimiter:
         now = self._elapsed()
         if now - self._swept_at > SWEEP_SECONDS:
             self._swept_at = now
-            await self._ask(SWEEP, SWEPT)
+            await self._ask(SWEEP_BUCKETS, SWEPT)
 
     async def _ask(self, statement: str, *arguments: str | float) -> list[Row]:
         if self._clock is not None:
