@@ -21,7 +21,7 @@ from accord.operations.accounts.accounts import FAILED_COST
 from accord.operations.accounts.attempts import FREE
 from accord.operations.accounts.credentials import COOKIE
 from accord.store import open_store
-from accord.workflows.triggers.saved import WAKE
+from accord.workflows.storage.triggers import WAKE
 from tests.mcp.http.service import Listening, initialize, notification, request, with_meta
 from tests.scale.pair import BURST, HOOK_SECRET, PATIENCE, Machine, Pair
 

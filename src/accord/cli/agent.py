@@ -346,8 +346,6 @@ examples:
   accord agent migration --database postgresql://accord@db/accord --json
 """
 
-AGENTS: Final = "SELECT name, url, wire, active FROM agents ORDER BY name"
-
 
 class Registered(Struct, frozen=True):
     """An agent, and the format that it is called in."""
@@ -375,9 +373,10 @@ def _run_migration(arguments: argparse.Namespace) -> int:
 
 async def _registered_agents(url: str) -> list[Registered]:
     from accord.store import open_store
+    from accord.workflows.storage.agents import ADDRESSES
 
     async with open_store(url) as store:
-        rows = await store.fetch(AGENTS)
+        rows = await store.fetch(ADDRESSES)
     return [
         Registered(str(row["name"]), str(row["url"]), str(row["wire"]), bool(row["active"]))
         for row in rows

@@ -12,47 +12,29 @@ from typing import Final, get_args
 import msgspec
 from msgspec import Struct
 
-from accord.store.clock import NOW
 from accord.store.errors import StoreError
 from accord.store.store import Reading, Row, Store
 from accord.telemetry.exposition import Exposition, Labels
-from accord.workflows.core.state import RunStatus
 from accord.workflows.membership import MemberKind
+from accord.workflows.storage.backlog import (
+    APPROVALS,
+    INBOX,
+    LETTERS,
+    LIVE,
+    MEMBERS,
+    MOST_LETTERS,
+    OLDEST_MESSAGE,
+    OLDEST_TASK,
+    OVERDUE,
+    QUEUED,
+    RUNS,
+    TASKS,
+)
 
 log = logging.getLogger("accord.workflows")
 
 REMEMBERED: Final = 5.0
 """Seconds for which what was read is shown again."""
-MOST_LETTERS: Final = 10_000
-"""Dead letters that are counted at most."""
-
-LIVE: Final = tuple(
-    status for status in get_args(RunStatus) if status not in ("completed", "failed", "cancelled")
-)
-QUEUED: Final = ("published", "ready", "running")
-
-# One search of an index for each state: grouping would read all runs there ever were.
-RUNS: Final = " UNION ALL ".join(
-    f"SELECT '{status}' AS label, COUNT(*) AS value FROM runs WHERE status = '{status}'"
-    for status in LIVE
-)
-TASKS: Final = " UNION ALL ".join(
-    f"SELECT '{state}' AS label, COUNT(*) AS value FROM tasks WHERE state = '{state}'"
-    for state in QUEUED
-)
-OLDEST_TASK: Final = "SELECT MIN(created_at) AS at FROM tasks WHERE state = 'ready' AND due <= $1"
-INBOX: Final = "SELECT COUNT(*) AS value FROM run_inbox"
-OLDEST_MESSAGE: Final = "SELECT arrival FROM run_inbox ORDER BY id LIMIT 1"
-OVERDUE: Final = "SELECT MIN(next_timer) AS at FROM runs WHERE next_timer <= $1"
-APPROVALS: Final = "SELECT COUNT(*) AS value FROM approvals WHERE state = 'open'"
-LETTERS: Final = f"""
-SELECT kind AS label, COUNT(*) AS value FROM (
-    SELECT kind FROM dead_letters WHERE replayed_at IS NULL LIMIT {MOST_LETTERS}
-) AS kept GROUP BY kind
-"""
-MEMBERS: Final = (
-    "SELECT kind AS label, COUNT(*) AS value FROM members WHERE until > {now} GROUP BY kind"
-)
 
 
 class _Arrived(Struct, frozen=True):
@@ -96,7 +78,7 @@ class Backlog:
         now = self._now()
         runs = _labelled("state", LIVE, await db.fetch(RUNS))
         tasks = _labelled("state", QUEUED, await db.fetch(TASKS))
-        members = await db.fetch(MEMBERS.format(now=NOW[self._store.engine]))
+        members = await db.fetch(MEMBERS[self._store.engine])
         letters = await db.fetch(LETTERS)
         arrived = await db.fetch(OLDEST_MESSAGE)
         oldest = _arrived_at(arrived[0]["arrival"]) if arrived else None

@@ -13,9 +13,14 @@ from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 from uuid import uuid4
 
-from accord.store.clock import NOW
 from accord.store.errors import StoreError
 from accord.store.store import Store
+from accord.workflows.storage.shards import (
+    ANY_MEMBER,
+    DELETE_MEMBER,
+    DELETE_MEMBERS,
+    RENEW_MEMBER,
+)
 
 log = logging.getLogger("accord.workflows")
 
@@ -29,24 +34,16 @@ LEASE: Final = 10.0
 _RENEWALS: Final = 3
 """How often a lease is renewed before it would be over."""
 
-_SAY: Final = """
-INSERT INTO members (id, kind, name, since, until) VALUES ($1, $2, $3, {now}, {now} + $4)
-ON CONFLICT (id) DO UPDATE SET until = excluded.until
-RETURNING id
-"""
-_LEAVE: Final = "DELETE FROM members WHERE id = $1 RETURNING id"
-
 
 async def is_alive(store: Store, kind: MemberKind) -> bool:
     """Whether any process of a kind lives."""
-    alive = f"SELECT 1 FROM members WHERE kind = $1 AND until > {NOW[store.engine]} LIMIT 1"
-    return bool(await store.fetch(alive, kind))
+    return bool(await store.fetch(ANY_MEMBER[store.engine], kind))
 
 
 async def forget_members(store: Store) -> None:
     """Whoever was there is gone, for sure: nobody need wait for the end of their leases. Raises
     StoreError."""
-    await store.write("DELETE FROM members RETURNING id")
+    await store.write(DELETE_MEMBERS)
 
 
 class Membership:
@@ -60,7 +57,7 @@ class Membership:
         self.lease = lease
         self.lost = asyncio.Event()
         self._store = store
-        self._say = _SAY.format(now=NOW[store.engine])
+        self._say = RENEW_MEMBER[store.engine]
         self._over: asyncio.TimerHandle | None = None
         self._renewing: asyncio.Task[None] | None = None
 
@@ -79,7 +76,7 @@ class Membership:
             self._over.cancel()
         self.lost.set()
         with suppress(StoreError):  # its lease will be over by itself
-            await self._store.write(_LEAVE, self.id)
+            await self._store.write(DELETE_MEMBER, self.id)
             await self._store.notify(WAKE)
 
     async def _keep_renewing(self) -> None:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from accord.operations.audit.states import Proven, ProvenTable, State
 from accord.operations.work import Database
+from accord.workflows.storage.definitions import NAMES, PROVEN_VERSIONS, VERSION_COLUMNS
+from accord.workflows.storage.triggers import PROVEN_TRIGGERS, TRIGGER_COLUMNS
 
 AGENTS: Final = ProvenTable(
     "agent",
@@ -18,16 +20,6 @@ AGENTS: Final = ProvenTable(
     "name",
 )
 
-_NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name"
-_VERSIONS: Final = """
-SELECT name, version, description, definition, active, created_by, created_at FROM workflows
-WHERE name = $1 ORDER BY version
-"""
-_TRIGGERS: Final = """
-SELECT id, workflow, version, kind, name, spec, input, user_id, username, scopes FROM triggers
-WHERE workflow = $1 ORDER BY id
-"""
-
 
 class ProvenWorkflows:
     """Versions of workflows, and the triggers of each workflow together; implements `Proven`."""
@@ -38,24 +30,19 @@ class ProvenWorkflows:
         """`id` is NAME or NAME@VERSION; a change of one version changes the triggers of all."""
         name = id.partition("@")[0]
         states = []
-        for row in await db.fetch(_VERSIONS, name):
+        for row in await db.fetch(PROVEN_VERSIONS, name):
             version = f"{name}@{row['version']}"
-            states.append(State(self.kind, version, _values(row, _VERSIONS), version))
+            values = {column: row[column] for column in VERSION_COLUMNS}
+            states.append(State(self.kind, version, values, version))
         triggers: dict[str, Any] = {}
-        for row in await db.fetch(_TRIGGERS, name):
-            values = _values(row, _TRIGGERS)
-            triggers |= {f"{row['id']} {column}": value for column, value in values.items()}
+        for row in await db.fetch(PROVEN_TRIGGERS, name):
+            triggers |= {f"{row['id']} {column}": row[column] for column in TRIGGER_COLUMNS}
         return [*states, State("triggers", name, {"all": sorted(triggers), **triggers}, name)]
 
     async def every(self, db: Database) -> AsyncIterator[State]:
-        for row in await db.fetch(_NAMES):
+        for row in await db.fetch(NAMES):
             for state in await self.of(db, row["name"]):
                 yield state
-
-
-def _values(row: Any, select: str) -> dict[str, Any]:
-    columns = select.partition("FROM")[0].replace("SELECT", "").split(",")
-    return {name.strip(): row[name.strip()] for name in columns}
 
 
 PROVEN: Final[tuple[Proven, ...]] = (AGENTS, ProvenWorkflows())

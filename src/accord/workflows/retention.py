@@ -19,45 +19,16 @@ from typing import Any, Final
 from msgspec import json
 
 from accord.store.errors import StoreError
-from accord.store.store import Reading, Store, Transaction
+from accord.store.store import Store
 from accord.workflows.storage.leases import Lease
+from accord.workflows.storage.old_runs import AT_ONCE, read_old, remove_old
 
 log = logging.getLogger("accord.workflows.retention")
 
 LANE: Final = "retention"
 EVERY: Final = 3_600.0
 """Seconds between two looks."""
-AT_ONCE: Final = 20
-"""How many runs go in one transaction."""
 DAY: Final = 86_400.0
-
-_COLUMNS: Final = (
-    *("id", "workflow", "version", "status", "user_id", "username", "token_id", "scopes"),
-    *("origin", "parent_run", "parent_task", "cause", "chain", "correlation_id", "traceparent"),
-    *("created_at", "finished_at"),
-)
-# A child stays as long as its parent; and what somebody just wrote to is not old.
-_FROM_OLD: Final = """
-FROM runs r LEFT JOIN runs p ON p.id = r.parent_run
-WHERE r.finished_at < $1 AND (p.id IS NULL OR p.finished_at < $1)
-    AND NOT EXISTS (SELECT 1 FROM run_inbox i WHERE i.run_id = r.id)
-"""
-_OLD: Final = f"""
-SELECT {", ".join(f"r.{name}" for name in _COLUMNS)} {_FROM_OLD}
-ORDER BY r.finished_at, r.id LIMIT {AT_ONCE}
-"""
-_HISTORY: Final = "SELECT events FROM run_history WHERE run_id = $1 ORDER BY sequence"
-_STILL_OLD: Final = f"SELECT 1 {_FROM_OLD} AND r.id = $2"
-_REMOVE: Final = (
-    *(
-        f"DELETE FROM {table} WHERE run_id = $1"
-        for table in (
-            *("run_history", "approvals", "tasks", "dead_letters", "webhook_deliveries"),
-            *("a2a_tasks", "a2a_messages"),
-        )
-    ),
-    "DELETE FROM runs WHERE id = $1",
-)
 
 
 class Retention:
@@ -117,33 +88,14 @@ class Retention:
         return removed
 
     async def _sweep_some(self, before: float) -> int:
-        runs = await self._store.read(lambda db: _read(db, before))
+        runs = await self._store.read(lambda db: read_old(db, before))
         if not runs:
             return 0
         if self._archive is not None:
             await asyncio.to_thread(_write, self._archive, runs)
         ids = [run["id"] for run in runs]
-        await self._store.transact(lambda db: _remove(db, ids, before), lane=LANE)
+        await self._store.transact(lambda db: remove_old(db, ids, before), lane=LANE)
         return len(runs)
-
-
-async def _read(db: Reading, before: float) -> list[dict[str, Any]]:
-    runs = []
-    for row in await db.fetch(_OLD, before):
-        history = [
-            event
-            for decision in await db.fetch(_HISTORY, row["id"])
-            for event in json.decode(decision["events"])
-        ]
-        runs.append({**{name: row[name] for name in _COLUMNS}, "history": history})
-    return runs
-
-
-async def _remove(db: Transaction, ids: Sequence[str], before: float) -> None:
-    for id in ids:
-        if await db.fetch(_STILL_OLD, before, id):  # else it, or its parent, was retried meanwhile
-            for statement in _REMOVE:
-                await db.execute(statement, id)
 
 
 def _write(folder: Path, runs: Sequence[dict[str, Any]]) -> None:

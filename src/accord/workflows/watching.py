@@ -16,8 +16,13 @@ from accord.store.errors import StoreError
 from accord.store.store import Reading, Store
 from accord.workflows.core.events import Event
 from accord.workflows.core.state import FINAL
-from accord.workflows.storage.history import WAKE, UnreadEvent, read_recorded
-from accord.workflows.storage.lists import IN_TEXTS, as_parameter
+from accord.workflows.storage.history import (
+    WAKE,
+    UnreadEvent,
+    last_number,
+    read_progress,
+    read_recorded,
+)
 
 log = logging.getLogger("accord.workflows")
 
@@ -31,20 +36,6 @@ LAST_PLACE: Final = 2**31 - 1
 """Behind every event of every run."""
 QUIET: Final = 15.0
 """Seconds after which a follower hears that nothing happened."""
-
-_LAST: Final = """
-(SELECT h.sequence + h.count - 1 FROM run_history h WHERE h.run_id = {run}
-    ORDER BY h.sequence DESC LIMIT 1)
-"""
-_APPLIED: Final = f"SELECT COALESCE({_LAST.format(run='$1')}, 0) AS applied"
-
-_STANDING: Final = {
-    engine: f"""
-    SELECT r.id, r.status, COALESCE({_LAST.format(run="r.id")}, 0) AS applied FROM runs r
-    WHERE r.id {IN_TEXTS[engine].format("$1")}
-    """
-    for engine in IN_TEXTS
-}
 
 Numbered: TypeAlias = tuple[int, Event | UnreadEvent]
 
@@ -111,8 +102,7 @@ class RunWatch:
 
     async def last(self, run_id: str) -> int:
         """The number of the last event of a run."""
-        [row] = await self._store.fetch(_APPLIED, run_id)
-        return int(row["applied"])
+        return await last_number(self._store, run_id)
 
     async def wait(self, run_id: str, seconds: float | None) -> None:
         """Until a run has ended, or for so long; where too many wait already, not at all."""
@@ -159,8 +149,7 @@ class RunWatch:
 
     async def _look(self) -> None:
         ids = list(self._followed)
-        rows = await self._store.fetch(_STANDING[self._store.engine], as_parameter(ids))
-        standing = {row["id"]: (row["status"], row["applied"]) for row in rows}
+        standing = await read_progress(self._store, self._store.engine, ids)
         for id in ids:
             status, applied = standing.get(id, ("cancelled", 0))
             followed = self._followed.get(id)
@@ -186,9 +175,9 @@ def _number(each: Numbered) -> int:
 
 async def _read(db: Reading, run_id: str, after: int) -> tuple[int, list[Numbered]]:
     """The number of the last event, and the events after number `after`."""
-    [row] = await db.fetch(_APPLIED, run_id)
+    last = await last_number(db, run_id)
     events = await read_recorded(db, run_id, after)
-    return events[-1][0] if events else row["applied"], events
+    return events[-1][0] if events else last, events
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

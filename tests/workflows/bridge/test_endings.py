@@ -11,9 +11,9 @@ from accord.store import Store, open_store
 from accord.store.errors import UnavailableError
 from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.registry import Agents
-from accord.workflows.bridge.rows import Change, TaskRows
 from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.core.events import CallAgent
+from accord.workflows.storage.task_rows import Change, TaskRows
 from tests.workflows.bridge.yard import Tasks
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.store import Store, open_store
 from accord.workflows.executor.agenda import Agenda
-from accord.workflows.executor.mailbox import MOST_MESSAGES
+from accord.workflows.storage.inbox import MOST_MESSAGES
 
 INSERT = """
 INSERT INTO runs (id, workflow, version, shard, next_timer, created_at)

@@ -24,9 +24,9 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.state import Failure
 from accord.workflows.executor.agenda import LOOK_SECONDS
-from accord.workflows.executor.mailbox import LONGEST_DELAY, MOST_TRIES
+from accord.workflows.executor.mailbox import MOST_TRIES
 from accord.workflows.storage.history import Entry, append_history
-from accord.workflows.storage.inbox import WAKE
+from accord.workflows.storage.inbox import LONGEST_DELAY, WAKE
 from accord.workflows.storage.shards import shard_of
 from tests.workflows.executor.world import (
     Bridge,

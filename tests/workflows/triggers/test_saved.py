@@ -11,7 +11,8 @@ from accord.operations.runner import LANE
 from accord.store.store import Transaction
 from accord.workflows.core.definition import Trigger
 from accord.workflows.storage.runs import Starter
-from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved, renew_triggers
+from accord.workflows.storage.triggers import COLUMNS
+from accord.workflows.triggers.saved import Saved, read_saved, renew_triggers
 from tests.patience import PATIENCE
 from tests.workflows.triggers.site import NOW, Site
 

@@ -29,31 +29,18 @@ from accord.workflows.operations.run_views import loaded
 from accord.workflows.operations.runs import start_run
 from accord.workflows.operations.workflows import find_workflow
 from accord.workflows.storage.conversations import (
+    COUNT_TASKS,
+    IS_OWN,
+    LIST_TASKS,
     add_messages,
     begin_conversation,
     latest_workflow,
     read_conversation,
 )
+from accord.workflows.storage.definitions import STARTABLE
 
 operations: Final = Registry()
 
-EXISTS: Final = "SELECT id FROM runs WHERE id = $1 AND user_id = $2"
-SKILLS: Final = """
-SELECT w.name, w.version, w.description, w.definition FROM workflows w
-WHERE w.active = 1 AND w.version = (
-    SELECT MAX(v.version) FROM workflows v WHERE v.name = w.name AND v.active = 1)
-ORDER BY w.name LIMIT 1000
-"""
-OWN: Final = """
-SELECT r.id, r.created_at FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
-WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
-    AND (r.created_at, r.id) < ($3, $4)
-ORDER BY r.created_at DESC, r.id DESC LIMIT $5
-"""
-COUNT: Final = """
-SELECT COUNT(*) AS total FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
-WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
-"""
 NEWEST: Final = (1e12, "")
 """Above the keys of every run."""
 MOST_READ: Final = 200
@@ -81,7 +68,7 @@ async def begin_task(work: Work, *, message: Message, skill: Any = None) -> Task
     """Start a run by a message; or the run that it started before. `skill` names the workflow
     where the message's own metadata does not."""
     id = run_id(work.caller, message.message_id)
-    if not await work.db.fetch(EXISTS, id, work.caller.user_id):
+    if not await work.db.fetch(IS_OWN, id, work.caller.user_id):
         row = await find_workflow(work.db, await _meant(work, message, skill))
         given = input_in(message, decode_definition(row["definition"]))
         await start_run(work, id, f"{row['name']}@{row['version']}", given)
@@ -104,7 +91,7 @@ async def _meant(work: Work, message: Message, skill: Any) -> str:
         found = await latest_workflow(work.db, work.caller.user_id, message.context_id)
         if found is not None:
             return found
-    rows = await work.db.fetch(SKILLS)
+    rows = await work.db.fetch(STARTABLE)
     if len(rows) == 1:
         return str(rows[0]["name"])
     names = ", ".join(row["name"] for row in rows[:20])
@@ -169,7 +156,7 @@ async def find_task(work: Work, *, id: str) -> TaskRun:
 
 async def _own(work: Work, id: str) -> TaskRun:
     """Raises NotFoundError: runs of others are not there."""
-    if not await work.db.fetch(EXISTS, id, work.caller.user_id):
+    if not await work.db.fetch(IS_OWN, id, work.caller.user_id):
         raise NotFoundError("There is no such task")
     return await _task_run(work, id)
 
@@ -184,7 +171,7 @@ async def list_skills(work: Work) -> list[Offered]:
             str(row["description"]),
             decode_definition(row["definition"]).input,
         )
-        for row in await work.db.fetch(SKILLS)
+        for row in await work.db.fetch(STARTABLE)
     ]
 
 
@@ -208,9 +195,9 @@ async def list_tasks(
 ) -> Listed:
     """The caller's own runs that were begun by messages, the newest first."""
     user = work.caller.user_id
-    [count] = await work.db.fetch(COUNT, user, context)
+    [count] = await work.db.fetch(COUNT_TASKS, user, context)
     place, runs = before or NEWEST, list[TaskRun]()
-    rows = await work.db.fetch(OWN, user, context, *place, MOST_READ)
+    rows = await work.db.fetch(LIST_TASKS, user, context, *place, MOST_READ)
     for row in rows:
         run = await _task_run(work, row["id"])
         if fits(run):

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.workflows.bridge.rows import Change
 from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.task_rows import Change
 
 MOST_TASKS: Final = 20_000
 MOST_CHARACTERS: Final = 32 * 1_048_576

@@ -20,11 +20,6 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.storage.tasks import FIRST_FENCE, Call, Kind, NewTask, aim, task_id
 
-COLUMNS: Final = """
-id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_group, remote_task,
-remote_context, continuation, continued, traceparent, correlation_id
-"""
-
 _CALLS: Final = (CallAgent, CallOperation, CallTool, CallMethod, CallPlugin)
 
 

@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from accord.store.errors import StoreError, UnavailableError
 from accord.store.store import Store, Transaction
-from accord.workflows.bridge.rows import Change, TaskRows
 from accord.workflows.bus.bus import Bus
 from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.task_rows import Change, TaskRows
 from accord.workflows.storage.tasks import WAKE
 
 log = logging.getLogger("accord.bridge")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from accord.store.store import Row, Transaction
 from accord.workflows.bridge.claimed import ClaimedTask, given_of
 from accord.workflows.bridge.holding import Holding
-from accord.workflows.bridge.rows import TaskRows
 from accord.workflows.bridge.targets import Key, Targets
+from accord.workflows.storage.task_rows import TaskRows
 from accord.workflows.storage.tasks import Kind, NewTask, aim
 
 

@@ -19,7 +19,7 @@ from accord.store.errors import StoreError
 from accord.store.store import Store
 from accord.workflows.bridge.lines import Lines
 from accord.workflows.bridge.secrets import Secrets
-from accord.workflows.storage.agents import COLUMNS, AgentRow, Health, agent_of
+from accord.workflows.storage.agents import ALL_ACTIVE, SET_HEALTH, AgentRow, Health, agent_of
 from accord.workflows.storage.leases import Lease
 
 log = logging.getLogger("accord.bridge")
@@ -28,13 +28,6 @@ EVERY_SECONDS: Final = 60.0
 AT_ONCE: Final = 16
 MAX_DETAIL: Final = 500
 """Characters of what is wrong."""
-
-_ALL: Final = f"SELECT {COLUMNS} FROM agents WHERE active = 1 ORDER BY name"
-_STORE: Final = """
-UPDATE agents SET health = $2, health_detail = $3, checked_at = $4, card = coalesce($5, card)
-WHERE id = $1
-RETURNING id
-"""
 
 
 class Checked(Struct, frozen=True):
@@ -73,7 +66,7 @@ def _judged(agent: AgentRow, error: CallError) -> Checked:
 async def store_check(store: Store, agent: AgentRow, checked: Checked) -> None:
     """Keep how an agent is, with its row. Raises StoreError."""
     row = (agent.id, checked.health, checked.detail, utc_now(), checked.card)
-    await store.write(_STORE, *row)
+    await store.write(SET_HEALTH, *row)
 
 
 class HealthChecks:
@@ -116,7 +109,7 @@ class HealthChecks:
             await asyncio.sleep(self._every)
 
     async def _check_all(self) -> None:
-        agents = [agent_of(row) for row in await self._store.fetch(_ALL)]
+        agents = [agent_of(row) for row in await self._store.fetch(ALL_ACTIVE)]
         for begin in range(0, len(agents), AT_ONCE):
             await asyncio.gather(*map(self._check, agents[begin : begin + AT_ONCE]))
 

@@ -26,7 +26,6 @@ from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
 from accord.workflows.bridge.letters import letter_of
-from accord.workflows.bridge.rows import Change
 from accord.workflows.bridge.tally import Tally
 from accord.workflows.bus.bus import Bus
 from accord.workflows.core.definition import Retry
@@ -35,6 +34,7 @@ from accord.workflows.core.retry import Attempt, next_attempt
 from accord.workflows.core.state import Failure
 from accord.workflows.storage.dead_letters import DeadLetter
 from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.task_rows import Change
 
 TASK_CANCELED: Final = "task_canceled"
 """What an agent's task failed with that somebody cancelled."""

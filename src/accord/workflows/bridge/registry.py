@@ -8,13 +8,11 @@ from typing import Final
 
 from accord.store.errors import UnavailableError
 from accord.store.store import Store
-from accord.workflows.storage.agents import COLUMNS, WAKE, AgentRow, agent_of
+from accord.workflows.storage.agents import ONE_NAMED, WAKE, AgentRow, agent_of
 
 KEPT_SECONDS: Final = 5.0
 """How long an agent is called as it was, should the news of a change be lost."""
 MAX_KEPT: Final = 1_000
-
-_BY_NAME: Final = f"SELECT {COLUMNS} FROM agents WHERE name = $1"
 
 
 class Agents:
@@ -46,7 +44,7 @@ class Agents:
         if kept is not None and kept[0] > now:
             return kept[1]
         try:
-            rows = await self._store.fetch(_BY_NAME, name)
+            rows = await self._store.fetch(ONE_NAMED, name)
         except UnavailableError:
             if kept is None:
                 raise

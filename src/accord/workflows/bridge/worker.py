@@ -40,12 +40,12 @@ from accord.workflows.bridge.given import Given
 from accord.workflows.bridge.held import Held
 from accord.workflows.bridge.holding import Holding
 from accord.workflows.bridge.outcomes import Outcomes
-from accord.workflows.bridge.rows import TaskRows
 from accord.workflows.bridge.tally import Tally
 from accord.workflows.bridge.targets import Key, Target, Targets
 from accord.workflows.bus.bus import Bus
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.membership import Membership
+from accord.workflows.storage.task_rows import TaskRows
 from accord.workflows.storage.tasks import WAKE, Kind
 
 log = logging.getLogger("accord.bridge")

@@ -22,10 +22,9 @@ from accord.workflows.core.rules import input_problem
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownWorkflowError
 from accord.workflows.storage.inbox import Message, deliver
-from accord.workflows.storage.runs import NewRun, Starter, create_run
+from accord.workflows.storage.runs import NewRun, Starter, create_run, run_exists
 
 _NAMESPACE: Final = UUID("2f4d6a86-0a3c-5c55-8d3f-1c5b6f3d9e02")
-_IS_RUN: Final = "SELECT 1 FROM runs WHERE id = $1"
 
 
 def run_id_of(message_id: str) -> str:
@@ -84,6 +83,6 @@ async def _starter(db: Transaction, name: str) -> Starter:
 
 
 async def _run(db: Transaction, id: UUID) -> str:
-    if not await db.fetch(_IS_RUN, str(id)):
+    if not await run_exists(db, str(id)):
         raise EnvelopeError("unknown_run", f"there is no run {id}")
     return str(id)

@@ -22,7 +22,6 @@ from msgspec import Struct
 
 from accord.store.errors import UnavailableError
 from accord.store.store import Row, Store, Transaction
-from accord.workflows.bus import outbox
 from accord.workflows.bus.asking import grant
 from accord.workflows.bus.awaited import Awaited
 from accord.workflows.bus.counts import BusCounts
@@ -46,8 +45,15 @@ from accord.workflows.bus.topics import LARGEST, Names
 from accord.workflows.past import PastSpans
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.inbox import deliver
-from accord.workflows.storage.task_changes import BY_INDEX, cancel_tasks, finish_tasks
-from accord.workflows.storage.tasks import WAKE
+from accord.workflows.storage.outbox import forget_arrived
+from accord.workflows.storage.task_changes import (
+    BY_INDEX,
+    cancel_tasks,
+    end_unbegun,
+    finish_tasks,
+    make_ready,
+    unknown_tasks,
+)
 
 log = logging.getLogger("accord.workflows.bus")
 
@@ -58,26 +64,6 @@ DELAYS: Final = (0.1, 5.0)
 
 RECENT: Final = 3_600.0
 """Seconds. A task that was sent earlier and is not there belonged to a run that was removed."""
-
-# In order, so that two consumers with the same messages wait for each other instead of being stuck.
-_READY: Final = """
-WITH arrived AS (
-    SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
-)
-UPDATE tasks SET state = 'ready', due = 0 FROM arrived WHERE tasks.id = arrived.id
-"""
-_UNKNOWN: Final = """
-SELECT id FROM unnest($1::text[]) AS asked (id)
-WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = asked.id)
-"""
-_NEVER_BEGIN: Final = """
-WITH arrived AS (
-    SELECT id FROM tasks WHERE id = ANY($1::text[]) AND state = 'published' ORDER BY id FOR UPDATE
-)
-UPDATE tasks SET state = 'done', outcome = 'cancelled', finished_at = $2
-FROM arrived WHERE tasks.id = arrived.id
-"""
-
 
 Envelope: TypeAlias = TaskSent | TaskCancelled | TaskAnswered | Asked
 
@@ -286,13 +272,11 @@ class Intake:
         ids = sorted({task.task_id for _, task in sent})
         taken = {row["id"] for row in stored.taken}
         others = [id for id in ids if id not in taken]
-        made = await db.execute(_READY, others) if others else 0
-        if made:
-            await db.notify(WAKE)
+        made = await make_ready(db, others) if others else 0
         made += len(taken)
         if made == len(sent):
             return
-        unknown = {row["id"] for row in await db.fetch(_UNKNOWN, ids)}
+        unknown = await unknown_tasks(db, ids)
         oldest = self._now() - RECENT
         lost = [
             record for record, task in sent if task.task_id in unknown and task.created_at > oldest
@@ -307,7 +291,7 @@ class Intake:
     ) -> None:
         if cancelled:
             ids = sorted({task.task_id for _, task in cancelled})
-            await db.execute(_NEVER_BEGIN, ids, self._now())
+            await end_unbegun(db, ids, self._now())
             await cancel_tasks(db, ids)
 
     async def _deliver(
@@ -317,7 +301,7 @@ class Intake:
         # Who wrote a row into the outbox wrote that of the task, too.
         told = [message_of(answer) for record, answer in answered if record.row is None]
         await finish_tasks(db, told)
-        await outbox.forget_arrived(
+        await forget_arrived(
             db,
             [
                 (record.row, answer.message_id)

@@ -43,6 +43,7 @@ from accord.workflows.bus.relay import Relay, parcel_of
 from accord.workflows.bus.topics import LARGEST, Names, Shape, Topic
 from accord.workflows.past import PastSpans
 from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.outbox import length
 from accord.workflows.storage.task_changes import cancel_tasks
 from accord.workflows.storage.tasks import WAKE, NewTask, insert_tasks
 
@@ -215,7 +216,7 @@ class KafkaBus:
 
     async def _is_caught_up(self) -> bool:
         try:
-            return await outbox.length(self._store) == 0
+            return await length(self._store) == 0
         except StoreError:
             return False
 

@@ -16,7 +16,7 @@ from accord.workflows.bus.envelope import Buried
 from accord.workflows.bus.errors import ReplayError
 from accord.workflows.bus.outbox import Outgoing, outgoing
 from accord.workflows.bus.topics import LARGEST
-from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
+from accord.workflows.storage.dead_letters import ONE_MESSAGE, DeadLetter, keep_letter
 
 MOST_TOLD: Final = 100_000
 """Characters of a message that are told in the topic of dead letters; the table has all of it."""
@@ -26,8 +26,6 @@ LONGEST: Final = 3_500
 _NAMESPACE: Final = UUID("6d2b9a53-62a5-5a0e-9a3e-5f0e7c1b0d11")
 _BINARY: Final = "base64:"
 _CUT: Final = "cut:"
-
-_GET: Final = "SELECT topic, run_id, body FROM dead_letters WHERE id = $1 AND kind = 'message'"
 
 
 class Record(Struct, frozen=True):
@@ -93,7 +91,7 @@ async def bury(db: Transaction, topic: str, letters: Sequence[Letter], at: float
 
 async def replay(db: Transaction, id: str) -> None:
     """Publish a dead letter of kind message again, where it was. Raises ReplayError."""
-    rows = await db.fetch(_GET, id)
+    rows = await db.fetch(ONE_MESSAGE, id)
     if not rows:
         raise ReplayError(f"there is no dead letter {id[:80]!r} of a message")
     [row] = rows

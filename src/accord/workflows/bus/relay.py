@@ -22,14 +22,21 @@ from confluent_kafka import KafkaError
 
 from accord.store.errors import StoreError, UnavailableError
 from accord.store.store import Row, Store
-from accord.workflows.bus import outbox
 from accord.workflows.bus.counts import BusCounts
 from accord.workflows.bus.fresh import Fresh
-from accord.workflows.bus.outbox import Batch, Outgoing, read_batch
+from accord.workflows.bus.outbox import Batch, Outgoing, keep_only, read_batch
 from accord.workflows.bus.publisher import REFUSALS, Parcel, Publisher
 from accord.workflows.bus.sweep import sweep
 from accord.workflows.bus.topics import Names
 from accord.workflows.storage.leases import Lease
+from accord.workflows.storage.outbox import (
+    WAKE,
+    forget,
+    is_full,
+    length,
+    mark_published,
+    unpublished,
+)
 
 log = logging.getLogger("accord.workflows.bus")
 
@@ -72,7 +79,7 @@ class Relay:
 
     async def run(self) -> None:
         """Until cancelled; the lease is given up then."""
-        stop = await self._store.listen(outbox.WAKE, self._wake.set)
+        stop = await self._store.listen(WAKE, self._wake.set)
         try:
             while True:
                 try:
@@ -96,18 +103,18 @@ class Relay:
             return
         self._wake.clear()
         known = self._fresh.all()
-        rows = await outbox.unpublished(self._store, self._passed_over(), list(known))
+        rows = await unpublished(self._store, self._passed_over(), list(known))
         self._fresh.forget(row["id"] for row in rows)
         batches = [batch for row in rows if (batch := _batch(row, known)) is not None]
         failed = await self._relay(batches) if batches else 0
-        is_full = outbox.is_full(rows)
-        if is_full or failed:
+        full = is_full(rows)
+        if full or failed:
             self._calm_since = time.monotonic()
         await self._sweep()
-        await self._measure(begun, is_behind=is_full or failed > 0 or bool(self._refused))
+        await self._measure(begun, is_behind=full or failed > 0 or bool(self._refused))
         if failed:
             await asyncio.sleep(POLL_SECONDS)
-        elif not is_full:
+        elif not full:
             await self._rest()
 
     async def _relay(self, batches: Sequence[Batch]) -> int:
@@ -120,8 +127,8 @@ class Relay:
         failed = await self._keeping_the_lease(self._publisher.publish(parcels))
         there = _there(batches, failed)
         results = [batch.id for batch in there if self._is_kept(batch)]
-        await outbox.forget(self._store, [each.id for each in there if not self._is_kept(each)])
-        await outbox.mark_published(self._store, results)
+        await forget(self._store, [each.id for each in there if not self._is_kept(each)])
+        await mark_published(self._store, results)
         self._counts.published.update(
             parcel.topic for place, parcel in enumerate(parcels) if place not in failed
         )
@@ -169,7 +176,7 @@ class Relay:
             ids = [batch.id]
             if len(places) > 1:
                 messages = [batch.messages[each - places.start] for each in left]
-                ids = await outbox.keep_only(self._store, batch.id, messages)
+                ids = await keep_only(self._store, batch.id, messages)
             parted = zip(left, ids, strict=True)
             self._refused.update((id, again) for each, id in parted if each in refused)
 
@@ -185,7 +192,7 @@ class Relay:
             return
         if self._behind_since is None:
             self._behind_since = begun
-        self._counts.outbox = await outbox.length(self._store)
+        self._counts.outbox = await length(self._store)
         self._counts.outbox_seconds = time.monotonic() - self._behind_since
 
     async def _sweep(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from accord.store.clock import NOW
 from accord.store.store import Row, Store, Transaction
 from accord.workflows.bus import outbox
 from accord.workflows.bus.envelope import message_of, read_answer, task_sent
@@ -18,39 +17,18 @@ from accord.workflows.bus.errors import EnvelopeError
 from accord.workflows.bus.outbox import outgoing
 from accord.workflows.core.events import decode_command
 from accord.workflows.storage.inbox import Message, deliver
-from accord.workflows.storage.tasks import WAKE, Call, NewTask
+from accord.workflows.storage.outbox import (
+    forget_arrived,
+    publish_again,
+    publish_lost,
+    read_lost,
+)
+from accord.workflows.storage.task_changes import mark_lost_tasks, release_lost_tasks
+from accord.workflows.storage.tasks import Call, NewTask
 
 LANE: Final = "kafka-sweep"
 MOST: Final = 1_000
 """How many of each at a time."""
-
-_NOW: Final = NOW["postgresql"]
-# `due` has no other meaning before a task is ready: it is when the task was published again.
-_TASKS: Final = """
-SELECT id FROM tasks
-WHERE state = 'published' AND {since} < $1 - $2::double precision AND {when}
-    AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.message_id = tasks.id)
-ORDER BY created_at LIMIT $3 FOR UPDATE SKIP LOCKED
-"""
-_PUBLISH: Final = f"""
-UPDATE tasks SET due = $1
-WHERE id IN ({_TASKS.format(since="created_at", when="due = 0")})
-RETURNING id, run_id, command, traceparent, correlation_id, created_at
-"""
-_READY: Final = f"""
-UPDATE tasks SET state = 'ready', due = 0
-WHERE id IN ({_TASKS.format(since="due", when="due > 0")})
-"""
-_RESULTS: Final = f"""
-FROM outbox WHERE published_at < {_NOW} - $1::double precision AND swept {{times}}
-ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
-"""
-_PUBLISH_RESULTS: Final = f"""
-UPDATE outbox SET published_at = NULL, swept = swept + 1
-WHERE id IN (SELECT id {_RESULTS.format(times="= 0")})
-"""
-_LATE_RESULTS: Final = f"SELECT id, message_id, message {_RESULTS.format(times='> 0')}"
-_UNREAD: Final = "UPDATE outbox SET published_at = NULL WHERE id = ANY($1::bigint[])"
 
 
 async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
@@ -58,34 +36,20 @@ async def sweep(store: Store, topic: str, *, now: float, seconds: float) -> int:
 
     async def work(db: Transaction) -> int:
         return (
-            await _hand_over_tasks(db, now, seconds)
+            await release_lost_tasks(db, now, seconds, MOST)
             + await _publish_tasks(db, topic, now, seconds)
             + await _deliver_results(db, seconds)
-            + await _publish_results(db, seconds)
+            + await publish_lost(db, seconds, MOST)
         )
 
     return await store.transact(work, lane=LANE)
 
 
 async def _publish_tasks(db: Transaction, topic: str, now: float, seconds: float) -> int:
-    tasks = [_task(row) for row in await db.fetch(_PUBLISH, now, seconds, MOST)]
+    tasks = [_task(row) for row in await mark_lost_tasks(db, now, seconds, MOST)]
     tasks.sort(key=lambda task: task.at)
     await outbox.put(db, [outgoing(topic, task_sent(task)) for task in tasks])
     return len(tasks)
-
-
-async def _hand_over_tasks(db: Transaction, now: float, seconds: float) -> int:
-    made = await db.execute(_READY, now, seconds, MOST)
-    if made:
-        await db.notify(WAKE)
-    return made
-
-
-async def _publish_results(db: Transaction, seconds: float) -> int:
-    published = await db.execute(_PUBLISH_RESULTS, seconds, MOST)
-    if published:
-        await db.notify(outbox.WAKE)
-    return published
 
 
 async def _deliver_results(db: Transaction, seconds: float) -> int:
@@ -93,7 +57,7 @@ async def _deliver_results(db: Transaction, seconds: float) -> int:
     arrived: list[tuple[int, str]] = []
     messages: list[Message] = []
     unread: list[int] = []
-    for row in await db.fetch(_LATE_RESULTS, seconds, MOST):
+    for row in await read_lost(db, seconds, MOST):
         try:
             messages.append(message_of(read_answer(row["message"].encode())))
         except EnvelopeError:
@@ -101,10 +65,9 @@ async def _deliver_results(db: Transaction, seconds: float) -> int:
         else:
             arrived.append((row["id"], row["message_id"]))
     await deliver(db, messages)
-    await outbox.forget_arrived(db, arrived)
+    await forget_arrived(db, arrived)
     if unread:
-        await db.execute(_UNREAD, unread)
-        await db.notify(outbox.WAKE)
+        await publish_again(db, unread)
     return len(arrived) + len(unread)
 
 

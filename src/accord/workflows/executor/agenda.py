@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Final
 
 from accord.store.store import Store
-from accord.workflows.executor.mailbox import MOST_MESSAGES, Received, read_due, read_messages
+from accord.workflows.storage.inbox import MOST_MESSAGES, Received, read_due, read_messages
 
 LOOK_SECONDS: Final = 1.0
 """How often it looks at everything."""

@@ -4,7 +4,6 @@ with them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 from uuid import NAMESPACE_URL, uuid5
 
 from accord.store.store import Reading
@@ -25,10 +24,8 @@ from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownWorkflowError
 from accord.workflows.storage.inbox import Message
 from accord.workflows.storage.loading import RunRow
-from accord.workflows.storage.runs import NewRun
+from accord.workflows.storage.runs import NewRun, run_exists
 from accord.workflows.storage.tasks import task_id
-
-_EXISTS: Final = "SELECT 1 AS found FROM runs WHERE id = $1"
 
 
 def child_id(run_id: str, task: str) -> str:
@@ -58,7 +55,7 @@ class Children:
     async def _begin(self, parent: RunRow, command: StartChild, now: float) -> NewRun | Message:
         if command.resumes:
             child = child_id(parent.id, command.resumes)
-            if await self._db.fetch(_EXISTS, child):
+            if await run_exists(self._db, child):
                 return _continued(child, command, now)
         return _child(parent, command, await self._startable(command), now)
 

@@ -25,7 +25,6 @@ from accord.workflows.executor.children import Children
 from accord.workflows.executor.errors import FencedError, UnreadableMessageError
 from accord.workflows.executor.held import Held, HeldRuns, added
 from accord.workflows.executor.mailbox import (
-    Received,
     Trouble,
     postpone,
 )
@@ -36,7 +35,7 @@ from accord.workflows.executor.turns import Turn, begin, play
 from accord.workflows.executor.writing import Owned, Part, compose, write_parts
 from accord.workflows.past import PastSpans
 from accord.workflows.storage.definitions import Definitions
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import Message, Received
 from accord.workflows.storage.loading import RunRow
 from accord.workflows.storage.shards import shard_of
 from accord.workflows.storage.tasks import attempt_groups

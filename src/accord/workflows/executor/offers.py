@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from accord.workflows.executor.mailbox import Received
-from accord.workflows.storage.inbox import Message
+from accord.workflows.storage.inbox import Message, Received
 
 
 class Offer(Struct, eq=False):

@@ -13,59 +13,23 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.clock import NOW
-from accord.store.store import Engine, Reading, Store, Transaction
+from accord.store.store import Reading, Store, Transaction
 from accord.workflows.executor.errors import FencedError
 from accord.workflows.membership import WAKE, Membership
-from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
-from accord.workflows.storage.shards import SHARDS
+from accord.workflows.storage.lists import as_parameter
+from accord.workflows.storage.shards import (
+    ALL_SHARDS,
+    EXECUTORS,
+    FENCES,
+    FORGET_MEMBERS,
+    RELEASE_SHARDS,
+    SHARDS,
+    SKIP_LOCKED,
+    TAKE_SHARDS,
+)
 
 LANE: Final = "shards"
 """Executors share out shards one after the other."""
-FORGET_SECONDS: Final = 3600.0
-"""How long a member is remembered whose lease is over."""
-
-_LIVE: Final = {
-    engine: f"SELECT id FROM members WHERE kind = 'executor' AND until > {now} ORDER BY id"
-    for engine, now in NOW.items()
-}
-_FORGET: Final = {
-    engine: f"DELETE FROM members WHERE until < {now} - {FORGET_SECONDS}"
-    for engine, now in NOW.items()
-}
-_ALL: Final = "SELECT shard, owner, fence FROM shards ORDER BY shard"
-# A process that was stopped in the middle of a transaction still holds some: others go on.
-_SKIP_LOCKED: Final[dict[Engine, str]] = {
-    "sqlite": "",
-    "postgresql": " FOR UPDATE SKIP LOCKED",
-}
-_TAKE: Final = {
-    engine: f"UPDATE shards SET owner = $1, fence = fence + 1 WHERE shard {many.format('$2')}"
-    for engine, many in IN_NUMBERS.items()
-}
-_RELEASE: Final = {
-    engine: f"UPDATE shards SET owner = NULL WHERE owner = $1 AND shard {many.format('$2')}"
-    for engine, many in IN_NUMBERS.items()
-}
-_FENCES: Final[dict[Engine, str]] = {
-    "sqlite": f"""
-    SELECT shard, fence FROM shards
-    WHERE owner = $1 AND shard {IN_NUMBERS["sqlite"].format("$2")} AND $3 <> ''
-    """,
-    # What is done is done in milliseconds; who does nothing for longer was stopped, and must not
-    # keep others from taking over. And a plan that is made while a table is small would read all
-    # of it, and is kept when it has grown.
-    "postgresql": f"""
-    SELECT shard, fence,
-        (SELECT set_config('idle_in_transaction_session_timeout', $3, true)),
-        (SELECT set_config('enable_seqscan', 'off', true)),
-        (SELECT set_config('jit', 'off', true))
-    FROM shards
-    WHERE owner = $1 AND shard {IN_NUMBERS["postgresql"].format("$2")}
-    ORDER BY shard
-    FOR SHARE
-    """,
-}
 
 
 class _Seen(Struct, frozen=True):
@@ -102,7 +66,7 @@ class Shards:
 
     async def release(self) -> None:
         """Let go of all. Raises StoreError."""
-        release, held = _RELEASE[self._engine], as_parameter(self.fences)
+        release, held = RELEASE_SHARDS[self._engine], as_parameter(self.fences)
         self.fences = {}
         await self._store.transact(lambda db: db.execute(release, self._me, held), lane=LANE)
         await self._store.notify(WAKE)
@@ -114,15 +78,15 @@ class Shards:
     async def check(self, db: Transaction, fences: Mapping[int, int]) -> None:
         """Raises FencedError where others have taken over any of these shards; else nobody can
         until the transaction is over."""
-        rows = await db.fetch(_FENCES[self._engine], self._me, as_parameter(fences), self._idle)
+        rows = await db.fetch(FENCES[self._engine], self._me, as_parameter(fences), self._idle)
         mine = {row["shard"]: row["fence"] for row in rows}
         lost = {shard for shard, fence in fences.items() if mine.get(shard) != fence}
         if lost:
             raise FencedError(lost)
 
     async def _look(self, db: Reading, lock: str = "") -> _Seen:
-        live = [row["id"] for row in await db.fetch(_LIVE[self._engine])]
-        rows = await db.fetch(_ALL + lock)
+        live = [row["id"] for row in await db.fetch(EXECUTORS[self._engine])]
+        rows = await db.fetch(ALL_SHARDS + lock)
         mine = {row["shard"]: row["fence"] for row in rows if row["owner"] == self._me}
         if self._me not in live:  # its lease is over: it takes nothing
             return _Seen(mine, {}, [])
@@ -131,12 +95,12 @@ class Shards:
         return _Seen(mine, dict(list(free.items())[: max(room, 0)]), sorted(mine)[: max(-room, 0)])
 
     async def _share(self, db: Transaction) -> tuple[dict[int, int], bool]:
-        await db.execute(_FORGET[self._engine])
-        seen = await self._look(db, _SKIP_LOCKED[self._engine])
+        await db.execute(FORGET_MEMBERS[self._engine])
+        seen = await self._look(db, SKIP_LOCKED[self._engine])
         if seen.free:
-            await db.execute(_TAKE[self._engine], self._me, as_parameter(seen.free))
+            await db.execute(TAKE_SHARDS[self._engine], self._me, as_parameter(seen.free))
         if seen.surplus:
-            await db.execute(_RELEASE[self._engine], self._me, as_parameter(seen.surplus))
+            await db.execute(RELEASE_SHARDS[self._engine], self._me, as_parameter(seen.surplus))
         taken = {shard: fence + 1 for shard, fence in seen.free.items()}
         kept = {shard: fence for shard, fence in seen.mine.items() if shard not in seen.surplus}
         return kept | taken, bool(seen.surplus)

@@ -13,8 +13,9 @@ from msgspec import Struct
 from accord.store.errors import UnavailableError
 from accord.store.store import Store
 from accord.workflows.executor.held import Held, HeldRuns, hold
-from accord.workflows.executor.mailbox import Received, Trouble, read_postponed
+from accord.workflows.executor.mailbox import Trouble
 from accord.workflows.storage.definitions import Definitions
+from accord.workflows.storage.inbox import Received, read_postponed
 from accord.workflows.storage.loading import RunRow, read_later, read_rows
 
 _LOAD: Final = 50

@@ -21,7 +21,7 @@ from accord.workflows.core.machine import take
 from accord.workflows.core.program import find_active
 from accord.workflows.core.state import FINAL
 from accord.workflows.executor.held import Held
-from accord.workflows.executor.mailbox import Received
+from accord.workflows.storage.inbox import Received
 
 SNAPSHOT_EVENTS: Final = 100
 """After how many events a snapshot is kept, at first: later after a quarter of all, so that those

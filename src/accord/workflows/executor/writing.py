@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, TypeVar, assert_never
+from typing import Any, TypeVar, assert_never
 
 from msgspec import Struct, json
 from msgspec.structs import replace
@@ -25,13 +25,19 @@ from accord.workflows.core.events import (
 )
 from accord.workflows.core.state import encode_state
 from accord.workflows.executor.children import cancel_child, tell_parent
-from accord.workflows.executor.mailbox import Received, delete_messages
 from accord.workflows.executor.turns import Turn
 from accord.workflows.storage.history import Entry, append_history, encode_events
-from accord.workflows.storage.inbox import Message, deliver
+from accord.workflows.storage.inbox import Message, Received, delete_messages, deliver
 from accord.workflows.storage.loading import RunRow
-from accord.workflows.storage.runs import NewRun, create_runs
-from accord.workflows.storage.task_changes import finish_tasks
+from accord.workflows.storage.runs import (
+    NewRun,
+    close_approvals,
+    create_runs,
+    open_approvals,
+    store_snapshots,
+    update_runs,
+)
+from accord.workflows.storage.task_changes import continue_tasks, finish_tasks
 from accord.workflows.storage.tasks import (
     FIRST_GROUP,
     WAKE,
@@ -44,25 +50,6 @@ from accord.workflows.storage.tasks import (
 
 T = TypeVar("T")
 _Row = tuple[Any, ...]
-
-_UPDATE: Final = """
-UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL WHERE id = $1
-"""
-_SNAPSHOT: Final = """
-UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL, snapshot = $5,
-    snapshot_at = $6
-WHERE id = $1
-"""
-_OPEN: Final = """
-INSERT INTO approvals (run_id, task, step, approvers, deadline, created_at, shown)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-"""
-_CLOSE: Final = "UPDATE approvals SET state = 'closed' WHERE run_id = $1 AND task = $2"
-_CONTINUE: Final = """
-UPDATE tasks SET state = 'ready', continuation = $2, continued = continued + 1, owner = NULL,
-    due = 0
-WHERE id = $1 AND state = 'asking'
-"""
 
 
 class Part(Struct):
@@ -191,11 +178,11 @@ async def write_parts(
     await delete_messages(db, engine, taken)
     await finish_tasks(db, [each.message for each in taken if each.message is not None])
     await append_history(db, _all(part.entries for part in parts))
-    await _many(db, _UPDATE, _all(part.updates for part in parts))
-    await _many(db, _SNAPSHOT, _all(part.snapshots for part in parts))
+    await update_runs(db, _all(part.updates for part in parts))
+    await store_snapshots(db, _all(part.snapshots for part in parts))
     await _hand_over(db, bus, parts, owned)
-    await _many(db, _OPEN, _all(part.opened for part in parts))
-    await _many(db, _CLOSE, _all(part.closed for part in parts))
+    await open_approvals(db, _all(part.opened for part in parts))
+    await close_approvals(db, _all(part.closed for part in parts))
     await create_runs(db, _all(part.children for part in parts))
     await deliver(db, _all(part.messages for part in parts))
 
@@ -216,16 +203,11 @@ async def _hand_over(db: Transaction, bus: Bus, parts: Sequence[Part], owned: Ow
     await insert_tasks(db, operations, "ready")
     # Others change tasks too, many at once: all go by the same order.
     continues = sorted(_all(part.continues for part in parts))
-    await _many(db, _CONTINUE, continues)
+    await continue_tasks(db, continues)
     if cancels := sorted(_all(part.cancels for part in parts)):
         await bus.cancel(db, cancels)
     if operations or continues:
         await db.notify(WAKE)
-
-
-async def _many(db: Transaction, sql: str, rows: list[_Row]) -> None:
-    if rows:
-        await db.execute_many(sql, rows)
 
 
 def _all(lists: Iterable[list[T]]) -> list[T]:

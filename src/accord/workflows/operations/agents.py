@@ -25,8 +25,8 @@ from accord.workflows.bridge.breakers import Breakers
 from accord.workflows.bridge.health import check_agent, store_check
 from accord.workflows.bridge.secrets import Secrets
 from accord.workflows.core.definition import Retry
+from accord.workflows.storage import agents
 from accord.workflows.storage.agents import (
-    COLUMNS,
     WAKE,
     AgentAuth,
     AgentRow,
@@ -47,25 +47,6 @@ Timeout: TypeAlias = Annotated[
 Concurrency: TypeAlias = Annotated[
     int, Meta(ge=1, le=10_000, description="Calls of this agent at the same time.")
 ]
-
-BY_NAME: Final = f"SELECT {COLUMNS} FROM agents WHERE name = $1 OR id = $1"
-LIST: Final = f"SELECT {COLUMNS} FROM agents WHERE name > $1 ORDER BY name LIMIT $2"
-COUNT: Final = "SELECT COUNT(*) AS total FROM agents"
-NAMES: Final = "SELECT name FROM agents ORDER BY name LIMIT 20"
-INSERT: Final = """
-INSERT INTO agents (id, name, description, url, wire, auth, timeout, retry, max_concurrency, active,
-    version, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
-"""
-UPDATE: Final = """
-UPDATE agents SET description = $2, url = $3, wire = $4, auth = $5, timeout = $6, retry = $7,
-    max_concurrency = $8, active = $9, version = $10, updated_at = $11
-WHERE id = $1
-"""
-DELETE: Final = "DELETE FROM agents WHERE id = $1"
-WAITING: Final = """
-SELECT COUNT(*) AS total FROM tasks WHERE target = $1 AND kind = 'agent' AND state <> 'done'
-"""
 
 MAX_AGENTS: Final = 10_000
 
@@ -151,14 +132,14 @@ async def create_agent(
     secret needs you to sign in."""
     if auth != NO_AUTH:
         work.caller.require("accounts", "showing a secret to an agent")
-    if await work.db.fetch(BY_NAME, name):
+    if await work.db.fetch(agents.ONE, name):
         raise ConflictError(f"there is an agent {name!r} already")
-    [count] = await work.db.fetch(COUNT)
+    [count] = await work.db.fetch(agents.COUNT)
     if count["total"] >= MAX_AGENTS:
         raise ConflictError(f"there are {MAX_AGENTS:,} agents already, which is the limit")
     await work.db.execute(
-        INSERT, work.new_id(), name, description, url, wire, _json(auth), timeout, _json(retry),
-        max_concurrency, int(active), 1, work.now,
+        agents.INSERT, work.new_id(), name, description, url, wire, _json(auth), timeout,
+        _json(retry), max_concurrency, int(active), 1, work.now,
     )  # fmt: skip
     row = await find_agent(work.db, name)
     await _tell(work, "created", None, row)
@@ -171,8 +152,8 @@ async def list_agents(
 ) -> Page[Agent]:
     """List agents, by name."""
     [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
-    rows = await work.db.fetch(LIST, after, limit + 1)
-    [count] = await work.db.fetch(COUNT)
+    rows = await work.db.fetch(agents.LIST, after, limit + 1)
+    [count] = await work.db.fetch(agents.COUNT)
     return page_of(
         [_shown(work, agent_of(row)) for row in rows],
         limit=limit,
@@ -233,7 +214,7 @@ async def update_agent(
     if after.auth != NO_AUTH and (after.auth, after.url) != (before.auth, before.url):
         work.caller.require("accounts", "showing a secret to an agent")
     await work.db.execute(
-        UPDATE, after.id, after.description, after.url, after.wire, _json(after.auth),
+        agents.UPDATE, after.id, after.description, after.url, after.wire, _json(after.auth),
         after.timeout, _json(after.retry), after.max_concurrency, int(after.active),
         before.version + 1, work.now,
     )  # fmt: skip
@@ -252,13 +233,13 @@ async def update_agent(
 async def delete_agent(work: Work, *, name: AgentName) -> AgentDeleted:
     """Remove an agent that no task waits for; deactivate one that is still in use."""
     row = await find_agent(work.db, name)
-    [waiting] = await work.db.fetch(WAITING, row.name)
+    [waiting] = await work.db.fetch(agents.COUNT_TASKS, row.name)
     if waiting["total"]:
         raise ConflictError(
             f"{waiting['total']:,} tasks wait for {row.name}: deactivate it, or cancel their runs",
             tasks=waiting["total"],
         )
-    await work.db.execute(DELETE, row.id)
+    await work.db.execute(agents.DELETE, row.id)
     await _tell(work, "deleted", row, None)
     return AgentDeleted(deleted=row.name)
 
@@ -286,9 +267,9 @@ async def check_agent_health(work: Work, *, name: AgentName) -> Agent:
 
 async def find_agent(db: Database, name: str) -> AgentRow:
     """Raises NotFoundError, which names those that there are."""
-    rows = await db.fetch(BY_NAME, name)
+    rows = await db.fetch(agents.ONE, name)
     if not rows:
-        names = [row["name"] for row in await db.fetch(NAMES)]
+        names = [row["name"] for row in await db.fetch(agents.FIRST_NAMES)]
         there = f"there are {', '.join(names)}" if names else "there are none"
         raise NotFoundError(f"there is no agent {name!r}; {there}", valid=names)
     return agent_of(rows[0])

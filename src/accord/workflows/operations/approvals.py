@@ -31,6 +31,7 @@ from accord.workflows.operations.run_views import (
 from accord.workflows.operations.runs import RunId
 from accord.workflows.operations.saving import is_callable
 from accord.workflows.storage.loading import Loaded
+from accord.workflows.storage.runs import OPEN_APPROVALS
 
 operations: Final = Registry()
 
@@ -39,13 +40,6 @@ ApprovalStep: TypeAlias = Annotated[
     Meta(min_length=1, max_length=500, description="Needed where the run waits for several."),
 ]
 
-OPEN: Final = """
-SELECT a.run_id, a.task, a.step, a.approvers, a.deadline, a.created_at, r.workflow, r.version,
-    r.username, a.shown
-FROM approvals a JOIN runs r ON r.id = a.run_id
-WHERE a.state = 'open' AND (a.created_at, a.run_id, a.task) > ($1, $2, $3)
-ORDER BY a.created_at, a.run_id, a.task LIMIT $4
-"""
 _FIRST: Final = (0.0, "", "")
 _AT_ONCE: Final = 500
 
@@ -147,7 +141,7 @@ async def _open(work: Work) -> AsyncIterator[Row]:
     """What waits for the caller."""
     place = _FIRST
     while True:
-        rows = await work.db.fetch(OPEN, *place, _AT_ONCE)
+        rows = await work.db.fetch(OPEN_APPROVALS, *place, _AT_ONCE)
         for row in rows:
             if may_decide(work.caller, _approvers(row)):
                 yield row

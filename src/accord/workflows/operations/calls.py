@@ -26,13 +26,9 @@ from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.spans import Spans, span_of
 from accord.workflows.core.definition import Retry
 from accord.workflows.operations.saving import is_callable
+from accord.workflows.storage.runs import STARTER
 
 TERMS: Final = Terms(retry=Retry(attempts=5), concurrency=64, breaks=False)
-
-_STARTER: Final = """
-SELECT workflow, version, user_id, username, token_id, scopes, correlation_id, traceparent
-FROM runs WHERE id = $1
-"""
 
 
 class _Refused(Exception):  # noqa: N818 - becomes a failed step
@@ -88,7 +84,7 @@ class OperationCaller:
 
 async def _caller(db: Reading, task: ClaimedTask, traceparent: str) -> Caller:
     """Who started the run, as they are now. Raises _Refused where they may not act any more."""
-    rows = await db.fetch(_STARTER, task.run_id)
+    rows = await db.fetch(STARTER, task.run_id)
     if not rows:
         raise _Refused("not_found", "the run is not there any more")
     run = rows[0]

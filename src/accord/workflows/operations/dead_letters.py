@@ -22,6 +22,13 @@ from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.run_views import loaded, require_run
 from accord.workflows.operations.runs import RunId
 from accord.workflows.operations.saving import is_callable
+from accord.workflows.storage.dead_letters import (
+    ONE,
+    REPLAYED,
+    LetterFilter,
+    count_letters,
+    list_letters,
+)
 from accord.workflows.storage.inbox import Message, deliver
 
 operations: Final = Registry()
@@ -29,13 +36,6 @@ operations: Final = Registry()
 LetterId: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 LetterKind: TypeAlias = Literal["task", "message"]
 
-COLUMNS: Final = """
-SELECT id, kind, topic, run_id, task, target, code, message, body, attempts, created_at,
-    replayed_at, replayed_by
-FROM dead_letters
-"""
-ONE: Final = f"{COLUMNS} WHERE id = $1"
-REPLAYED: Final = "UPDATE dead_letters SET replayed_at = $2, replayed_by = $3 WHERE id = $1"
 NEWEST: Final = (1e12, "")
 INBOX: Final = "run_inbox"
 TRIGGERS: Final = "triggers"
@@ -73,28 +73,11 @@ async def list_dead_letters(
     cursor: Cursor | None = None,
 ) -> Page[DeadLetter]:
     """List what was given up, the newest first."""
-    given: list[str | float] = []
-    wanted = ["1 = 1"]
-    for column, value in (("kind", kind), ("run_id", run)):
-        if value is not None:
-            given.append(value)
-            wanted.append(f"{column} = ${len(given)}")
-    if replayed is not None:
-        wanted.append(f"replayed_at IS {'NOT ' if replayed else ''}NULL")
-    where = " AND ".join(wanted)
-    [count] = await work.db.fetch(
-        f"SELECT COUNT(*) AS total FROM dead_letters WHERE {where}", *given
-    )
+    wanted = LetterFilter(kind=kind, run_id=run, replayed=replayed)
+    total = await count_letters(work.db, wanted)
     before = NEWEST if cursor is None else keys_of(cursor, tuple[float, str])
-    rows = await work.db.fetch(
-        f"{COLUMNS} WHERE {where} AND (created_at, id) < (${len(given) + 1}, ${len(given) + 2})"
-        f" ORDER BY created_at DESC, id DESC LIMIT {limit + 1}",
-        *given,
-        *before,
-    )
-    page = page_of(
-        rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
-    )
+    rows = await list_letters(work.db, wanted, before, limit + 1)
+    page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
     return shown_page(page, _shown)
 
 

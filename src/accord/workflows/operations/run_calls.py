@@ -15,7 +15,7 @@ from accord.operations.pages import Cursor, Limit, Page, keys_of, page_of, shown
 from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.store.store import Row
-from accord.workflows.bridge.claimed import COLUMNS, claimed_of, unreadable
+from accord.workflows.bridge.claimed import claimed_of, unreadable
 from accord.workflows.bridge.message_ids import message_id_of
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import StepStarted
@@ -32,24 +32,17 @@ from accord.workflows.operations.run_views import (
 )
 from accord.workflows.operations.runs import RunId
 from accord.workflows.storage.history import read_history
+from accord.workflows.storage.task_rows import (
+    CALLS_OF_STEP,
+    COUNT_CALLS,
+    COUNT_OPEN_CALLS,
+    LIST_CALLS,
+    LIST_OPEN_CALLS,
+)
 from accord.workflows.storage.tasks import Kind
 
 operations: Final = Registry()
 
-# What was cancelled before it came about is a row without a command.
-_CALLS: Final = f"""
-SELECT {COLUMNS}, state, due, outcome, created_at, finished_at FROM tasks
-WHERE run_id = $1 AND command <> ''
-"""
-LIST: Final = f"{_CALLS} AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
-OPEN: Final = (
-    f"{_CALLS} AND state <> 'done' AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
-)
-OF_STEP: Final = (
-    f"{_CALLS} AND (task = $2 OR task LIKE $3 ESCAPE '!') ORDER BY created_at LIMIT 100"
-)
-COUNT: Final = "SELECT COUNT(*) AS total FROM tasks WHERE run_id = $1 AND command <> ''"
-COUNT_OPEN: Final = f"{COUNT} AND state <> 'done'"
 _FIRST: Final = (-1.0, "")
 
 
@@ -101,8 +94,8 @@ async def list_run_calls(
     """List what the steps of a run called, the oldest first; with `open` what is under way."""
     await require_run(work, id)
     after = _FIRST if cursor is None else keys_of(cursor, tuple[float, str])
-    rows = await work.db.fetch(OPEN if open else LIST, id, *after, limit + 1)
-    [count] = await work.db.fetch(COUNT_OPEN if open else COUNT, id)
+    rows = await work.db.fetch(LIST_OPEN_CALLS if open else LIST_CALLS, id, *after, limit + 1)
+    [count] = await work.db.fetch(COUNT_OPEN_CALLS if open else COUNT_CALLS, id)
     page = page_of(
         rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
     )
@@ -119,7 +112,7 @@ async def get_run_step(work: Work, *, id: RunId, step: StepKey) -> RunStep:
     if found is None:
         raise NotFoundError(f"the run has no step {step!r}")
     started = await _started(work, id, step)
-    calls = await work.db.fetch(OF_STEP, id, step, f"{_escaped(step)}@%")
+    calls = await work.db.fetch(CALLS_OF_STEP, id, step, f"{_escaped(step)}@%")
     now = now_of(work)
     return RunStep(
         **asdict(found),

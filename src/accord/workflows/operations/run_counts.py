@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias, get_args
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -11,17 +11,12 @@ from accord.operations.registry import Registry
 from accord.operations.work import Work
 from accord.workflows.core.state import RunStatus
 from accord.workflows.operations.moments import now_of, text_of
+from accord.workflows.storage.backlog import RUNS_SINCE
 
 operations: Final = Registry()
 
 Days: TypeAlias = Annotated[int, Meta(ge=1, le=90)]
 
-COUNTS: Final = " UNION ALL ".join(
-    f"SELECT '{status}' AS status, COUNT(*) AS total FROM runs "
-    f"WHERE status = '{status}' AND created_at >= $1"
-    for status in get_args(RunStatus)
-)
-"""One search of an index for each state: grouping would read all runs there ever were."""
 _DAY: Final = 86_400
 
 
@@ -37,6 +32,6 @@ class RunCounts(Struct, kw_only=True):
 async def count_runs(work: Work, *, days: Days = 7) -> RunCounts:
     """Count the runs of the last days by state."""
     since = now_of(work) - days * _DAY
-    rows = await work.db.fetch(COUNTS, since)
+    rows = await work.db.fetch(RUNS_SINCE, since)
     counts: dict[RunStatus, int] = {row["status"]: row["total"] for row in rows if row["total"]}
     return RunCounts(since=text_of(since), total=sum(counts.values()), by_state=counts)

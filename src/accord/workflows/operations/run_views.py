@@ -32,16 +32,11 @@ from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.errors import UnknownRunError
 from accord.workflows.storage.history import UnreadEvent
 from accord.workflows.storage.loading import Loaded, load_run
+from accord.workflows.storage.runs import CHILDREN, run_exists
 
 MAX_WAITS: Final = 100
 MAX_STEPS_SHOWN: Final = 1_000
 """More steps of one run are listed by pages."""
-
-EXISTS: Final = "SELECT id FROM runs WHERE id = $1"
-CHILDREN: Final = """
-SELECT id, workflow, version, status, parent_task FROM runs WHERE parent_run = $1
-ORDER BY created_at, id LIMIT 1000
-"""
 
 _HIDDEN: Final = frozenset({"schema", "type", "at", "frame", "size"})
 """Members of events that mean nothing outside."""
@@ -183,7 +178,7 @@ def require_readable(run: Loaded) -> None:
 
 async def require_run(work: Work, id: str) -> None:
     """Raises NotFoundError where there is no such run."""
-    if not await work.db.fetch(EXISTS, id):
+    if not await run_exists(work.db, id):
         raise NotFoundError(str(UnknownRunError(id)))
 
 

@@ -35,7 +35,14 @@ from accord.workflows.starter import starter_of, trace_of
 from accord.workflows.storage.definitions import Definitions
 from accord.workflows.storage.history import read_recorded
 from accord.workflows.storage.loading import Loaded, begun_run
-from accord.workflows.storage.runs import NewRun, Origin, chain_after, create_run
+from accord.workflows.storage.runs import (
+    NewRun,
+    Origin,
+    chain_after,
+    count_rows,
+    create_run,
+    list_rows,
+)
 from accord.workflows.watching import LAST_PLACE, RunWatch
 
 operations: Final = Registry()
@@ -46,11 +53,6 @@ Wait: TypeAlias = Annotated[
 ]
 Place: TypeAlias = Annotated[int, Meta(ge=0, le=LAST_PLACE)]
 
-LIST: Final = """
-SELECT id, workflow, version, status, username, origin, parent_run, correlation_id, created_at,
-    finished_at
-FROM runs
-"""
 NEWEST: Final = (1e12, "")
 """Above the keys of every run."""
 _ORIGINS: Final[dict[str, Origin]] = {
@@ -162,22 +164,10 @@ async def list_runs(
         "parent_run": parent_run,
     }
     given = {column: value for column, value in filters.items() if value is not None}
-    where = " AND ".join(f"{column} = ${place}" for place, column in enumerate(given, 1))
-    values = list(given.values())
-    [count] = await work.db.fetch(
-        f"SELECT COUNT(*) AS total FROM runs WHERE {where or '1 = 1'}", *values
-    )
+    total = await count_rows(work.db, given)
     before = NEWEST if cursor is None else keys_of(cursor, tuple[float, str])
-    behind = f"(created_at, id) < (${len(values) + 1}, ${len(values) + 2})"
-    rows = await work.db.fetch(
-        f"{LIST} WHERE {where and where + ' AND '}{behind}"
-        f" ORDER BY created_at DESC, id DESC LIMIT {limit + 1}",
-        *values,
-        *before,
-    )
-    page = page_of(
-        rows, limit=limit, total=count["total"], key=lambda row: (row["created_at"], row["id"])
-    )
+    rows = await list_rows(work.db, given, before, limit + 1)
+    page = page_of(rows, limit=limit, total=total, key=lambda row: (row["created_at"], row["id"]))
     return shown_page(page, _listed)
 
 

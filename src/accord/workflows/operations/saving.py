@@ -16,6 +16,8 @@ from accord.workflows.core.errors import DefinitionError, Problem
 from accord.workflows.core.reading import read_definition, read_text
 from accord.workflows.core.rules import Arguments, Known
 from accord.workflows.step_type import StepTypes
+from accord.workflows.storage.agents import NAMES
+from accord.workflows.storage.definitions import VERSIONS
 from accord.workflows.triggers.cron import known_timezones
 
 Given: TypeAlias = dict[str, Any] | str
@@ -23,9 +25,6 @@ Given: TypeAlias = dict[str, Any] | str
 
 NOT_FROM_RUNS: Final = IN_PERSON | {"approve"}
 """Rights whose operations a run has not, whoever started it: they are for people who are there."""
-
-AGENTS: Final = "SELECT name FROM agents"
-WORKFLOWS: Final = "SELECT name, version FROM workflows"
 
 
 class DefinitionRefusedError(InvalidError):
@@ -50,9 +49,9 @@ async def known_things(
 ) -> Known:
     """What a definition may refer to; `kinds` are those of which there are events, `steps` what
     plugins add."""
-    workflows = await db.fetch(WORKFLOWS)
+    workflows = await db.fetch(VERSIONS)
     return Known(
-        agents=frozenset(row["name"] for row in await db.fetch(AGENTS)),
+        agents=frozenset(row["name"] for row in await db.fetch(NAMES)),
         operations=callable_operations(registry),
         workflows=frozenset(
             name for row in workflows for name in (row["name"], f"{row['name']}@{row['version']}")

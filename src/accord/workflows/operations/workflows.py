@@ -22,6 +22,7 @@ from accord.workflows.operations.moments import now_of, text_of
 from accord.workflows.operations.saving import Given, known_things, read_given
 from accord.workflows.starter import starter_of
 from accord.workflows.step_type import StepTypes
+from accord.workflows.storage import definitions
 from accord.workflows.triggers.events import Events
 from accord.workflows.triggers.saved import renew_triggers, save_triggers
 
@@ -36,40 +37,6 @@ WorkflowName: TypeAlias = Annotated[
 ]
 
 YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml")
-
-COLUMNS: Final = """
-w.name, w.version, w.description, w.definition, w.active, w.created_at,
-COALESCE(u.username, '') AS creator
-"""
-FROM: Final = "FROM workflows w LEFT JOIN users u ON u.id = w.created_by"
-NEWEST: Final = f"""
-SELECT {COLUMNS} {FROM} WHERE w.name = $1 ORDER BY w.active DESC, w.version DESC LIMIT 1
-"""
-LAST: Final = (
-    "SELECT version, definition FROM workflows WHERE name = $1 ORDER BY version DESC LIMIT 1"
-)
-ONE: Final = f"SELECT {COLUMNS} {FROM} WHERE w.name = $1 AND w.version = $2"
-LIST: Final = f"""
-SELECT {COLUMNS}, r.id AS run_id, r.status AS run_status, r.created_at AS run_created_at,
-    r.finished_at AS run_finished_at
-{FROM} LEFT JOIN runs r ON r.id = (
-    SELECT last.id FROM runs last WHERE last.workflow = w.name
-    ORDER BY last.created_at DESC, last.id DESC LIMIT 1)
-WHERE w.name > $1 AND w.version = (SELECT MAX(v.version) FROM workflows v WHERE v.name = w.name)
-ORDER BY w.name LIMIT $2
-"""
-VERSIONS: Final = f"""
-SELECT {COLUMNS} {FROM} WHERE w.name = $1 AND w.version < $2 ORDER BY w.version DESC LIMIT $3
-"""
-COUNT: Final = "SELECT COUNT(DISTINCT name) AS total FROM workflows"
-COUNT_VERSIONS: Final = "SELECT COUNT(*) AS total FROM workflows WHERE name = $1"
-NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name LIMIT 20"
-INSERT: Final = """
-INSERT INTO workflows (name, version, description, definition, created_by, created_at)
-VALUES ($1, $2, $3, $4, $5, $6)
-"""
-SET_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1"
-SET_ONE_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1 AND version = $3"
 
 NO_VERSION: Final = 2**31 - 1
 """Above every version."""
@@ -128,7 +95,7 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
     """Save a workflow: a definition as JSON, or its YAML. Versions count up; the same definition
     again makes no new one."""
     read = read_given(definition, await _known(work))
-    newest = await work.db.fetch(LAST, read.name)
+    newest = await work.db.fetch(definitions.LAST_VERSION, read.name)
     if newest and _same(newest[0], read):
         return await _get(work.db, read.name, newest[0]["version"])
     version = newest[0]["version"] + 1 if newest else 1
@@ -139,7 +106,13 @@ async def create_workflow(work: Work, *, definition: Given) -> Workflow:
         )
     text = encode_definition(replace(read, version=version))
     await work.db.execute(
-        INSERT, read.name, version, read.description, text, work.caller.user_id, work.now
+        definitions.INSERT,
+        read.name,
+        version,
+        read.description,
+        text,
+        work.caller.user_id,
+        work.now,
     )
     await save_triggers(work.db, read, version, starter_of(work.caller), now_of(work))
     saved = await _get(work.db, read.name, version)
@@ -180,8 +153,8 @@ async def list_workflows(
 ) -> Page[ListedWorkflow]:
     """List workflows, each with the schema of its input, what starts it, and its last run."""
     [after] = [""] if cursor is None else keys_of(cursor, tuple[str])
-    rows = await work.db.fetch(LIST, after, limit + 1)
-    [count] = await work.db.fetch(COUNT)
+    rows = await work.db.fetch(definitions.LIST, after, limit + 1)
+    [count] = await work.db.fetch(definitions.COUNT)
     return page_of(
         [ListedWorkflow(**_summary(row), last_run=_last_run(row)) for row in rows],
         limit=limit,
@@ -197,8 +170,8 @@ async def list_workflow_versions(
     """List the versions of a workflow, the newest first."""
     bare, _ = split_name(name)
     [before] = [NO_VERSION] if cursor is None else keys_of(cursor, tuple[int])
-    rows = await work.db.fetch(VERSIONS, bare, before, limit + 1)
-    [count] = await work.db.fetch(COUNT_VERSIONS, bare)
+    rows = await work.db.fetch(definitions.LIST_VERSIONS, bare, before, limit + 1)
+    [count] = await work.db.fetch(definitions.COUNT_VERSIONS, bare)
     if not count["total"]:
         await _not_there(work.db, name)
     return page_of(
@@ -231,9 +204,9 @@ async def update_workflow(
     if active is UNSET or bool(before["active"]) == active:
         return _shown(before)
     if version is None:
-        await work.db.execute(SET_ACTIVE, bare, int(active))
+        await work.db.execute(definitions.SET_ACTIVE, bare, int(active))
     else:
-        await work.db.execute(SET_ONE_ACTIVE, bare, int(active), version)
+        await work.db.execute(definitions.SET_ONE_ACTIVE, bare, int(active), version)
     await renew_triggers(work.db, bare, starter_of(work.caller), now_of(work))
     after = await find_workflow(work.db, name)
     work.did(
@@ -258,7 +231,11 @@ async def find_workflow(db: Database, name: str) -> Row:
     """A version of a workflow: the one that is named, or the newest that runs may be started of.
     Raises NotFoundError, which names those that there are."""
     bare, version = split_name(name)
-    rows = await (db.fetch(NEWEST, bare) if version is None else db.fetch(ONE, bare, version))
+    rows = await (
+        db.fetch(definitions.SHOWN_NEWEST, bare)
+        if version is None
+        else db.fetch(definitions.SHOWN, bare, version)
+    )
     return rows[0] if rows else await _not_there(db, name)
 
 
@@ -269,13 +246,13 @@ def split_name(name: str) -> tuple[str, int | None]:
 
 
 async def _not_there(db: Database, name: str) -> Row:
-    names = [row["name"] for row in await db.fetch(NAMES)]
+    names = [row["name"] for row in await db.fetch(definitions.FIRST_NAMES)]
     there = f"there are {', '.join(names)}" if names else "there are none"
     raise NotFoundError(f"there is no workflow {name!r}; {there}", valid=names)
 
 
 async def _get(db: Database, name: str, version: int) -> Workflow:
-    [row] = await db.fetch(ONE, name, version)
+    [row] = await db.fetch(definitions.SHOWN, name, version)
     return _shown(row)
 
 

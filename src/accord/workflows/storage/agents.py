@@ -29,6 +29,35 @@ health_detail, checked_at, version, created_at, updated_at
 """
 
 
+ONE_NAMED: Final = f"SELECT {COLUMNS} FROM agents WHERE name = $1"
+ALL_ACTIVE: Final = f"SELECT {COLUMNS} FROM agents WHERE active = 1 ORDER BY name"
+SET_HEALTH: Final = """
+UPDATE agents SET health = $2, health_detail = $3, checked_at = $4, card = coalesce($5, card)
+WHERE id = $1
+RETURNING id
+"""
+ONE: Final = f"SELECT {COLUMNS} FROM agents WHERE name = $1 OR id = $1"
+LIST: Final = f"SELECT {COLUMNS} FROM agents WHERE name > $1 ORDER BY name LIMIT $2"
+COUNT: Final = "SELECT COUNT(*) AS total FROM agents"
+FIRST_NAMES: Final = "SELECT name FROM agents ORDER BY name LIMIT 20"
+INSERT: Final = """
+INSERT INTO agents (id, name, description, url, wire, auth, timeout, retry, max_concurrency, active,
+    version, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+"""
+UPDATE: Final = """
+UPDATE agents SET description = $2, url = $3, wire = $4, auth = $5, timeout = $6, retry = $7,
+    max_concurrency = $8, active = $9, version = $10, updated_at = $11
+WHERE id = $1
+"""
+DELETE: Final = "DELETE FROM agents WHERE id = $1"
+COUNT_TASKS: Final = """
+SELECT COUNT(*) AS total FROM tasks WHERE target = $1 AND kind = 'agent' AND state <> 'done'
+"""
+NAMES: Final = "SELECT name FROM agents"
+ADDRESSES: Final = "SELECT name, url, wire, active FROM agents ORDER BY name"
+
+
 class NoAuth(Struct, frozen=True, tag_field="type", tag="none", forbid_unknown_fields=True):
     """Calls show nothing."""
 

@@ -1,4 +1,4 @@
-"""What was said to runs over A2A: the context of each, and its messages as JSON."""
+"""Runs as tasks of A2A: the context of each, and the messages in it as JSON."""
 
 from __future__ import annotations
 
@@ -28,6 +28,19 @@ WHERE t.user_id = $1 AND t.context_id = $2
 ORDER BY t.created_at DESC, t.run_id DESC LIMIT 1
 """
 _EARLIER: Final = "SELECT workflow FROM runs WHERE id = $1 AND user_id = $2"
+
+
+IS_OWN: Final = "SELECT id FROM runs WHERE id = $1 AND user_id = $2"
+LIST_TASKS: Final = """
+SELECT r.id, r.created_at FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
+WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
+    AND (r.created_at, r.id) < ($3, $4)
+ORDER BY r.created_at DESC, r.id DESC LIMIT $5
+"""
+COUNT_TASKS: Final = """
+SELECT COUNT(*) AS total FROM runs r LEFT JOIN a2a_tasks t ON t.run_id = r.id
+WHERE r.user_id = $1 AND r.origin = 'a2a' AND ($2 = '' OR COALESCE(t.context_id, r.id) = $2)
+"""
 
 
 class Conversation(Struct, frozen=True):

@@ -1,5 +1,7 @@
-"""Definitions as they are kept, and ready to run. A version never changes, so that what was made
-ready once is shared by all its runs."""
+"""Rows of workflows, and definitions ready to run.
+
+A version never changes, so that a program compiled once is shared by all its runs.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,62 @@ MOST: Final = 256
 _GET: Final = "SELECT definition FROM workflows WHERE name = $1 AND version = $2"
 _NEWEST: Final = "SELECT max(version) AS version FROM workflows WHERE name = $1 AND active = 1"
 _IS_ACTIVE: Final = "SELECT 1 FROM workflows WHERE name = $1 AND version = $2 AND active = 1"
+
+VERSIONS: Final = "SELECT name, version FROM workflows"
+NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name"
+NEWEST_ACTIVE: Final = """
+SELECT version, definition FROM workflows WHERE name = $1 AND active = 1
+ORDER BY version DESC LIMIT 1
+"""
+STARTABLE: Final = """
+SELECT w.name, w.version, w.description, w.definition FROM workflows w
+WHERE w.active = 1 AND w.version = (
+    SELECT MAX(v.version) FROM workflows v WHERE v.name = w.name AND v.active = 1)
+ORDER BY w.name LIMIT 1000
+"""
+VERSION_COLUMNS: Final = (
+    *("name", "version", "description", "definition", "active", "created_by", "created_at"),
+)
+"""Columns that the audit trail proves."""
+PROVEN_VERSIONS: Final = f"""
+SELECT {", ".join(VERSION_COLUMNS)} FROM workflows
+WHERE name = $1 ORDER BY version
+"""
+
+# For people: with the name of the creator, and the last run.
+_COLUMNS: Final = """
+w.name, w.version, w.description, w.definition, w.active, w.created_at,
+COALESCE(u.username, '') AS creator
+"""
+_FROM: Final = "FROM workflows w LEFT JOIN users u ON u.id = w.created_by"
+SHOWN_NEWEST: Final = f"""
+SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 ORDER BY w.active DESC, w.version DESC LIMIT 1
+"""
+LAST_VERSION: Final = (
+    "SELECT version, definition FROM workflows WHERE name = $1 ORDER BY version DESC LIMIT 1"
+)
+SHOWN: Final = f"SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 AND w.version = $2"
+LIST: Final = f"""
+SELECT {_COLUMNS}, r.id AS run_id, r.status AS run_status, r.created_at AS run_created_at,
+    r.finished_at AS run_finished_at
+{_FROM} LEFT JOIN runs r ON r.id = (
+    SELECT last.id FROM runs last WHERE last.workflow = w.name
+    ORDER BY last.created_at DESC, last.id DESC LIMIT 1)
+WHERE w.name > $1 AND w.version = (SELECT MAX(v.version) FROM workflows v WHERE v.name = w.name)
+ORDER BY w.name LIMIT $2
+"""
+LIST_VERSIONS: Final = f"""
+SELECT {_COLUMNS} {_FROM} WHERE w.name = $1 AND w.version < $2 ORDER BY w.version DESC LIMIT $3
+"""
+COUNT: Final = "SELECT COUNT(DISTINCT name) AS total FROM workflows"
+COUNT_VERSIONS: Final = "SELECT COUNT(*) AS total FROM workflows WHERE name = $1"
+FIRST_NAMES: Final = "SELECT DISTINCT name FROM workflows ORDER BY name LIMIT 20"
+INSERT: Final = """
+INSERT INTO workflows (name, version, description, definition, created_by, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+"""
+SET_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1"
+SET_ONE_ACTIVE: Final = "UPDATE workflows SET active = $2 WHERE name = $1 AND version = $3"
 
 
 class Definitions:

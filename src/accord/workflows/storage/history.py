@@ -8,10 +8,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, json
 
-from accord.store.store import Reading, Transaction
+from accord.operations.work import Database
+from accord.store.store import Engine, Reading, Transaction
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.core.events import Event, decode_event
 from accord.workflows.core.state import SCHEMA
+from accord.workflows.storage.lists import IN_TEXTS, as_parameter
 from accord.workflows.storage.rows import Insertion
 
 WAKE: Final = "run_history"
@@ -28,6 +30,18 @@ WHERE run_id = $1 AND sequence >= coalesce(
 ORDER BY sequence
 """
 
+_LAST: Final = """
+(SELECT h.sequence + h.count - 1 FROM run_history h WHERE h.run_id = {run}
+    ORDER BY h.sequence DESC LIMIT 1)
+"""
+_LAST_NUMBER: Final = f"SELECT COALESCE({_LAST.format(run='$1')}, 0) AS applied"
+_PROGRESS: Final = {
+    engine: f"""
+    SELECT r.id, r.status, COALESCE({_LAST.format(run="r.id")}, 0) AS applied FROM runs r
+    WHERE r.id {IN_TEXTS[engine].format("$1")}
+    """
+    for engine in IN_TEXTS
+}
 
 _LATEST: Final = 253_402_300_799.0
 """The end of the year 9999."""
@@ -91,6 +105,20 @@ async def read_recorded(
         for number, event in enumerate(_recorded(row["events"]), row["sequence"])
     ]
     return [(number, event) for number, event in numbered if number > after]
+
+
+async def last_number(db: Database, run_id: str) -> int:
+    """Return the number of the last event of a run; 0 if there is none."""
+    [row] = await db.fetch(_LAST_NUMBER, run_id)
+    return int(row["applied"])
+
+
+async def read_progress(
+    db: Database, engine: Engine, run_ids: Iterable[str]
+) -> dict[str, tuple[str, int]]:
+    """Return the status of runs, and the numbers of their last events."""
+    rows = await db.fetch(_PROGRESS[engine], as_parameter(run_ids))
+    return {row["id"]: (row["status"], row["applied"]) for row in rows}
 
 
 def _recorded(text: str) -> Sequence[Event | UnreadEvent]:

@@ -1,25 +1,72 @@
-"""What arrives for runs, until their executor has decided on it."""
+"""What executors decide on: messages that arrived for runs, and runs in which something is due."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from accord.store.store import Transaction
+from accord.store.store import Engine, Reading, Row, Transaction
 from accord.workflows.core.events import Arrival, encode_event
+from accord.workflows.storage.lists import IN_NUMBERS, as_parameter
 from accord.workflows.storage.rows import Insertion
 from accord.workflows.storage.shards import shard_of
 
 WAKE: Final = "run_inbox"
 """The channel on which executors hear that something arrived."""
 
+MOST_MESSAGES: Final = 500
+"""How many are read at once."""
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""How many bytes of them; one may be larger."""
+LONGEST_DELAY: Final = 60.0
+"""How long a message waits at most before it is tried again."""
+
 _INSERTION: Final = Insertion(
     "run_inbox",
     {"message_id": "text", "run_id": "text", "shard": "integer", "arrival": "text"},
     "ON CONFLICT (message_id) DO NOTHING",
 )
+_SIZE: Final[dict[Engine, str]] = {
+    "sqlite": "length(CAST(arrival AS blob))",
+    "postgresql": "octet_length(arrival)",
+}
+# A time to wait for that is too far away was written by a clock that has been put back since.
+_READ: Final = {
+    engine: f"""
+    SELECT id, message_id, run_id, arrival, tries FROM (
+        SELECT id, message_id, run_id, arrival, tries, sum({_SIZE[engine]}) OVER (ORDER BY id)
+            - {_SIZE[engine]} AS before
+        FROM (
+            SELECT id, message_id, run_id, arrival, tries FROM run_inbox
+            WHERE id > $2 AND shard {many.format("$1")}
+                AND (due <= $3 OR due > $3 + {LONGEST_DELAY})
+            ORDER BY id LIMIT {MOST_MESSAGES}
+        ) AS first
+    ) AS measured
+    WHERE before < {MOST_BYTES} ORDER BY id
+    """
+    for engine, many in IN_NUMBERS.items()
+}
+_READ_DUE: Final = {
+    engine: f"""
+    SELECT id, next_timer FROM runs WHERE shard {many.format("$1")} AND next_timer <= $2
+    ORDER BY next_timer LIMIT {MOST_MESSAGES}
+    """
+    for engine, many in IN_NUMBERS.items()
+}
+_DELETE: Final = {
+    engine: f"DELETE FROM run_inbox WHERE id {many.format('$1')}"
+    for engine, many in IN_NUMBERS.items()
+}
+_READ_POSTPONED: Final = f"""
+SELECT id, message_id, run_id, arrival, tries FROM run_inbox WHERE run_id = $1 AND tries > 0
+ORDER BY id LIMIT {MOST_MESSAGES}
+"""
+_POSTPONE: Final = """
+UPDATE run_inbox SET tries = tries + 1, due = $2, problem = $3 WHERE id = $1
+"""
 
 
 class Message(Struct, frozen=True):
@@ -33,6 +80,19 @@ class Message(Struct, frozen=True):
     correlation_id: str = ""
 
 
+class Received(Struct, frozen=True):
+    """A message, not yet looked into: in the inbox, or offered by the bus."""
+
+    id: int
+    """Of its row; 0 where it has none."""
+    message_id: str
+    run_id: str
+    arrival: str
+    tries: int
+    message: Message | None = None
+    """What was offered."""
+
+
 async def deliver(db: Transaction, messages: Iterable[Message]) -> None:
     """Put something into the inboxes of runs, in this order, and wake their executors."""
     rows = [
@@ -42,3 +102,43 @@ async def deliver(db: Transaction, messages: Iterable[Message]) -> None:
     if rows:
         await _INSERTION.run(db, rows)
         await db.notify(WAKE)
+
+
+async def read_messages(
+    db: Reading, engine: Engine, shards: Iterable[int], after: int, now: float
+) -> list[Received]:
+    """What arrived for the runs of these shards, the first first; of messages with greater ids than
+    `after` only. What commits late may have a smaller one than what was seen already."""
+    rows = await db.fetch(_READ[engine], as_parameter(shards), after, now)
+    return [_received(row) for row in rows]
+
+
+def _received(row: Row) -> Received:
+    return Received(row["id"], row["message_id"], row["run_id"], row["arrival"], row["tries"])
+
+
+async def read_postponed(db: Reading, run_id: str) -> list[Received]:
+    """The messages for a run that could not be decided on before, the first first."""
+    rows = await db.fetch(_READ_POSTPONED, run_id)
+    return [_received(row) for row in rows]
+
+
+async def read_due(
+    db: Reading, engine: Engine, shards: Iterable[int], until: float
+) -> dict[str, float]:
+    """The runs of these shards in which something may be due until then, and when, the first
+    first."""
+    rows = await db.fetch(_READ_DUE[engine], as_parameter(shards), until)
+    return {row["id"]: row["next_timer"] for row in rows}
+
+
+async def delete_messages(db: Transaction, engine: Engine, messages: Iterable[Received]) -> None:
+    """Delete messages that were decided on, or given up."""
+    ids = [each.id for each in messages if each.id]
+    if ids:
+        await db.execute(_DELETE[engine], as_parameter(ids))
+
+
+async def postpone_messages(db: Transaction, rows: Sequence[tuple[int, float, str]]) -> None:
+    """Try messages again later; a row has the id of a message, the time, and the problem."""
+    await db.execute_many(_POSTPONE, rows)

@@ -1,13 +1,14 @@
-"""Runs as they begin. Everything that starts one does it here: people, parents, triggers, buses."""
+"""Rows of runs and approvals. Everything that starts a run does it here: people, parents, triggers,
+buses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from accord.store.store import Reading, Transaction
+from accord.store.store import Reading, Row, Transaction
 from accord.workflows.core.events import RunStarted, encode_event
 from accord.workflows.storage.inbox import WAKE, Message, deliver
 from accord.workflows.storage.shards import shard_of
@@ -34,6 +35,44 @@ WITH RECURSIVE up (id, parent_run, chain) AS (
     SELECT runs.id, runs.parent_run, runs.chain FROM runs JOIN up ON runs.id = up.parent_run
 )
 SELECT max(chain) AS chain FROM up
+"""
+
+
+_EXISTS: Final = "SELECT 1 AS found FROM runs WHERE id = $1"
+_DECIDED: Final = """
+UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL WHERE id = $1
+"""
+_SNAPSHOT: Final = """
+UPDATE runs SET status = $2, next_timer = $3, finished_at = $4, problem = NULL, snapshot = $5,
+    snapshot_at = $6
+WHERE id = $1
+"""
+_OPEN_APPROVAL: Final = """
+INSERT INTO approvals (run_id, task, step, approvers, deadline, created_at, shown)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+"""
+_CLOSE_APPROVAL: Final = "UPDATE approvals SET state = 'closed' WHERE run_id = $1 AND task = $2"
+_HOLD: Final = "UPDATE runs SET problem = $2 WHERE id = $1"
+_POSTPONE_TIMER: Final = "UPDATE runs SET problem = $2, next_timer = $3 WHERE id = $1"
+_LISTED: Final = """
+SELECT id, workflow, version, status, username, origin, parent_run, correlation_id, created_at,
+    finished_at
+FROM runs
+"""
+CHILDREN: Final = """
+SELECT id, workflow, version, status, parent_task FROM runs WHERE parent_run = $1
+ORDER BY created_at, id LIMIT 1000
+"""
+STARTER: Final = """
+SELECT workflow, version, user_id, username, token_id, scopes, correlation_id, traceparent
+FROM runs WHERE id = $1
+"""
+OPEN_APPROVALS: Final = """
+SELECT a.run_id, a.task, a.step, a.approvers, a.deadline, a.created_at, r.workflow, r.version,
+    r.username, a.shown
+FROM approvals a JOIN runs r ON r.id = a.run_id
+WHERE a.state = 'open' AND (a.created_at, a.run_id, a.task) > ($1, $2, $3)
+ORDER BY a.created_at, a.run_id, a.task LIMIT $4
 """
 
 
@@ -111,3 +150,68 @@ async def chain_after(db: Reading, run_id: str) -> int:
         return 0
     [row] = await db.fetch(_CHAIN, run_id)
     return int(row["chain"] or 0) + 1
+
+
+async def run_exists(db: Reading, run_id: str) -> bool:
+    """Return True if there is such a run."""
+    return bool(await db.fetch(_EXISTS, run_id))
+
+
+async def count_rows(db: Reading, wanted: Mapping[str, Any]) -> int:
+    """Return the number of runs with these values, by column."""
+    where = _where(wanted) or "1 = 1"
+    [count] = await db.fetch(f"SELECT COUNT(*) AS total FROM runs WHERE {where}", *wanted.values())
+    total: int = count["total"]
+    return total
+
+
+async def list_rows(
+    db: Reading, wanted: Mapping[str, Any], before: tuple[float, str], limit: int
+) -> list[Row]:
+    """Return the newest runs with these values that are older than the time and id `before`."""
+    where, place = _where(wanted), len(wanted)
+    return await db.fetch(
+        f"{_LISTED} WHERE {where and where + ' AND '}"
+        f"(created_at, id) < (${place + 1}, ${place + 2})"
+        f" ORDER BY created_at DESC, id DESC LIMIT {limit}",
+        *wanted.values(),
+        *before,
+    )
+
+
+def _where(wanted: Mapping[str, Any]) -> str:
+    return " AND ".join(f"{column} = ${place}" for place, column in enumerate(wanted, 1))
+
+
+async def update_runs(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Store what was decided on runs: id, status, next timer, end."""
+    if rows:
+        await db.execute_many(_DECIDED, rows)
+
+
+async def store_snapshots(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Store the same with a snapshot, and the number of the last event in it."""
+    if rows:
+        await db.execute_many(_SNAPSHOT, rows)
+
+
+async def hold_run(db: Transaction, run_id: str, problem: str) -> None:
+    """Keep with a run why nothing can be decided on it."""
+    await db.execute(_HOLD, run_id, problem)
+
+
+async def postpone_timer(db: Transaction, run_id: str, problem: str, until: float) -> None:
+    """Look at a run again later, and keep with it why its timer could not be decided on."""
+    await db.execute(_POSTPONE_TIMER, run_id, problem, until)
+
+
+async def open_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Ask people for decisions: run, task, step, approvers, deadline, time, and what they see."""
+    if rows:
+        await db.execute_many(_OPEN_APPROVAL, rows)
+
+
+async def close_approvals(db: Transaction, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Ask people no longer: run, task."""
+    if rows:
+        await db.execute_many(_CLOSE_APPROVAL, rows)

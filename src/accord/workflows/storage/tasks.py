@@ -32,6 +32,11 @@ FIRST_GROUP: Final = 1
 WAKE: Final = "tasks_ready"
 """The channel on which bridges hear that there is something to do, or to stop doing."""
 
+COLUMNS: Final = """
+id, run_id, task, kind, target, command, cancelled, fence, attempt, attempt_group, remote_task,
+remote_context, continuation, continued, traceparent, correlation_id
+"""
+
 _GROUP: Final = {
     engine: f"SELECT max(attempt_group) AS attempt_group FROM tasks WHERE id {many.format('$1')}"
     for engine, many in IN_TEXTS.items()

@@ -18,8 +18,14 @@ from accord.operations.errors import InvalidError, Kind, MalformedError, Service
 from accord.operations.runner import LANE
 from accord.store.store import Store, Transaction
 from accord.workflows.bridge.secrets import SecretError, Secrets
+from accord.workflows.storage.triggers import (
+    FIND_DELIVERY,
+    INSERT_DELIVERY,
+    OF_WEBHOOK,
+    SWEEP_DELIVERIES,
+)
 from accord.workflows.triggers.records import refused, started
-from accord.workflows.triggers.saved import COLUMNS, Saved, read_saved
+from accord.workflows.triggers.saved import Saved, read_saved
 from accord.workflows.triggers.signatures import Signature, is_genuine, is_recent
 from accord.workflows.triggers.starting import (
     Cause,
@@ -34,23 +40,6 @@ log = logging.getLogger("accord.workflows.triggers")
 
 REMEMBERED: Final = 7 * 86_400.0
 """Seconds for which a delivery is known."""
-SWEPT: Final = 10
-"""How many old deliveries are forgotten for each new one, at most."""
-
-_FIND: Final = f"SELECT {COLUMNS} FROM triggers WHERE kind = 'webhook' AND name = $1"
-_KNOWN: Final = """
-SELECT run_id FROM webhook_deliveries WHERE trigger_id = $1 AND key IN ($2, $3)
-"""
-_KEEP: Final = """
-INSERT INTO webhook_deliveries (trigger_id, key, run_id, created_at) VALUES ($1, $2, $3, $4)
-ON CONFLICT (trigger_id, key) DO NOTHING
-"""
-_SWEEP: Final = f"""
-DELETE FROM webhook_deliveries WHERE (trigger_id, key) IN (
-    SELECT trigger_id, key FROM webhook_deliveries WHERE created_at < $1
-    ORDER BY created_at LIMIT {SWEPT}
-)
-"""
 _ID: Final = re.compile(r"[A-Za-z0-9._:\-]{1,200}", re.ASCII)
 
 
@@ -127,7 +116,7 @@ class Deliveries:
         self._failed(refused(webhook, reason, correlation_id, address=address))
 
     async def _verify(self, delivery: Delivery) -> None:
-        rows = await self._store.fetch(_FIND, delivery.webhook)
+        rows = await self._store.fetch(OF_WEBHOOK, delivery.webhook)
         if not rows:
             raise BadSignatureError
         if delivery.signature is None:
@@ -144,12 +133,12 @@ class Deliveries:
     async def _begin(
         self, db: Transaction, delivery: Delivery, seen: dict[str, Any]
     ) -> Taken | NotStartedError:
-        rows = await db.fetch(_FIND, delivery.webhook)
+        rows = await db.fetch(OF_WEBHOOK, delivery.webhook)
         if not rows:
             raise BadSignatureError  # it was removed meanwhile
         saved = read_saved(rows[0])
         keys = _keys(delivery)
-        known = await db.fetch(_KNOWN, saved.id, *keys)
+        known = await db.fetch(FIND_DELIVERY, saved.id, *keys)
         if known:
             return Taken(known[0]["run_id"], saved.workflow, duplicate=True)
         return await self._start(db, saved, delivery, seen, keys)
@@ -180,8 +169,8 @@ class Deliveries:
             return error
         record = started(saved, run_id, delivery.correlation_id, address=delivery.address)
         await self._trail.write(db, record)
-        await db.execute(_SWEEP, now - REMEMBERED)
-        await db.execute_many(_KEEP, [(saved.id, key, run_id, now) for key in keys])
+        await db.execute(SWEEP_DELIVERIES, now - REMEMBERED)
+        await db.execute_many(INSERT_DELIVERY, [(saved.id, key, run_id, now) for key in keys])
         return Taken(run_id, saved.workflow, duplicate=False)
 
 

@@ -28,7 +28,8 @@ from accord.workflows.core.limits import MAX_CHAIN
 from accord.workflows.core.triggers import applies
 from accord.workflows.starter import starter_of
 from accord.workflows.storage.runs import chain_after
-from accord.workflows.triggers.saved import COLUMNS, WAKE, Saved, read_saved
+from accord.workflows.storage.triggers import EVENT_NAMES, FOR_EVENTS, WAKE
+from accord.workflows.triggers.saved import Saved, read_saved
 from accord.workflows.triggers.starting import (
     Cause,
     NotStartedError,
@@ -41,11 +42,6 @@ log = logging.getLogger("accord.workflows.triggers")
 
 REMEMBERED: Final = 1.0
 """Seconds for which the names of events are known."""
-
-_NAMES: Final = "SELECT DISTINCT name FROM triggers WHERE kind = 'event'"
-_FOR: Final = f"""
-SELECT {COLUMNS} FROM triggers WHERE kind = 'event' AND name IN ({{places}}) ORDER BY id
-"""
 
 
 async def trigger(work: Work, change: Change) -> None:
@@ -103,7 +99,7 @@ class Events:
     async def _find(self, work: Work, names: Sequence[str]) -> dict[str, list[Row]]:
         if work.engine == "postgresql":
             if self._clock() >= self._known_until:
-                rows = await work.db.fetch(_NAMES)
+                rows = await work.db.fetch(EVENT_NAMES)
                 self._names = frozenset(row["name"] for row in rows)
                 self._known_until = self._clock() + REMEMBERED
             names = [name for name in names if name in self._names]
@@ -111,7 +107,7 @@ class Events:
                 return {}
         places = ", ".join(f"${place}" for place in range(1, len(names) + 1))
         found: dict[str, list[Row]] = {}
-        for row in await work.db.fetch(_FOR.format(places=places), *names):
+        for row in await work.db.fetch(FOR_EVENTS.format(places=places), *names):
             found.setdefault(row["name"], []).append(row)
         return found
 

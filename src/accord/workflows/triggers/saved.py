@@ -14,28 +14,11 @@ from accord.store.store import Row, Transaction
 from accord.workflows.core.definition import Definition, Trigger, TriggerKind
 from accord.workflows.core.reading import decode_definition
 from accord.workflows.core.triggers import Start, compile_trigger, read_cron
+from accord.workflows.storage import definitions, triggers
 from accord.workflows.storage.runs import Starter
 from accord.workflows.triggers.cron import find_zone, next_fire
 
-WAKE: Final = "triggers"
-"""The channel on which everybody hears that triggers were saved."""
-
-COLUMNS: Final = (
-    "id, workflow, version, kind, name, spec, input, user_id, username, scopes, next_at"
-)
-
 _SPACE: Final = UUID("5f3a1c52-7f0e-4c55-9d0b-8f6a2f3f8a11")
-_OF_WORKFLOW: Final = "SELECT id, next_at FROM triggers WHERE workflow = $1"
-_VERSIONS: Final = "SELECT DISTINCT version FROM triggers WHERE workflow = $1"
-_NEWEST: Final = """
-SELECT version, definition FROM workflows WHERE name = $1 AND active = 1
-ORDER BY version DESC LIMIT 1
-"""
-_DELETE: Final = "DELETE FROM triggers WHERE workflow = $1"
-_TAKEN: Final = "SELECT workflow FROM triggers WHERE kind = 'webhook' AND name = $1"
-_INSERT: Final = f"""
-INSERT INTO triggers ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-"""
 
 _TRIGGERS: json.Decoder[Trigger] = json.Decoder(Trigger)
 
@@ -83,10 +66,10 @@ async def save_triggers(
     transaction that saves the version, or that makes it the newest that may be run. Raises
     ConflictError where another workflow has a webhook of the same name."""
     name = definition.name
-    due = {row["id"]: row["next_at"] for row in await db.fetch(_OF_WORKFLOW, name)}
+    due = {row["id"]: row["next_at"] for row in await db.fetch(triggers.TIMES, name)}
     if not due and not definition.on:
         return
-    await db.execute(_DELETE, name)
+    await db.execute(triggers.DELETE, name)
     schema = json.encode(definition.input).decode()
     seen: Counter[tuple[str, ...]] = Counter()
     for trigger in definition.on:
@@ -98,25 +81,25 @@ async def save_triggers(
         # A time that came while it was saved again is not lost.
         next_at = due.get(id) or first_fire(trigger, now)
         await db.execute(
-            _INSERT, id, name, version, trigger.kind, key[1], json.encode(trigger).decode(),
+            triggers.INSERT, id, name, version, trigger.kind, key[1], json.encode(trigger).decode(),
             schema, created_by.user_id, created_by.username, created_by.scopes, next_at,
         )  # fmt: skip
-    await db.notify(WAKE)
+    await db.notify(triggers.WAKE)
 
 
 async def renew_triggers(db: Transaction, workflow: str, created_by: Starter, now: float) -> None:
     """Have the triggers of the newest version that may be run start runs, and no others: after
     versions were let run, or not. Those that change act as `created_by`."""
-    newest = await db.fetch(_NEWEST, workflow)
-    versions = {row["version"] for row in await db.fetch(_VERSIONS, workflow)}
+    newest = await db.fetch(definitions.NEWEST_ACTIVE, workflow)
+    versions = {row["version"] for row in await db.fetch(triggers.VERSIONS, workflow)}
     if versions == {row["version"] for row in newest}:
         return
     if newest:
         definition = decode_definition(newest[0]["definition"])
         await save_triggers(db, definition, newest[0]["version"], created_by, now)
     else:
-        await db.execute(_DELETE, workflow)
-        await db.notify(WAKE)
+        await db.execute(triggers.DELETE, workflow)
+        await db.notify(triggers.WAKE)
 
 
 def first_fire(trigger: Trigger, after: float) -> float | None:
@@ -134,7 +117,7 @@ def _key(trigger: Trigger) -> tuple[str, ...]:
 
 
 async def _check_free(db: Transaction, webhook: str) -> None:
-    rows = await db.fetch(_TAKEN, webhook)
+    rows = await db.fetch(triggers.WEBHOOK_OWNER, webhook)
     if rows:
         raise ConflictError(
             f"the workflow {rows[0]['workflow']!r} has a webhook {webhook!r} already"

@@ -21,8 +21,9 @@ from accord.operations.identifiers import random_hex
 from accord.operations.runner import LANE
 from accord.store.errors import StoreError
 from accord.store.store import Row, Store, Transaction
+from accord.workflows.storage.triggers import DUE, MOVE, NEXT_TIME, WAKE
 from accord.workflows.triggers.records import started
-from accord.workflows.triggers.saved import COLUMNS, WAKE, Saved, first_fire, read_saved
+from accord.workflows.triggers.saved import Saved, first_fire, read_saved
 from accord.workflows.triggers.starting import (
     Cause,
     NotStartedError,
@@ -36,13 +37,6 @@ log = logging.getLogger("accord.workflows.triggers")
 
 POLL: Final = 5.0
 """Seconds after which schedules are looked at whatever happens: wakes get lost, clocks are set."""
-AT_ONCE: Final = 100
-
-_DUE: Final = f"""
-SELECT {COLUMNS} FROM triggers WHERE next_at <= $1 ORDER BY next_at, id LIMIT {AT_ONCE}
-"""
-_NEXT: Final = "SELECT min(next_at) AS next_at FROM triggers WHERE next_at IS NOT NULL"
-_MOVE: Final = "UPDATE triggers SET next_at = $3 WHERE id = $1 AND next_at = $2"
 
 
 class Scheduler:
@@ -97,13 +91,13 @@ class Scheduler:
                     log.exception("%s was not started by its schedule", row["workflow"])
         if failed:
             return POLL
-        [row] = await self._store.fetch(_NEXT)
+        [row] = await self._store.fetch(NEXT_TIME)
         if row["next_at"] is None:
             return POLL
         return min(max(float(row["next_at"]) - self._now(), 0.0), POLL)
 
     async def _due(self) -> list[Row]:
-        return await self._store.fetch(_DUE, self._now())
+        return await self._store.fetch(DUE, self._now())
 
     async def _fire(self, saved: Saved) -> None:
         due, now = saved.next_at, self._now()
@@ -113,7 +107,7 @@ class Scheduler:
         seen = {"at": datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
 
         async def work(db: Transaction) -> None:
-            if not await db.execute(_MOVE, saved.id, due, later):
+            if not await db.execute(MOVE, saved.id, due, later):
                 return  # somebody else fired it, or it was saved again
             await self._begin(db, saved, seen, run_id, now)
 

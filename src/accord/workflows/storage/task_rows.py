@@ -1,4 +1,4 @@
-"""Rows of tasks as those who work on them take, change and let go of them.
+"""Rows of tasks: taken, changed and released by workers, and listed as the calls of a run.
 
 Every change carries the fence that the row had when it was taken: where somebody else took it
 since, nothing is changed.
@@ -13,10 +13,9 @@ from msgspec import Struct, json
 
 from accord.store.clock import NOW
 from accord.store.store import Engine, Row, Store, Transaction
-from accord.workflows.bridge.claimed import COLUMNS
 from accord.workflows.storage.lists import IN_TEXTS, as_parameter
 from accord.workflows.storage.task_changes import BY_INDEX
-from accord.workflows.storage.tasks import Kind
+from accord.workflows.storage.tasks import COLUMNS, Kind
 
 _SKIP: Final[dict[Engine, str]] = {"sqlite": "", "postgresql": "FOR UPDATE SKIP LOCKED"}
 """What others are taking at the same time is left to them; on SQLite nobody else is."""
@@ -86,6 +85,22 @@ RETURNING {COLUMNS}
 """
 _HELD: Final = "SELECT id, fence, cancelled FROM tasks WHERE owner = $1 AND state = 'running'"
 _CANCELLED: Final = f"{_HELD} AND cancelled = 1"
+
+
+# What was cancelled before it came about is a row without a command.
+_CALLS: Final = f"""
+SELECT {COLUMNS}, state, due, outcome, created_at, finished_at FROM tasks
+WHERE run_id = $1 AND command <> ''
+"""
+LIST_CALLS: Final = f"{_CALLS} AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
+LIST_OPEN_CALLS: Final = (
+    f"{_CALLS} AND state <> 'done' AND (created_at, id) > ($2, $3) ORDER BY created_at, id LIMIT $4"
+)
+CALLS_OF_STEP: Final = (
+    f"{_CALLS} AND (task = $2 OR task LIKE $3 ESCAPE '!') ORDER BY created_at LIMIT 100"
+)
+COUNT_CALLS: Final = "SELECT COUNT(*) AS total FROM tasks WHERE run_id = $1 AND command <> ''"
+COUNT_OPEN_CALLS: Final = f"{COUNT_CALLS} AND state <> 'done'"
 
 
 class Change(Struct, frozen=True, kw_only=True):
