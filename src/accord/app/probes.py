@@ -16,6 +16,7 @@ import msgspec
 
 from accord.app.engine import Engine
 from accord.app.fellows import Fellows
+from accord.store.catalog import PING
 from accord.store.errors import StoreError
 from accord.store.store import Store
 from accord.telemetry.exposition import MEDIA_TYPE, Exposition, Family
@@ -109,7 +110,7 @@ class Probes(WebApp[str]):
             return
         try:
             async with asyncio.timeout(READY_SECONDS):
-                await self._store.fetch("SELECT 1")
+                await self._store.fetch(PING)
                 fault = await self._store.writing_fault()
         except (StoreError, TimeoutError):
             _say(exchange, 503, status="unavailable", database="does not answer")

@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -41,15 +40,9 @@ from accord.operations.accounts.server_key import (
 )
 from accord.operations.audit.head_file import NAME as HEAD_FILE
 from accord.store import open_store
+from accord.store.catalog import EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
 from accord.store.sqlite_copy import copy_sqlite
 from accord.store.store import Engine, Reading
-
-ABOUT: Final = """
-SELECT current_schema() AS schema, pg_export_snapshot() AS snapshot,
-    current_setting('server_version_num')::integer / 10000 AS major
-"""
-# The transaction that gave the snapshot must last until pg_dump has ended.
-PATIENT: Final = "SET LOCAL idle_in_transaction_session_timeout = 0"
 
 Staged = dict[str, Path]
 """The files of a backup, by the names that they will have in it."""
@@ -134,8 +127,8 @@ async def _database(settings: Settings, folder: Path, progress: Progress) -> _Da
 
     async def work(db: Reading) -> _Database:
         found = await facts(db, "postgresql")
-        await db.fetch(PATIENT)
-        [row] = await db.fetch(ABOUT)
+        await db.fetch(NO_IDLE_TIMEOUT)
+        [row] = await db.fetch(EXPORT_SNAPSHOT)
         schema, major = row["schema"], row["major"]
         await dump(
             settings.database_url, target, schema=schema, snapshot=row["snapshot"], major=major

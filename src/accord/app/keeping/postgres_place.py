@@ -12,18 +12,17 @@ from typing import Final
 from msgspec import Struct
 
 from accord.app.keeping.errors import KeepingError
+from accord.store.catalog import (
+    CURRENT_SCHEMA,
+    FIRST_RELATION,
+    OTHER_CONNECTIONS,
+    SERVER_MAJOR,
+    create_schema,
+    drop_schema,
+    rename_schema,
+)
 from accord.store.store import Store, Transaction
 
-MAJOR: Final = "SELECT current_setting('server_version_num')::integer / 10000 AS major"
-SCHEMA: Final = "SELECT current_schema() AS schema"
-THINGS: Final = """
-SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = $1 ORDER BY c.relname LIMIT 1
-"""
-OTHERS: Final = """
-SELECT count(*) AS others FROM pg_stat_activity
-WHERE datname = current_database() AND application_name = 'accord' AND pid <> pg_backend_pid()
-"""
 LEAVING: Final = (25, 0.2)
 """How often, and after how many seconds, it is looked whether others who just closed are gone."""
 
@@ -37,7 +36,7 @@ class PostgresPlace(Struct, frozen=True):
     """The version that the backup was taken from."""
 
     async def major(self) -> int:
-        [row] = await self.store.fetch(MAJOR)
+        [row] = await self.store.fetch(SERVER_MAJOR)
         major: int = row["major"]
         return major
 
@@ -49,7 +48,7 @@ class PostgresPlace(Struct, frozen=True):
                 f"the backup is of PostgreSQL {self.from_major}, and the database is of {major}: "
                 "use the same version, or a newer one"
             )
-        [row] = await self.store.fetch(SCHEMA)
+        [row] = await self.store.fetch(CURRENT_SCHEMA)
         if row["schema"] != self.schema:
             raise KeepingError(
                 f"the tables of the backup are in the schema {self.schema!r}, and the database "
@@ -57,7 +56,7 @@ class PostgresPlace(Struct, frozen=True):
             )
         if not await self._alone():
             raise KeepingError("others use the database: stop every server, executor and bridge")
-        found = await self.store.fetch(THINGS, self.schema)
+        found = await self.store.fetch(FIRST_RELATION, self.schema)
         if found and not force:
             raise KeepingError(
                 f"the database is not empty, there is {found[0]['name']!r}: name another "
@@ -68,7 +67,7 @@ class PostgresPlace(Struct, frozen=True):
     async def _alone(self) -> bool:
         times, seconds = LEAVING
         for _ in range(times):
-            [row] = await self.store.fetch(OTHERS)
+            [row] = await self.store.fetch(OTHER_CONNECTIONS)
             if not row["others"]:
                 return True
             await asyncio.sleep(seconds)
@@ -84,13 +83,12 @@ async def emptied(place: PostgresPlace, *, force: bool) -> AsyncIterator[str]:
         yield ""
         return
     aside = f"before_restore_{datetime.now(UTC):%Y%m%d_%H%M%S_%f}"
-    await _run(place.store, _rename(place.schema, aside), _create(place.schema))
+    await _run(place.store, rename_schema(place.schema, aside), create_schema(place.schema))
     try:
         yield aside
     except BaseException:
         # It is empty: it was filled in one transaction, which failed.
-        dropped = f"DROP SCHEMA {_name(place.schema)}"
-        await _run(place.store, dropped, _rename(aside, place.schema))
+        await _run(place.store, drop_schema(place.schema), rename_schema(aside, place.schema))
         raise
 
 
@@ -100,15 +98,3 @@ async def _run(store: Store, *statements: str) -> None:
             await transaction.execute(statement)
 
     await store.transact(work)
-
-
-def _rename(old: str, new: str) -> str:
-    return f"ALTER SCHEMA {_name(old)} RENAME TO {_name(new)}"
-
-
-def _create(schema: str) -> str:
-    return f"CREATE SCHEMA {_name(schema)}"
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'

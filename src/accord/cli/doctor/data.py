@@ -25,6 +25,7 @@ from accord.operations.audit.chain import Chain
 from accord.operations.audit.head_file import NAME, read_head_file
 from accord.operations.audit.storage import READ_HEAD
 from accord.store import StoreError, open_store
+from accord.store.catalog import QUICK_CHECK, SERVER_CLOCK
 from accord.store.errors import UnavailableError
 from accord.store.migrations import APPLIED, EXISTS
 from accord.store.store import Engine, Row
@@ -102,11 +103,6 @@ STEPS: Final = 100_000
 MOST_DIFFERENCE: Final = 2.0
 """Seconds by which the clocks of the machines may differ: leases depend on them."""
 
-SQLITE_CHECK: Final = "PRAGMA quick_check(1)"
-POSTGRES_ABOUT: Final = """
-SELECT current_setting('server_version') AS version,
-       extract(epoch FROM clock_timestamp())::float8 AS now
-"""
 RESTORE: Final = "restore a backup; do not start the server on it"
 
 
@@ -137,7 +133,7 @@ def _file(path: Path) -> Iterator[Finding]:
         with open_file(path) as connection:
             until = time.monotonic() + CHECK_SECONDS
             connection.set_progress_handler(lambda: time.monotonic() > until, STEPS)
-            found = connection.execute(SQLITE_CHECK).fetchone()
+            found = connection.execute(QUICK_CHECK).fetchone()
     except sqlite3.OperationalError as error:
         if "interrupted" in str(error):
             detail = f"{size} were not looked at within {CHECK_SECONDS:.0f} s"
@@ -156,7 +152,7 @@ def _file(path: Path) -> Iterator[Finding]:
 
 async def _clock(store: Readable) -> Finding:
     before = time.time()
-    about = (await store.fetch(POSTGRES_ABOUT))[0]
+    about = (await store.fetch(SERVER_CLOCK))[0]
     after = time.time()
     now: float = about["now"]
     difference = max(before - now, now - after, 0.0)
