@@ -450,7 +450,7 @@ def _configure_reindex(parser: Parser) -> None:
 def _run_reindex(arguments: argparse.Namespace) -> int:
     async def use(local: Local) -> int:
         from accord.hub.search.index import rebuild
-        from accord.operations.runner import LANE
+        from accord.operations.storage import LANE
 
         store = local.store
         with progress_of(arguments, "indexing", "entries") as progress:

@@ -23,12 +23,11 @@ from accord.hub.storage.items import COLUMNS
 from accord.hub.storage.proposals import STORED
 from accord.hub.storage.revisions import RevisionRow, items_of
 from accord.hub.storage.rows import TABLES, Table
-from accord.operations.audit.record import Record
+from accord.operations.audit.record import Record, hash_of_values
 from accord.operations.audit.state_check import KeptStates, told_of
 from accord.operations.audit.states import KeptState, Proven, ProvenTable
 from accord.operations.audit.targets import MAX_TARGETS
 from accord.operations.audit.verify import Evidence, Finding, record_of
-from accord.operations.runner import hash_of_values
 from accord.operations.work import Action
 from accord.store.store import Reading
 

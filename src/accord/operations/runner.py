@@ -18,17 +18,15 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from time import perf_counter
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from accord.operations import idempotency
 from accord.operations.abilities import Abilities, abilities, exceeded
-from accord.operations.audit.record import Record, Result, Trail
+from accord.operations.audit.record import Record, Result, Trail, hash_of_values
 from accord.operations.audit.targets import target_of
 from accord.operations.caller import Caller
 from accord.operations.errors import (
@@ -38,11 +36,12 @@ from accord.operations.errors import (
     UnavailableError,
 )
 from accord.operations.identifiers import new_id, utc_now
-from accord.operations.limiter import Limiter
+from accord.operations.limiter import Allowance, Limiter
 from accord.operations.logs.context import serving
 from accord.operations.operation import Operation
-from accord.operations.outcome import Allowance, Change, Outcome, Preview
+from accord.operations.outcome import Change, Outcome, Preview
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
+from accord.operations.storage import LANE
 from accord.operations.work import Changed, Effect, Work
 from accord.store.errors import ConstraintError, UnavailableError as StoreUnavailableError
 from accord.store.store import Store, Transaction
@@ -50,9 +49,6 @@ from accord.store.store import Store, Transaction
 log = logging.getLogger("accord.operations")
 
 T = TypeVar("T")
-
-LANE: Final = "operations"
-"""Writes of operations run one after the other, whatever the database."""
 
 Arguments: TypeAlias = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 Recorder: TypeAlias = Callable[[Work, Change], Awaitable[None]]
@@ -357,10 +353,3 @@ def _target(operation: Operation, arguments: Mapping[str, Any], result: Any = No
 
 def _targets(effects: Sequence[Effect]) -> str:
     return ", ".join(effect.reference_id or effect.id for effect in effects[:20])
-
-
-def hash_of_values(values: Sequence[Mapping[str, Any] | None]) -> str:
-    """What an audit record keeps of the states before or after its effects."""
-    if not any(value is not None for value in values):
-        return ""
-    return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()

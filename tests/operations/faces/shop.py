@@ -33,9 +33,8 @@ from accord.operations.errors import (
 from accord.operations.faces.rest import RestApp
 from accord.operations.faces.rpc_app import RpcApp
 from accord.operations.identifiers import utc_now
-from accord.operations.limiter import Limiter
+from accord.operations.limiter import Allowance, Limiter
 from accord.operations.operation import Rest
-from accord.operations.outcome import Allowance
 from accord.operations.registry import Registry
 from accord.operations.rights import default_scopes
 from accord.operations.runner import Runner

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from accord.operations.errors import RateLimitedError
-from accord.operations.limiter import Limiter
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance, Limiter
 from accord.operations.rates import memory, shared
 from accord.operations.rates.memory import MemoryLimiter
 from accord.operations.rates.redis import RedisLimiter

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.operations.errors import RateLimitedError
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 from accord.operations.rates import redis_connection
 from accord.operations.rates.redis import RedisLimiter
 from accord.operations.rates.resp import Replies, Reply, ReplyError, RespError, command

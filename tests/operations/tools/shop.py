@@ -23,7 +23,7 @@ from accord.operations.errors import (
     UnavailableError,
 )
 from accord.operations.faces.tools import add_tools
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 from accord.operations.registry import Registry
 from accord.operations.rights import Scope
 from accord.operations.runner import Runner

@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import json
 
 from accord.hub.registry import hub_operations
-from accord.operations.runner import LANE, Runner
+from accord.operations.runner import Runner
+from accord.operations.storage import LANE
 from accord.store.store import Store, Transaction
 from accord.workflows.core.events import RunStarted, decode_event
 from accord.workflows.core.reading import read_text

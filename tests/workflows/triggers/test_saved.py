@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from accord.operations.errors import ConflictError
-from accord.operations.runner import LANE
+from accord.operations.storage import LANE
 from accord.store.store import Transaction
 from accord.workflows.core.definition import Trigger
 from accord.workflows.storage.runs import Starter

@@ -38,7 +38,7 @@ from accord.operations.errors import (
 )
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.limiter import Limiter
-from accord.operations.runner import LANE
+from accord.operations.storage import LANE
 from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
 from accord.store.store import Row, Store, Transaction
 from accord.telemetry.exposition import Exposition

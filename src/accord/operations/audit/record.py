@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Literal, Protocol, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
 Result: TypeAlias = Literal[
@@ -50,3 +53,10 @@ class Trail(Protocol):
 
         It is written within a second.
         """
+
+
+def hash_of_values(values: Sequence[Mapping[str, Any] | None]) -> str:
+    """Return the hash of the states before or after the effects; empty if there are none."""
+    if not any(value is not None for value in values):
+        return ""
+    return sha256(msgspec.json.encode(values, order="deterministic")).hexdigest()

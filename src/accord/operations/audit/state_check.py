@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from accord.operations.audit.record import Record
+from accord.operations.audit.record import Record, hash_of_values
 from accord.operations.audit.states import (
     ADOPT,
     KeptState,
@@ -19,7 +19,6 @@ from accord.operations.audit.states import (
 )
 from accord.operations.audit.storage import READ_STATES, STATES_MIGRATED
 from accord.operations.audit.verify import Evidence, Finding
-from accord.operations.runner import hash_of_values
 from accord.store.store import Reading
 
 PAGE: Final = 1_000

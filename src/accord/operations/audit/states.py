@@ -31,7 +31,7 @@ from accord.operations.audit.storage import (
 from accord.operations.caller import SYSTEM
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.outcome import Change
-from accord.operations.runner import LANE
+from accord.operations.storage import LANE
 from accord.operations.work import Database, Work
 from accord.store.store import Store, Transaction
 

@@ -15,8 +15,8 @@ from accord.operations.errors import (
     ServiceError,
 )
 from accord.operations.faces.mapping import kind_of, members, problem
+from accord.operations.limiter import Allowance
 from accord.operations.logs.redaction import masked
-from accord.operations.outcome import Allowance
 from accord.transports.http.replies import Reply
 from accord.transports.web.app import Stream
 

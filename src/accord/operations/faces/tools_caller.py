@@ -41,8 +41,9 @@ from accord.operations.errors import (
 )
 from accord.operations.faces.answers import allowance_lines, error_lines
 from accord.operations.identifiers import new_id
+from accord.operations.limiter import Allowance
 from accord.operations.operation import Operation
-from accord.operations.outcome import Allowance, Outcome
+from accord.operations.outcome import Outcome
 from accord.operations.runner import Arguments, Runner
 from accord.telemetry.current import current_traceparent
 from accord.transports.http.request import WebRequest

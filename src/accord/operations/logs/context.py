@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import Final, Protocol
 
-from accord.operations.caller import Caller
 from accord.telemetry.current import current_traceparent
+
+
+class ServedCaller(Protocol):
+    """What is logged about a caller."""
+
+    @property
+    def username(self) -> str: ...
+    @property
+    def face(self) -> str: ...
+    @property
+    def correlation_id(self) -> str: ...
+
 
 _NOTHING: Final[Mapping[str, str]] = {}
 _context: ContextVar[Mapping[str, str]] = ContextVar("accord log context", default=_NOTHING)
 
-serving: Final[ContextVar[tuple[Caller, str] | None]] = ContextVar("accord serving", default=None)
+serving: Final[ContextVar[tuple[ServedCaller, str] | None]] = ContextVar(
+    "accord serving", default=None
+)
 """Who calls, and which operation; set by the runner, and read only when something is logged."""
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from accord.operations.errors import RateLimitedError
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 
 ROUNDING: Final = 1e-6
 """Seconds. Times since 1970 are no more exact than that."""

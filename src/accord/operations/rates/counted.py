@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from accord.operations.errors import RateLimitedError
-from accord.operations.limiter import Limiter
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance, Limiter
 from accord.telemetry.exposition import Exposition
 
 

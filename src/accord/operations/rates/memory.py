@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 from accord.operations.rates.bucket import checked
 
 MAX_KEYS: Final = 50_000

@@ -12,7 +12,7 @@ import time
 from hashlib import sha1
 from typing import Final
 
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 from accord.operations.rates.bucket import checked
 from accord.operations.rates.redis_connection import RedisConnection, RedisError
 from accord.operations.rates.resp import Reply, ReplyError

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from accord.operations.outcome import Allowance
+from accord.operations.limiter import Allowance
 from accord.operations.rates.bucket import ROUNDING, checked
 from accord.operations.storage import READ_BUCKET, SWEEP_BUCKETS, TAKE_FROM_BUCKET
 from accord.store.clock import NOW

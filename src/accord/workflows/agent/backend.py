@@ -36,8 +36,8 @@ from accord.operations.errors import (
     ServiceError,
 )
 from accord.operations.faces.answers import allowance_lines
+from accord.operations.limiter import Allowance
 from accord.operations.operation import Operation
-from accord.operations.outcome import Allowance
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError as OperationFailedError, Runner
 from accord.store.store import Reading

@@ -15,7 +15,7 @@ from accord.jsonrpc.nesting import decode_json
 from accord.operations.arguments import check_once
 from accord.operations.audit.record import Record, Trail
 from accord.operations.errors import InvalidError, Kind, MalformedError, ServiceError
-from accord.operations.runner import LANE
+from accord.operations.storage import LANE
 from accord.store.store import Store, Transaction
 from accord.workflows.bridge.secrets import SecretError, Secrets
 from accord.workflows.storage.triggers import (

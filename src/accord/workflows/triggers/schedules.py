@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from accord.operations.audit.record import Trail
 from accord.operations.identifiers import random_hex
-from accord.operations.runner import LANE
+from accord.operations.storage import LANE
 from accord.store.errors import StoreError
 from accord.store.store import Row, Store, Transaction
 from accord.workflows.storage.triggers import DUE, MOVE, NEXT_TIME, WAKE
