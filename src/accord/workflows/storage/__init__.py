@@ -1,1 +1,2 @@
-"""Tables of workflows: SQL, and what a row is. What it means is decided elsewhere."""
+"""Tables of workflows: SQL, and what a row is. All SQL of workflows is here; other packages decide
+what it means."""
