@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from accord.app.composition import all_operations
 from accord.cli import main
+from accord.cli.operations import OPERATIONS
 
 NAP = (
     '{"name": "nap", "description": "Sleeps.", "steps": [{"name": "a", "type": "wait", "for": 1}]}'
@@ -46,6 +48,15 @@ def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 def plain(text: str) -> str:
     """Replace ids and instants, which differ each time."""
     return DAY.sub("DAY", INSTANT.sub("INSTANT", ID.sub("ID", text)))
+
+
+@pytest.mark.parametrize("command", OPERATIONS)
+def test_a_command_sets_parameters_that_its_operation_has(command: str) -> None:
+    spec = OPERATIONS[command]
+    parameters = {each.name: each for each in all_operations()[spec.operation].parameters}
+    given = {each.parameter for each in spec.arguments if each.parameter}
+    assert given <= parameters.keys()
+    assert {name for name, each in parameters.items() if each.required} <= given
 
 
 def test_a_person_is_created_and_listed(shell: Shell) -> None:

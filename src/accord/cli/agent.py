@@ -1,4 +1,4 @@
-"""`accord agent`: register agents, list them, check them, and serve one for trials."""
+"""`accord agent`: check an agent, serve one for trials, and list those in the older format."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from msgspec import Struct
 from accord.cli import exits
 from accord.cli.exits import UsageError
 from accord.cli.flags import add_web_flags, count, header, seconds
-from accord.cli.installation import add_local_flags, all_pages, existing, run_local
+from accord.cli.installation import add_local_flags, existing
 from accord.cli.output import paint, print_json, print_line, print_table, printable
 from accord.cli.parser import Command, Parser
 
 if TYPE_CHECKING:
     from accord.a2a.checker.report import Finding, Report
     from accord.a2a.server.serving import Serving
-    from accord.app.local import Local
 
 
 # accord agent demo
@@ -222,116 +221,6 @@ def _report_summary(report: Report) -> str:
     return f"{told}: the agent keeps every rule that must hold"
 
 
-# accord agent add
-
-
-ADD_USAGE: Final = "accord agent add NAME URL [options]"
-
-ADD_DESCRIPTION: Final = """\
-Register an agent by a name that workflows call it by. Its format is read from its card, unless
---wire names one.
-
-Agents on this machine or in private networks have to be allowed, here and where they are called:
-by --allow-agents, or all of them by --allow-private-agents (see accord config). Secrets are never
-given here: --bearer and --api-key say where one is found, env:ACCORD_SECRET_NAME or file:NAME in
-the folder that the setting `secrets` names.
-
-examples:
-  accord agent add reviewer https://agents.example.com/review --bearer env:ACCORD_SECRET_REVIEWER
-  accord agent add demo http://127.0.0.1:9000/ --allow-agents 127.0.0.1
-"""
-
-WIRES: Final = ("auto", "a2a-0.3", "a2a-1.0", "plain")
-
-
-def _configure_add(parser: Parser) -> None:
-    add = parser.add_argument
-    add("name", metavar="NAME", nargs="?", help="what workflows call it")
-    add("url", metavar="URL", nargs="?", help="where it is")
-    add("--wire", choices=WIRES, default="auto", help="how it is asked (default: auto)")
-    add("--bearer", metavar="SECRET", help="where the token is found that it is shown")
-    add("--api-key", metavar="SECRET", help="where the key is found that it is shown")
-    add("--header", metavar="NAME", help="the header of the key (default: X-API-Key)")
-    add("--timeout", metavar="SECONDS", type=seconds, help="of one request (default: 30)")
-    add("--description", metavar="TEXT", default="", help="what it does")
-    add("--json", action="store_true", help="for programs")
-    add_local_flags(parser, "allow_agents", "allow_private_agents")
-
-
-def _run_add(arguments: argparse.Namespace) -> int:
-    if arguments.name is None or arguments.url is None:
-        raise UsageError("a NAME and a URL are needed")
-    given: dict[str, Any] = {
-        "name": arguments.name,
-        "url": arguments.url,
-        "wire": arguments.wire,
-        "description": arguments.description,
-        "auth": _auth(arguments),
-    }
-    if arguments.timeout is not None:
-        given["timeout"] = arguments.timeout
-
-    async def use(local: Local) -> int:
-        outcome = await local.run("create_agent", **given)
-        if arguments.json:
-            print_json(outcome.result)
-            return exits.OK
-        print_line(f"{outcome.result.name} is at {printable(outcome.result.url)}")
-        for hint in outcome.hints:
-            print_line(f"note: {printable(hint.message)}")
-        return exits.OK
-
-    return run_local(arguments, use, new=True)
-
-
-def _auth(arguments: argparse.Namespace) -> dict[str, str]:
-    if arguments.bearer and arguments.api_key:
-        raise UsageError("either --bearer or --api-key")
-    if arguments.bearer:
-        return {"type": "bearer", "secret": arguments.bearer}
-    if arguments.api_key:
-        header = {"header": arguments.header} if arguments.header else {}
-        return {"type": "api_key", "secret": arguments.api_key, **header}
-    return {"type": "none"}
-
-
-# accord agent list
-
-
-LIST_USAGE: Final = "accord agent list [--json] [options]"
-
-LIST_DESCRIPTION: Final = """\
-List the agents that are registered: where each is, how it is asked, and whether it answered when
-it was asked for its card last.
-
-example:
-  accord agent list
-"""
-
-
-def _configure_list(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
-    add_local_flags(parser)
-
-
-def _run_list(arguments: argparse.Namespace) -> int:
-    async def use(local: Local) -> int:
-        agents = await all_pages(local, "list_agents")
-        if arguments.json:
-            print_json(agents)
-            return exits.OK
-        print_table(
-            ("name", "url", "wire", "active", "health"),
-            [
-                (each.name, each.url, each.wire, "yes" if each.active else "no", each.health)
-                for each in agents
-            ],
-        )
-        return exits.OK
-
-    return run_local(arguments, use)
-
-
 # accord agent migration
 
 
@@ -397,8 +286,6 @@ def _print_left(total: int, left: list[Registered]) -> None:
 COMMANDS: Final = {
     "agent demo": Command(DEMO_USAGE, DEMO_DESCRIPTION, _configure_demo, _run_demo),
     "agent check": Command(CHECK_USAGE, CHECK_DESCRIPTION, _configure_check, _run_check),
-    "agent add": Command(ADD_USAGE, ADD_DESCRIPTION, _configure_add, _run_add),
-    "agent list": Command(LIST_USAGE, LIST_DESCRIPTION, _configure_list, _run_list),
     "agent migration": Command(
         MIGRATION_USAGE, MIGRATION_DESCRIPTION, _configure_migration, _run_migration
     ),

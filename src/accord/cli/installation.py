@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from accord.app.local import Local
     from accord.app.plugins import PluginState
     from accord.operations.caller import Caller
+    from accord.operations.outcome import Outcome
 
 
 # Settings as flags
@@ -205,6 +206,14 @@ async def caller_named(local: Local, name: str | None) -> Caller:
     return replace(
         LOCAL, user_id=user.id, username=user.username, correlation_id=new_correlation_id()
     )
+
+
+async def run_as(local: Local, caller: Caller, operation: str, **arguments: Any) -> Outcome:
+    """Run an operation as `caller`. Raises ServiceError."""
+    from accord.operations.arguments import convert
+
+    found = local.runner.registry[operation]
+    return await local.runner.run(found, lambda: convert(found, arguments), caller)
 
 
 # accord config

@@ -1,76 +1,194 @@
-"""`accord user` and `accord token`: people and their tokens."""
+"""Commands generated from operations: each runs one operation and prints its result.
+
+An entry of `OPERATIONS` is a command: its operation, its arguments and flags with the parameters
+that they set, and the output for people. With --json the result is printed as it is.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from accord.cli import exits
 from accord.cli.exits import UsageError
-from accord.cli.installation import add_local_flags, all_pages, run_local
-from accord.cli.output import print_json, print_line, print_table
+from accord.cli.flags import seconds
+from accord.cli.installation import (
+    add_as_flag,
+    add_local_flags,
+    all_pages,
+    caller_named,
+    run_as,
+    run_local,
+)
+from accord.cli.output import print_json, print_line, print_table, printable
 from accord.cli.parser import Command, Parser
 from accord.operations.rights import SCOPES
 
 if TYPE_CHECKING:
     from accord.app.local import Local
-    from accord.operations.accounts.entities import Token, User
+    from accord.operations.accounts.entities import User
+    from accord.operations.outcome import Outcome
+
+Cell: TypeAlias = str | Callable[[Any], str]
+"""The content of a column: the name of an attribute of each item, or a function of the item."""
 
 
-# accord user create
+class Argument(NamedTuple):
+    """An argument or flag of a command, and the parameter of the operation that it sets."""
+
+    parameter: str
+    """Empty where it is for `more_arguments`."""
+    names: tuple[str, ...]
+    options: Mapping[str, Any]
+    """Options of `add_argument`."""
+    is_needed: bool
+    convert: Callable[[Any], Any]
+
+    @property
+    def destination(self) -> str:
+        """The attribute of the parsed arguments that has its value."""
+        return self.names[0].lstrip("-").replace("-", "_")
 
 
-USER_CREATE_USAGE: Final = "accord user create NAME --role ROLE [options]"
-
-USER_CREATE_DESCRIPTION: Final = """\
-Add a person. Without a password they cannot sign in, but programs can act for them with a token
-(accord token create). It works while the server runs, and needs no password: whoever can read the
-data directory may do it.
-
-examples:
-  accord user create ada --role administrator --data /var/lib/accord
-  pass show accord/ada | accord user create ada --role user --password-stdin
-"""
-
-ROLES: Final = ("administrator", "user", "commenter")
+def _argument(
+    parameter: str,
+    *names: str,
+    needed: bool = False,
+    convert: Callable[[Any], Any] = lambda value: value,
+    **options: Any,
+) -> Argument:
+    """Describe an argument. Positional ones are optional for argparse: `needs` says it better."""
+    if not names[0].startswith("-"):
+        options["nargs"] = "?"
+    return Argument(parameter, names, options, needed, convert)
 
 
-def _configure_user_create(parser: Parser) -> None:
-    add = parser.add_argument
-    add("name", metavar="NAME", nargs="?", help="what they are called")
-    add("--role", choices=ROLES, help="what they may do")
-    add("--email", metavar="ADDRESS", default="", help="how they are reached")
-    add("--password-stdin", action="store_true", help="read their password from stdin")
-    add("--json", action="store_true", help="for programs")
-    add_local_flags(parser)
+class OperationCommand(Struct, frozen=True, kw_only=True):
+    """A command that runs one operation."""
+
+    operation: str
+    usage: str
+    description: str
+    arguments: tuple[Argument, ...] = ()
+    needs: str = ""
+    """The error where a needed argument is missing."""
+    more_arguments: Callable[[argparse.Namespace], dict[str, Any]] = lambda arguments: {}
+    """Parameters that depend on several flags. Raises `UsageError`."""
+    columns: Mapping[str, Cell] | None = None
+    """The table of a list, by heading; such an operation is asked for all its pages."""
+    line: Callable[[Any, Mapping[str, Any]], str] = lambda result, given: ""
+    """The output for people of an operation that does not list: of its result and arguments."""
+    json_by: str = ""
+    """The operation of a run whose result `--json` prints instead."""
+    settings: tuple[str, ...] = ()
+    """Settings that the command has as flags, beside those that say where the installation is."""
+    is_new: bool = False
+    """True if the command creates an installation where there is none."""
+    has_person: bool = False
+    """True if the operation runs as a person, whom `--as` names."""
 
 
-def _run_user_create(arguments: argparse.Namespace) -> int:
-    if arguments.name is None or arguments.role is None:
-        raise UsageError("a NAME and a --role are needed")
-    given: dict[str, Any] = {
-        "username": arguments.name,
-        "role": arguments.role.capitalize(),
-        "email": arguments.email,
-    }
-    if arguments.password_stdin:
-        given["password"] = read_password()
+def _command(spec: OperationCommand) -> Command:
+    return Command(spec.usage, spec.description, partial(_configure, spec), partial(_run, spec))
+
+
+def _configure(spec: OperationCommand, parser: Parser) -> None:
+    for each in spec.arguments:
+        parser.add_argument(*each.names, **each.options)
+    parser.add_argument("--json", action="store_true", help="for programs")
+    if spec.has_person:
+        add_as_flag(parser)
+    add_local_flags(parser, *spec.settings)
+
+
+def _run(spec: OperationCommand, arguments: argparse.Namespace) -> int:
+    given = _given(spec, arguments)
 
     async def use(local: Local) -> int:
-        user = (await local.run("create_user", **given)).result
-        if arguments.json:
-            print_json(user)
-        else:
-            print_line(f"{user.username} is now {user.role} ({user.id})")
+        if spec.columns is not None:
+            _print_list(spec.columns, await all_pages(local, spec.operation, **given), arguments)
+            return exits.OK
+        if not spec.has_person:
+            _print_outcome(spec, await local.run(spec.operation, **given), given, arguments)
+            return exits.OK
+        caller = await caller_named(local, arguments.person)
+        outcome = await run_as(local, caller, spec.operation, **given)
+        if arguments.json and spec.json_by:
+            outcome = await run_as(local, caller, spec.json_by, id=given["run"])
+        _print_outcome(spec, outcome, given, arguments)
         return exits.OK
 
-    return run_local(arguments, use, new=True)
+    return run_local(arguments, use, new=spec.is_new)
 
 
-def read_password() -> str:
-    """The first line of stdin. Raises `UsageError` where there is none."""
+def _given(spec: OperationCommand, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of the operation. Raises `UsageError`."""
+    values = [(each, getattr(arguments, each.destination)) for each in spec.arguments]
+    if any(each.is_needed and value is None for each, value in values):
+        raise UsageError(spec.needs)
+    given = {
+        each.parameter: each.convert(value)
+        for each, value in values
+        if each.parameter and value is not None and value is not False
+    }
+    return given | spec.more_arguments(arguments)
+
+
+def _print_list(
+    columns: Mapping[str, Cell], items: list[Any], arguments: argparse.Namespace
+) -> None:
+    if arguments.json:
+        print_json(items)
+    else:
+        rows = [[_text(item, cell) for cell in columns.values()] for item in items]
+        print_table(tuple(columns), rows)
+
+
+def _text(item: Any, cell: Cell) -> str:
+    if not isinstance(cell, str):
+        return cell(item)
+    value = getattr(item, cell)
+    return _YES_OR_NO[value] if isinstance(value, bool) else str(value)
+
+
+_YES_OR_NO: Final = {True: "yes", False: "no"}
+
+
+def _print_outcome(
+    spec: OperationCommand,
+    outcome: Outcome,
+    given: Mapping[str, Any],
+    arguments: argparse.Namespace,
+) -> None:
+    if arguments.json:
+        print_json(outcome.result)
+        return
+    print_line(spec.line(outcome.result, given))
+    for hint in outcome.hints:
+        print_line(f"note: {printable(hint.message)}")
+
+
+# Values
+
+
+_DAYS: Final = re.compile(r"([0-9]{1,4})d?")
+
+
+def _days(text: str) -> int:
+    match = _DAYS.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"must be a number of days such as 30d, not {text!r}")
+    return int(match[1])
+
+
+def _read_password(_: object = None) -> str:
+    """Return the first line of stdin. Raises `UsageError` where there is none."""
     line = sys.stdin.buffer.readline(4096)
     try:
         password = line.decode().rstrip("\r\n")
@@ -81,49 +199,258 @@ def read_password() -> str:
     return password
 
 
-# accord user list
+def _agent_auth(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return how an agent is shown a secret. Raises `UsageError`."""
+    if arguments.bearer and arguments.api_key:
+        raise UsageError("either --bearer or --api-key")
+    if arguments.bearer:
+        return {"auth": {"type": "bearer", "secret": arguments.bearer}}
+    if arguments.api_key:
+        header = {"header": arguments.header} if arguments.header else {}
+        return {"auth": {"type": "api_key", "secret": arguments.api_key, **header}}
+    return {"auth": {"type": "none"}}
 
 
-USER_LIST_USAGE: Final = "accord user list [--json] [options]"
+# The table
 
-USER_LIST_DESCRIPTION: Final = """\
+
+ROLES: Final = ("administrator", "user", "commenter")
+WIRES: Final = ("auto", "a2a-0.3", "a2a-1.0", "plain")
+_RUN: Final = _argument("run", "run", needed=True, metavar="RUN", help="the id of a run")
+
+OPERATIONS: Final = {
+    "user create": OperationCommand(
+        operation="create_user",
+        usage="accord user create NAME --role ROLE [options]",
+        description="""\
+Add a person. Without a password they cannot sign in, but programs can act for them with a token
+(accord token create). It works while the server runs, and needs no password: whoever can read the
+data directory may do it.
+
+examples:
+  accord user create ada --role administrator --data /var/lib/accord
+  pass show accord/ada | accord user create ada --role user --password-stdin
+""",
+        needs="a NAME and a --role are needed",
+        arguments=(
+            _argument("username", "name", needed=True, metavar="NAME", help="what they are called"),
+            _argument(
+                *("role", "--role"),
+                needed=True,
+                convert=str.capitalize,
+                choices=ROLES,
+                help="what they may do",
+            ),
+            _argument(
+                "email", "--email", metavar="ADDRESS", default="", help="how they are reached"
+            ),
+            _argument(
+                *("password", "--password-stdin"),
+                convert=_read_password,
+                action="store_true",
+                help="read their password from stdin",
+            ),
+        ),
+        line=lambda user, _: f"{user.username} is now {user.role} ({user.id})",
+        is_new=True,
+    ),
+    "user list": OperationCommand(
+        operation="list_users",
+        usage="accord user list [--json] [options]",
+        description="""\
 List all people, those who were deactivated too.
 
 example:
   accord user list --data /var/lib/accord
-"""
+""",
+        columns={"name": "username", "role": "role", "email": "email", "active": "active"},
+    ),
+    "token create": OperationCommand(
+        operation="create_token",
+        usage="accord token create --user NAME --name LABEL [options]",
+        description="""\
+Make a token by which a program acts for a person, and print it alone on stdout. It is shown this
+once. Without --scope it may do all that its owner's role allows, but for approving.
+
+examples:
+  accord token create --user ada --name laptop
+  TOKEN=$(accord token create --user ada --name ci --scope read --scope comment --expires 30d)
+""",
+        needs="--user and --name are needed",
+        arguments=(
+            _argument("user", "--user", needed=True, metavar="NAME", help="whose token it is"),
+            _argument(
+                *("name", "--name"),
+                needed=True,
+                metavar="LABEL",
+                help="what it is called, unique among theirs",
+            ),
+            _argument(
+                *("scopes", "--scope"),
+                metavar="SCOPE",
+                action="append",
+                choices=SCOPES,
+                help=f"what it may do, one of {', '.join(SCOPES)}; can be repeated",
+            ),
+            _argument(
+                *("expires_in", "--expires"),
+                metavar="DAYS",
+                type=_days,
+                help="after how long, such as 30d (default: 90d)",
+            ),
+        ),
+        line=lambda made, _: str(made.token),
+    ),
+    "token list": OperationCommand(
+        operation="list_tokens",
+        usage="accord token list --user NAME [--json] [options]",
+        description="""\
+List the tokens of a person: how each begins and ends, what it may do, and until when.
+
+example:
+  accord token list --user ada
+""",
+        needs="--user is needed",
+        arguments=(_argument("user", "--user", needed=True, metavar="NAME", help="whose tokens"),),
+        columns={
+            "name": "name",
+            "token": lambda token: f"{token.prefix}…{token.last_four}",
+            "scopes": lambda token: " ".join(token.scopes),
+            "until": lambda token: token.expires_at[:10],
+            "last used": lambda token: (token.last_used_at or "never")[:10],
+            "revoked": lambda token: (token.revoked_at or "no")[:10],
+        },
+    ),
+    "token revoke": OperationCommand(
+        operation="revoke_token",
+        usage="accord token revoke LABEL --user NAME [options]",
+        description="""\
+Have a token refused from now on, also by a server that runs.
+
+example:
+  accord token revoke laptop --user ada
+""",
+        needs="a LABEL and --user are needed",
+        arguments=(
+            _argument(
+                "id", "label", needed=True, metavar="LABEL", help="the token's name, or its id"
+            ),
+            _argument("user", "--user", needed=True, metavar="NAME", help="whose token it is"),
+        ),
+        line=lambda token, _: f"{token.user}'s token {token.name} is revoked",
+    ),
+    "agent add": OperationCommand(
+        operation="create_agent",
+        usage="accord agent add NAME URL [options]",
+        description="""\
+Register an agent by a name that workflows call it by. Its format is read from its card, unless
+--wire names one.
+
+Agents on this machine or in private networks have to be allowed, here and where they are called:
+by --allow-agents, or all of them by --allow-private-agents (see accord config). Secrets are never
+given here: --bearer and --api-key say where one is found, env:ACCORD_SECRET_NAME or file:NAME in
+the folder that the setting `secrets` names.
+
+examples:
+  accord agent add reviewer https://agents.example.com/review --bearer env:ACCORD_SECRET_REVIEWER
+  accord agent add demo http://127.0.0.1:9000/ --allow-agents 127.0.0.1
+""",
+        needs="a NAME and a URL are needed",
+        arguments=(
+            _argument("name", "name", needed=True, metavar="NAME", help="what workflows call it"),
+            _argument("url", "url", needed=True, metavar="URL", help="where it is"),
+            _argument(
+                "wire",
+                "--wire",
+                choices=WIRES,
+                default="auto",
+                help="how it is asked (default: auto)",
+            ),
+            _argument(
+                "", "--bearer", metavar="SECRET", help="where the token is found that it is shown"
+            ),
+            _argument(
+                "", "--api-key", metavar="SECRET", help="where the key is found that it is shown"
+            ),
+            _argument(
+                "", "--header", metavar="NAME", help="the header of the key (default: X-API-Key)"
+            ),
+            _argument(
+                *("timeout", "--timeout"),
+                metavar="SECONDS",
+                type=seconds,
+                help="of one request (default: 30)",
+            ),
+            _argument(
+                "description", "--description", metavar="TEXT", default="", help="what it does"
+            ),
+        ),
+        more_arguments=_agent_auth,
+        line=lambda agent, _: f"{agent.name} is at {printable(agent.url)}",
+        settings=("allow_agents", "allow_private_agents"),
+        is_new=True,
+    ),
+    "agent list": OperationCommand(
+        operation="list_agents",
+        usage="accord agent list [--json] [options]",
+        description="""\
+List the agents that are registered: where each is, how it is asked, and whether it answered when
+it was asked for its card last.
+
+example:
+  accord agent list
+""",
+        columns={each: each for each in ("name", "url", "wire", "active", "health")},
+    ),
+    "workflow cancel": OperationCommand(
+        operation="cancel_run",
+        usage="accord workflow cancel RUN [--reason TEXT] [options]",
+        description="""\
+Cancel a run. Agents that work for it are told.
+
+example:
+  accord workflow cancel 01a1e0a9-449f-773a-b820-387bc39619bb --reason 'not needed any more'
+""",
+        needs="a RUN is needed: the id of one",
+        arguments=(
+            _RUN,
+            _argument("reason", "--reason", metavar="TEXT", default="", help="why"),
+        ),
+        line=lambda _, given: f"{given['run']} is to be cancelled",
+        json_by="get_run",
+        has_person=True,
+    ),
+    "workflow retry": OperationCommand(
+        operation="retry_run",
+        usage="accord workflow retry RUN [--step KEY] [options]",
+        description="""\
+Continue a run that failed or was cancelled. What did not complete starts again, what completed
+stays as it is. With --step, that step and everything after it runs again.
+
+examples:
+  accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb
+  accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb --step review
+""",
+        needs="a RUN is needed: the id of one",
+        arguments=(
+            _RUN,
+            _argument("step", "--step", metavar="KEY", help="run this step and all after it again"),
+        ),
+        line=lambda _, given: f"{given['run']} goes on",
+        json_by="get_run",
+        has_person=True,
+    ),
+}
+"""The commands that run one operation: a new one is an entry here and a line in
+`accord.cli.commands`."""
 
 
-def _configure_user_list(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
-    add_local_flags(parser)
+# accord user update, which runs several operations
 
 
-def _run_user_list(arguments: argparse.Namespace) -> int:
-    async def use(local: Local) -> int:
-        users: list[User] = await all_pages(local, "list_users")
-        if arguments.json:
-            print_json(users)
-        else:
-            print_table(
-                ("name", "role", "email", "active"),
-                [(each.username, each.role, each.email, _yes_or_no(each.active)) for each in users],
-            )
-        return exits.OK
+UPDATE_USAGE: Final = "accord user update NAME [--role ROLE] [--email ADDRESS] [options]"
 
-    return run_local(arguments, use)
-
-
-def _yes_or_no(active: bool) -> str:
-    return "yes" if active else "no"
-
-
-# accord user update
-
-
-USER_UPDATE_USAGE: Final = "accord user update NAME [--role ROLE] [--email ADDRESS] [options]"
-
-USER_UPDATE_DESCRIPTION: Final = """\
+UPDATE_DESCRIPTION: Final = """\
 Change a person's role, email or password, or deactivate them: from then on they are not let in,
 nor are their tokens. Nobody is ever deleted, since what they did keeps its author.
 
@@ -134,7 +461,7 @@ examples:
 """
 
 
-def _configure_user_update(parser: Parser) -> None:
+def _configure_update(parser: Parser) -> None:
     add = parser.add_argument
     add("name", metavar="NAME", nargs="?", help="who it is")
     add("--role", choices=ROLES, help="what they may do")
@@ -147,13 +474,13 @@ def _configure_user_update(parser: Parser) -> None:
     add_local_flags(parser)
 
 
-def _run_user_update(arguments: argparse.Namespace) -> int:
+def _run_update(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         raise UsageError("a NAME is missing")
     changes = _changes(arguments)
     if not changes and not arguments.password_stdin:
         raise UsageError("say what to change: --role, --email, --password-stdin or --deactivate")
-    password = read_password() if arguments.password_stdin else None
+    password = _read_password() if arguments.password_stdin else None
 
     async def use(local: Local) -> int:
         if password is not None:
@@ -189,167 +516,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
     return changes
 
 
-# accord token create
-
-
-TOKEN_CREATE_USAGE: Final = "accord token create --user NAME --name LABEL [options]"
-
-TOKEN_CREATE_DESCRIPTION: Final = """\
-Make a token by which a program acts for a person, and print it alone on stdout. It is shown this
-once. Without --scope it may do all that its owner's role allows, but for approving.
-
-examples:
-  accord token create --user ada --name laptop
-  TOKEN=$(accord token create --user ada --name ci --scope read --scope comment --expires 30d)
-"""
-
-_DAYS: Final = re.compile(r"([0-9]{1,4})d?")
-
-
-def _configure_token_create(parser: Parser) -> None:
-    add = parser.add_argument
-    add("--user", metavar="NAME", help="whose token it is")
-    add("--name", metavar="LABEL", help="what it is called, unique among theirs")
-    add(
-        "--scope",
-        metavar="SCOPE",
-        action="append",
-        choices=SCOPES,
-        help=f"what it may do, one of {', '.join(SCOPES)}; can be repeated",
-    )
-    add("--expires", metavar="DAYS", type=_days, help="after how long, such as 30d (default: 90d)")
-    add("--json", action="store_true", help="for programs")
-    add_local_flags(parser)
-
-
-def _run_token_create(arguments: argparse.Namespace) -> int:
-    if arguments.user is None or arguments.name is None:
-        raise UsageError("--user and --name are needed")
-    given: dict[str, Any] = {"user": arguments.user, "name": arguments.name}
-    if arguments.scope is not None:
-        given["scopes"] = arguments.scope
-    if arguments.expires is not None:
-        given["expires_in"] = arguments.expires
-
-    async def use(local: Local) -> int:
-        made = (await local.run("create_token", **given)).result
-        if arguments.json:
-            print_json(made)
-        else:
-            print_line(made.token)
-        return exits.OK
-
-    return run_local(arguments, use)
-
-
-def _days(text: str) -> int:
-    match = _DAYS.fullmatch(text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"must be a number of days such as 30d, not {text!r}")
-    return int(match[1])
-
-
-# accord token list
-
-
-TOKEN_LIST_USAGE: Final = "accord token list --user NAME [--json] [options]"
-
-TOKEN_LIST_DESCRIPTION: Final = """\
-List the tokens of a person: how each begins and ends, what it may do, and until when.
-
-example:
-  accord token list --user ada
-"""
-
-
-def _configure_token_list(parser: Parser) -> None:
-    parser.add_argument("--user", metavar="NAME", help="whose tokens")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    add_local_flags(parser)
-
-
-def _run_token_list(arguments: argparse.Namespace) -> int:
-    if arguments.user is None:
-        raise UsageError("--user is needed")
-
-    async def use(local: Local) -> int:
-        tokens = await all_pages(local, "list_tokens", user=arguments.user)
-        if arguments.json:
-            print_json(tokens)
-        else:
-            print_table(
-                ("name", "token", "scopes", "until", "last used", "revoked"),
-                [_token_row(each) for each in tokens],
-            )
-        return exits.OK
-
-    return run_local(arguments, use)
-
-
-def _token_row(token: Token) -> tuple[str, ...]:
-    return (
-        token.name,
-        f"{token.prefix}…{token.last_four}",
-        " ".join(token.scopes),
-        token.expires_at[:10],
-        (token.last_used_at or "never")[:10],
-        (token.revoked_at or "no")[:10],
-    )
-
-
-# accord token revoke
-
-
-TOKEN_REVOKE_USAGE: Final = "accord token revoke LABEL --user NAME [options]"
-
-TOKEN_REVOKE_DESCRIPTION: Final = """\
-Have a token refused from now on, also by a server that runs.
-
-example:
-  accord token revoke laptop --user ada
-"""
-
-
-def _configure_token_revoke(parser: Parser) -> None:
-    parser.add_argument("label", metavar="LABEL", nargs="?", help="the token's name, or its id")
-    parser.add_argument("--user", metavar="NAME", help="whose token it is")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    add_local_flags(parser)
-
-
-def _run_token_revoke(arguments: argparse.Namespace) -> int:
-    if arguments.label is None or arguments.user is None:
-        raise UsageError("a LABEL and --user are needed")
-
-    async def use(local: Local) -> int:
-        revoked = await local.run("revoke_token", id=arguments.label, user=arguments.user)
-        token = revoked.result
-        if arguments.json:
-            print_json(token)
-        else:
-            print_line(f"{token.user}'s token {token.name} is revoked")
-        return exits.OK
-
-    return run_local(arguments, use)
-
-
 COMMANDS: Final = {
-    "user create": Command(
-        USER_CREATE_USAGE, USER_CREATE_DESCRIPTION, _configure_user_create, _run_user_create
-    ),
-    "user list": Command(
-        USER_LIST_USAGE, USER_LIST_DESCRIPTION, _configure_user_list, _run_user_list
-    ),
-    "user update": Command(
-        USER_UPDATE_USAGE, USER_UPDATE_DESCRIPTION, _configure_user_update, _run_user_update
-    ),
-    "token create": Command(
-        TOKEN_CREATE_USAGE, TOKEN_CREATE_DESCRIPTION, _configure_token_create, _run_token_create
-    ),
-    "token list": Command(
-        TOKEN_LIST_USAGE, TOKEN_LIST_DESCRIPTION, _configure_token_list, _run_token_list
-    ),
-    "token revoke": Command(
-        TOKEN_REVOKE_USAGE, TOKEN_REVOKE_DESCRIPTION, _configure_token_revoke, _run_token_revoke
-    ),
+    **{name: _command(spec) for name, spec in OPERATIONS.items()},
+    "user update": Command(UPDATE_USAGE, UPDATE_DESCRIPTION, _configure_update, _run_update),
 }

@@ -20,6 +20,7 @@ from accord.cli.installation import (
     all_pages,
     caller_named,
     is_there,
+    run_as,
     run_local,
     settings_from,
 )
@@ -431,11 +432,7 @@ async def follow(local: Local, caller: Caller, run_id: str, *, as_json: bool) ->
 
 async def call(local: Local, caller: Caller, operation: str, **arguments: Any) -> Any:
     """Return the result of an operation that `caller` runs."""
-    from accord.operations.arguments import convert
-
-    found = local.runner.registry[operation]
-    outcome = await local.runner.run(found, lambda: convert(found, arguments), caller)
-    return outcome.result
+    return (await run_as(local, caller, operation, **arguments)).result
 
 
 def _print_approvals(run: Run, asked: set[str]) -> None:
@@ -474,82 +471,6 @@ class _Known(dict[str, Any]):
 
     def __missing__(self, key: str) -> str:
         return ""
-
-
-# accord workflow cancel
-
-
-CANCEL_USAGE: Final = "accord workflow cancel RUN [--reason TEXT] [options]"
-
-CANCEL_DESCRIPTION: Final = """\
-Cancel a run. Agents that work for it are told.
-
-example:
-  accord workflow cancel 01a1e0a9-449f-773a-b820-387bc39619bb --reason 'not needed any more'
-"""
-
-
-def _configure_cancel(parser: Parser) -> None:
-    parser.add_argument("run", metavar="RUN", nargs="?", help="the id of a run")
-    parser.add_argument("--reason", metavar="TEXT", default="", help="why")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    add_as_flag(parser)
-    add_local_flags(parser)
-
-
-def _run_cancel(arguments: argparse.Namespace) -> int:
-    if arguments.run is None:
-        raise UsageError("a RUN is needed: the id of one")
-
-    async def use(local: Local) -> int:
-        caller = await caller_named(local, arguments.person)
-        await call(local, caller, "cancel_run", run=arguments.run, reason=arguments.reason)
-        if arguments.json:
-            print_json(await call(local, caller, "get_run", id=arguments.run))
-        else:
-            print_line(f"{arguments.run} is to be cancelled")
-        return exits.OK
-
-    return run_local(arguments, use)
-
-
-# accord workflow retry
-
-
-RETRY_USAGE: Final = "accord workflow retry RUN [--step KEY] [options]"
-
-RETRY_DESCRIPTION: Final = """\
-Continue a run that failed or was cancelled. What did not complete starts again, what completed
-stays as it is. With --step, that step and everything after it runs again.
-
-examples:
-  accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb
-  accord workflow retry 01a1e0a9-449f-773a-b820-387bc39619bb --step review
-"""
-
-
-def _configure_retry(parser: Parser) -> None:
-    parser.add_argument("run", metavar="RUN", nargs="?", help="the id of a run")
-    parser.add_argument("--step", metavar="KEY", help="run this step and all after it again")
-    parser.add_argument("--json", action="store_true", help="for programs")
-    add_as_flag(parser)
-    add_local_flags(parser)
-
-
-def _run_retry(arguments: argparse.Namespace) -> int:
-    if arguments.run is None:
-        raise UsageError("a RUN is needed: the id of one")
-
-    async def use(local: Local) -> int:
-        caller = await caller_named(local, arguments.person)
-        await call(local, caller, "retry_run", run=arguments.run, step=arguments.step)
-        if arguments.json:
-            print_json(await call(local, caller, "get_run", id=arguments.run))
-        else:
-            print_line(f"{arguments.run} goes on")
-        return exits.OK
-
-    return run_local(arguments, use)
 
 
 # accord workflow archive
@@ -605,8 +526,6 @@ COMMANDS: Final = {
     "workflow list": Command(LIST_USAGE, LIST_DESCRIPTION, _configure_list, _run_list),
     "workflow run": Command(RUN_USAGE, RUN_DESCRIPTION, _configure_run, _run_run),
     "workflow watch": Command(WATCH_USAGE, WATCH_DESCRIPTION, _configure_watch, _run_watch),
-    "workflow cancel": Command(CANCEL_USAGE, CANCEL_DESCRIPTION, _configure_cancel, _run_cancel),
-    "workflow retry": Command(RETRY_USAGE, RETRY_DESCRIPTION, _configure_retry, _run_retry),
     "workflow archive": Command(
         ARCHIVE_USAGE, ARCHIVE_DESCRIPTION, _configure_archive, _run_archive
     ),
