@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from accord.web.answers import File
+from accord.web.responses import FileDownload
 from tests.security.fortress import Fortress
 from tests.web.house import ADMIN, PASSWORD
 
@@ -92,7 +92,7 @@ async def test_no_verb_gives_back_what_was_sent(fortress: Fortress) -> None:
 
 @pytest.mark.parametrize("name", ['a";x="b', "ä\r\nx: y.csv", "../../etc/passwd", "a;b.csv"])
 async def test_a_name_of_a_file_is_encoded(name: str) -> None:
-    lines = File(b"", name, "text/csv; charset=utf-8").headers.split(b"\r\n")
+    lines = FileDownload(b"", name, "text/csv; charset=utf-8").headers.split(b"\r\n")
     assert len(lines) == 3
     assert lines[1].startswith(b'content-disposition: attachment; filename="')
     assert lines[1].count(b'"') == 2

@@ -7,8 +7,8 @@ import tomllib
 
 import pytest
 
-from accord.web.connecting import ways
-from accord.web.programs import program_name
+from accord.web.formatting import program_name
+from accord.web.pages.tokens import connection_recipes
 
 pytestmark = pytest.mark.req("H-21")
 
@@ -20,7 +20,7 @@ APPLE = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (K
 
 
 def test_each_program_gets_what_it_reads() -> None:
-    texts = {way.key: way.text for way in ways(URL, TOKEN)}
+    texts = {way.key: way.text for way in connection_recipes(URL, TOKEN)}
     mcp = f"{URL}/api/v1/mcp"
     assert texts.pop("claude-code") == (
         f"claude mcp add --transport http accord {mcp} \\\n"

@@ -6,16 +6,16 @@ import pytest
 from msgspec import UNSET
 
 from accord.hub.entities import Difference
-from accord.web.charts import bar, percent
-from accord.web.differences import Told, told
-from accord.web.provenance import is_assistant, through
+from accord.web.drawing.svg import bar, percent
+from accord.web.formatting import is_assistant, through
+from accord.web.redline import FieldChange, field_changes
 
 pytestmark = pytest.mark.req("H-21")
 
 
 def test_short_values_stand_beside_each_other_and_long_ones_are_redlines() -> None:
     before = "The system shall answer within five seconds, whatever it is asked for by whom."
-    found = told(
+    found = field_changes(
         [
             Difference(field="status", before="Draft", after="Active"),
             Difference(field="user_story_id", before=None, after="US-001"),
@@ -38,7 +38,7 @@ def test_short_values_stand_beside_each_other_and_long_ones_are_redlines() -> No
         ),
         ("description", "a\n<del>&lt;b&gt;</del><ins>c</ins>", True),
     ]
-    assert told([]) == list[Told]()
+    assert field_changes([]) == list[FieldChange]()
 
 
 @pytest.mark.parametrize(

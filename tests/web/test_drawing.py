@@ -8,10 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from accord.web.drawing.graph import Edge, Graph, Node
-from accord.web.drawing.layout import HEIGHT, LABEL_SIZE, WIDTH, Placed, Point, place
+from accord.web.drawing.graph import Edge, Graph, GraphNode, shortened, text_width, wrapped
+from accord.web.drawing.layout import HEIGHT, LABEL_SIZE, WIDTH, GraphLayout, Point, place
 from accord.web.drawing.svg import draw
-from accord.web.drawing.texts import shortened, text_width, wrapped
 from tests.effort import calls
 
 pytestmark = pytest.mark.req("H-21")
@@ -22,7 +21,7 @@ def graph_of(*lines: str) -> Graph:
     split = [line.split(maxsplit=2) for line in lines]
     names = dict.fromkeys(name for each in split for name in each[:2])
     return Graph(
-        tuple(Node(id=name, title=name) for name in names),
+        tuple(GraphNode(id=name, title=name) for name in names),
         tuple(
             Edge(source=each[0], target=each[1], label=each[2] if len(each) > 2 else "")
             for each in split
@@ -36,7 +35,7 @@ def random_graph(seed: int, nodes: int, edges: int) -> Graph:
     chosen = random.Random(seed)
     names = [f"n{at}" for at in range(nodes)]
     return Graph(
-        tuple(Node(id=name, title=name) for name in names),
+        tuple(GraphNode(id=name, title=name) for name in names),
         tuple(
             Edge(
                 source=chosen.choice(names),
@@ -64,17 +63,17 @@ GRAPHS = {
 
 
 @pytest.fixture(params=GRAPHS, ids=str)
-def placed(request: pytest.FixtureRequest) -> Placed:
+def placed(request: pytest.FixtureRequest) -> GraphLayout:
     return place(GRAPHS[request.param])
 
 
-def test_no_box_stands_on_another(placed: Placed) -> None:
+def test_no_box_stands_on_another(placed: GraphLayout) -> None:
     for (one, first), (other, second) in combinations(placed.boxes.items(), 2):
         apart = abs(first.x - second.x) >= WIDTH or abs(first.y - second.y) >= HEIGHT
         assert apart, (one, other)
 
 
-def test_everything_is_in_the_picture(placed: Placed) -> None:
+def test_everything_is_in_the_picture(placed: GraphLayout) -> None:
     for at in placed.boxes.values():
         assert at.x >= 0
         assert at.x + WIDTH <= placed.width
@@ -84,7 +83,7 @@ def test_everything_is_in_the_picture(placed: Placed) -> None:
         assert all(0 <= each.y <= placed.height for each in points)
 
 
-def test_lines_go_from_the_right_of_one_box_to_the_left_of_the_other(placed: Placed) -> None:
+def test_lines_go_from_the_right_of_one_box_to_the_left_of_the_other(placed: GraphLayout) -> None:
     for edge, points in placed.ways:
         source, target = placed.boxes[edge.source], placed.boxes[edge.target]
         assert points[0] == Point(source.x + WIDTH, source.y)
@@ -93,7 +92,7 @@ def test_lines_go_from_the_right_of_one_box_to_the_left_of_the_other(placed: Pla
             assert all(before.x < after.x for before, after in pairwise(points))
 
 
-def test_no_line_crosses_a_box(placed: Placed) -> None:
+def test_no_line_crosses_a_box(placed: GraphLayout) -> None:
     """Within a layer lines are level, and boxes are beside them."""
     for _, points in placed.ways:
         for before, after in pairwise(points):
@@ -103,7 +102,7 @@ def test_no_line_crosses_a_box(placed: Placed) -> None:
                 assert not crosses or abs(before.y - at.y) > HEIGHT / 2
 
 
-def test_words_on_lines_stand_on_no_box_and_on_no_other_words(placed: Placed) -> None:
+def test_words_on_lines_stand_on_no_box_and_on_no_other_words(placed: GraphLayout) -> None:
     said = [
         (label, text_width(edge.label, LABEL_SIZE))
         for (edge, _), label in zip(placed.ways, placed.labels, strict=True)
@@ -167,7 +166,7 @@ def test_five_hundred_boxes_are_drawn_with_bounded_work(nodes: int, edges: int) 
     lines = [(chosen.randrange(max(0, at - 12), at), at) for at in range(1, nodes)]
     lines += [tuple(sorted(chosen.sample(range(nodes), 2))) for _ in range(edges - len(lines))]  # type: ignore[misc]
     graph = Graph(
-        tuple(Node(id=name, title=name) for name in names),
+        tuple(GraphNode(id=name, title=name) for name in names),
         tuple(Edge(source=names[a], target=names[b]) for a, b in lines),
     )
     assert calls(lambda: draw(graph, "many")) < 1_000_000
@@ -175,7 +174,9 @@ def test_five_hundred_boxes_are_drawn_with_bounded_work(nodes: int, edges: int) 
 
 def test_what_is_drawn_is_escaped_and_says_its_state_in_words() -> None:
     hostile = '<script>"&'
-    node = Node(id=hostile, title=hostile, subtitle="agent", note="failed", href=f"/x?{hostile}")
+    node = GraphNode(
+        id=hostile, title=hostile, subtitle="agent", note="failed", href=f"/x?{hostile}"
+    )
     picture = draw(Graph((node,), ()), hostile)
     root = ElementTree.fromstring(picture)
     space = "{http://www.w3.org/2000/svg}"

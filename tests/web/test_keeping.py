@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from accord.web.keeping import Keeping
+from accord.web.cache import PageCache
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]
 
@@ -29,7 +29,7 @@ class Source:
 
 
 async def test_what_was_found_is_kept_until_something_changes() -> None:
-    keeping, source = Keeping(), Source()
+    keeping, source = PageCache(), Source()
     assert [await keeping.get("a", source.find) for _ in range(3)] == [1, 1, 1]
     assert await keeping.get("b", source.find) == 2
     keeping.forget()
@@ -37,12 +37,12 @@ async def test_what_was_found_is_kept_until_something_changes() -> None:
 
 
 async def test_those_who_ask_at_the_same_time_wait_for_one_answer() -> None:
-    keeping, source = Keeping(), Source()
+    keeping, source = PageCache(), Source()
     assert await asyncio.gather(*(keeping.get("a", source.find) for _ in range(5))) == [1] * 5
 
 
 async def test_what_changed_while_it_was_found_out_is_not_kept() -> None:
-    keeping, source = Keeping(), Source()
+    keeping, source = PageCache(), Source()
     source.may_answer.clear()
     asking = asyncio.create_task(keeping.get("a", source.find))
     await source.was_asked.wait()
@@ -53,7 +53,7 @@ async def test_what_changed_while_it_was_found_out_is_not_kept() -> None:
 
 
 async def test_names_are_not_kept_without_end() -> None:
-    keeping, source = Keeping(), Source()
+    keeping, source = PageCache(), Source()
     for number in range(500):
         await keeping.get(str(number), source.find)
     assert await keeping.get("0", source.find) == 501

@@ -14,7 +14,7 @@ from accord.operations.errors import MalformedError
 from accord.web.app import MAX_FORM
 from accord.web.assets import Assets
 from accord.web.forms import MAX_PARTS, MULTIPART, read_form
-from accord.web.markdown import MAX_KEPT, MAX_TEXT, Rendered, markdown
+from accord.web.markdown import MAX_KEPT, MAX_TEXT, MarkdownHtml, markdown
 from accord.web.templating import MOST_NOW, TakesLongError, Templates
 from tests.web.house import House
 
@@ -54,7 +54,7 @@ async def test_much_markdown_is_rendered_in_a_thread_of_its_own(templates: Templ
 
 @pytest.mark.req("F-43")
 async def test_only_so_many_texts_are_remembered() -> None:
-    rendered = Rendered()
+    rendered = MarkdownHtml()
     for number in range(MAX_KEPT + 1):
         assert rendered.render(f"text {number}") == Markup(f"<p>text {number}</p>\n")
     assert rendered.find("text 0") is None

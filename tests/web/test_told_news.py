@@ -13,10 +13,10 @@ from accord.hub.entities import Difference
 from accord.hub.operations.news import News, Told
 from accord.operations.caller import Caller
 from accord.operations.rights import Role
-from accord.web.commands import actions, matching, places
-from accord.web.findings import marked
-from accord.web.news import days, tell
+from accord.web.activity import days, tell
+from accord.web.formatting import marked
 from accord.web.pages.home import shares
+from accord.web.palette import actions, matching, places
 
 pytestmark = pytest.mark.req("H-21")
 

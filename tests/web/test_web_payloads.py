@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Dialog
 
-from accord.web.pages.traceability.gaps import REMEDIES
-from accord.web.routing import Route
-from accord.web.site import PAGES
+from accord.web.pages import PAGES
+from accord.web.pages.traceability.coverage import REMEDIES
+from accord.web.request import PageRoute
 from tests.web.house import House, Visitor, visiting
 from tests.web.poison import CALCULATED, PAYLOADS, SHORT, TEXT, poison
 
@@ -120,7 +120,7 @@ async def watched(browser: Browser, house: House) -> AsyncIterator[Watched]:
         yield Watched(visitor, found)
 
 
-def paths_of(route: Route, found: dict[str, list[str]]) -> Iterator[str]:
+def paths_of(route: PageRoute, found: dict[str, list[str]]) -> Iterator[str]:
     """At which paths a page is to be looked at."""
     names = re.findall(r"\{(\w+)\}", route.path)
     for values in product(*(_values(route.path, name, found) for name in names)):

@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from accord.web.answers import POLICY
-from accord.web.routing import Route
-from accord.web.site import PAGES
+from accord.web.pages import PAGES
+from accord.web.request import PageRoute
+from accord.web.responses import POLICY
 from tests.patience import PATIENCE
 from tests.web.house import ADMIN, PASSWORD, House, housed, visiting
 
@@ -32,11 +32,11 @@ FOREIGN = (
 )
 
 
-def routes(verb: str) -> list[Route]:
+def routes(verb: str) -> list[PageRoute]:
     return [route for pages in PAGES for route in pages if route.verb == verb]
 
 
-def path_of(route: Route) -> str:
+def path_of(route: PageRoute) -> str:
     """A path at which the page answers, whatever it says."""
     return re.sub(r"\{[^}]*\}", "EP-001", route.path)
 

@@ -17,7 +17,7 @@ from accord.transports.options import Options
 from accord.transports.web.server import listen_web
 from accord.web.app import WebPages
 from accord.web.assets import HTMX, Assets
-from accord.web.site import PAGES
+from accord.web.pages import PAGES
 from tests.web.house import House
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.req("H-21")]

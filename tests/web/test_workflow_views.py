@@ -10,17 +10,31 @@ import msgspec
 import pytest
 
 from accord.operations.errors import InvalidError
-from accord.web.dates import parse
+from accord.web.formatting import parse
 from accord.web.forms import Words
-from accord.web.pages.workflows.happenings import clock, told
-from accord.web.pages.workflows.inputs import Field, fields_of, filled, value_of
-from accord.web.pages.workflows.outline import FAILED, described, outline, read
-from accord.web.pages.workflows.places import line_of
-from accord.web.pages.workflows.run_waits import waits_for
-from accord.web.pages.workflows.source import EXAMPLE, as_json, as_yaml, without_version
-from accord.web.pages.workflows.standing import WHOLE, Standing, link_to
-from accord.web.pages.workflows.timeline import SCALE, bars
-from accord.web.pages.workflows.values import in_line, shown
+from accord.web.pages.workflows.definitions import (
+    EXAMPLE,
+    FAILED,
+    as_json,
+    as_yaml,
+    described,
+    in_line,
+    line_of,
+    outline,
+    read,
+    shown,
+    without_version,
+)
+from accord.web.pages.workflows.inputs import InputField, fields_of, filled, value_of
+from accord.web.pages.workflows.run_log import clock, told
+from accord.web.pages.workflows.step_status import (
+    SCALE,
+    WHOLE,
+    StepStatus,
+    bars,
+    link_to,
+    waits_for,
+)
 from accord.workflows.core.errors import DefinitionError
 from accord.workflows.core.reading import read_text
 from accord.workflows.operations.run_calls import RunCall
@@ -210,7 +224,7 @@ def test_boxes_say_their_state_in_words() -> None:
     states = ("completed", "running", "waiting", "failed", "cancelled", "skipped")
     run = a_run(*(a_step(state, state) for state in states), a_step("again", "running"))
     found = outline(read({"name": "w", "steps": [pause(each) for each in (*states, "again", "x")]}))
-    graph = Standing(run, [a_call("again", 2)], NOW).graph(found, "failed", link_to("r"))
+    graph = StepStatus(run, [a_call("again", 2)], NOW).graph(found, "failed", link_to("r"))
     assert [(each.note, each.tone, each.is_marked) for each in graph.nodes] == [
         ("done 5.0 s", "ok", False),
         ("running 10 s", "info", False),
@@ -228,25 +242,25 @@ def test_boxes_say_their_state_in_words() -> None:
 def test_rounds_of_a_loop_share_a_box_that_leads_to_the_one_that_matters() -> None:
     rounds = [a_step("b[0]", "completed"), a_step("b[1]", "running"), a_step("b[2]", "pending")]
     found = outline(read({"name": "w", "steps": [pause("b")]}))
-    [node] = Standing(a_run(*rounds), (), NOW).graph(found, "b[0]", link_to("r")).nodes
+    [node] = StepStatus(a_run(*rounds), (), NOW).graph(found, "b[0]", link_to("r")).nodes
     assert (node.note, node.tone, node.href) == ("1 of 3 done", "info", "/runs/r?step=b%5B1%5D")
     assert node.is_marked
     rounds[2] = a_step("b[2]", "failed")
-    [node] = Standing(a_run(*rounds), (), NOW).graph(found, "", link_to("r")).nodes
+    [node] = StepStatus(a_run(*rounds), (), NOW).graph(found, "", link_to("r")).nodes
     assert (node.note, node.tone) == ("1 of 3 failed", "bad")
 
 
 def test_one_sees_first_what_failed_then_what_is_under_way() -> None:
     over, inner = a_step("all", "running", "parallel"), a_step("one", "running")
-    assert Standing(a_run(over, inner), (), NOW).usual() == "one"
-    assert Standing(a_run(over, inner, a_step("two", "failed")), (), NOW).usual() == "two"
-    assert Standing(a_run(a_step("one", "completed")), (), NOW).usual() == WHOLE
+    assert StepStatus(a_run(over, inner), (), NOW).usual() == "one"
+    assert StepStatus(a_run(over, inner, a_step("two", "failed")), (), NOW).usual() == "two"
+    assert StepStatus(a_run(a_step("one", "completed")), (), NOW).usual() == WHOLE
 
 
 def test_bars_lie_where_their_steps_were() -> None:
     steps = [a_step("a", "completed"), a_step("b", "running", begin=5.0), a_step("c", "pending")]
     steps[2].started_at = None
-    found = bars(Standing(a_run(*steps), (), NOW), steps, NOW)
+    found = bars(StepStatus(a_run(*steps), (), NOW), steps, NOW)
     assert [(each.step.key, each.left, each.width, each.tone) for each in found] == [
         ("a", 0, SCALE // 2, "ok"),
         ("b", SCALE // 2, SCALE // 2, "info"),
@@ -312,12 +326,12 @@ SCHEMA = {
 
 def test_a_form_is_made_from_a_schema() -> None:
     assert fields_of(SCHEMA) == (
-        Field(name="id", kind="text", hint="Which one", required=True),
-        Field(name="count", kind="number", value="3"),
-        Field(name="sure", kind="choice", options=("true", "false")),
-        Field(name="mode", kind="choice", options=('"fast"', "1")),
-        Field(name="rest", kind="json", hint="As JSON."),
-        Field(name="free", kind="any", required=True),
+        InputField(name="id", kind="text", hint="Which one", required=True),
+        InputField(name="count", kind="number", value="3"),
+        InputField(name="sure", kind="choice", options=("true", "false")),
+        InputField(name="mode", kind="choice", options=('"fast"', "1")),
+        InputField(name="rest", kind="json", hint="As JSON."),
+        InputField(name="free", kind="any", required=True),
     )
 
 
@@ -401,7 +415,7 @@ def test_problems_are_found_on_their_lines() -> None:
 def test_a_text_that_is_nested_too_deep_has_no_places(level: str) -> None:
     """In a process of its own, as a stack that overflows ends the one that it is in."""
     code = (
-        "from accord.web.pages.workflows.places import line_of\n"
+        "from accord.web.pages.workflows.definitions import line_of\n"
         f"print(line_of({level!r} * 100_000, ['steps', 'line 1, column 68: too deep']))\n"
         f"print(line_of({level!r} * 101 + '1', ['steps']))"
     )

@@ -256,7 +256,7 @@ def _site(
 ) -> Site:
     # Pages need an extra, which executors and bridges do without.
     from accord.web.app import WebPages
-    from accord.web.site import PAGES
+    from accord.web.pages import PAGES
 
     runner, accounts = local.runner, local.accounts
     web: dict[str, Any] = {

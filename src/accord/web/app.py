@@ -38,15 +38,21 @@ from accord.transports.http.admission import Origins
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply, text_reply
 from accord.transports.web.app import SMALL_BODY, BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway
-from accord.web.answers import HTML, LINES, Answer, File, Html, Redirect, lines_for
 from accord.web.assets import PLACE, Assets
+from accord.web.cache import PageCache
 from accord.web.forms import Words, read_form, read_words
-from accord.web.frame import Frames
-from accord.web.keeping import Keeping
-from accord.web.routing import Pages, Route
-from accord.web.services import Services
+from accord.web.layout import PendingCountCache
+from accord.web.request import PageRequest, PageRoute, Pages, PageServices, read_cookies
+from accord.web.responses import (
+    HTML_TYPE,
+    PAGE_HEADERS,
+    FileDownload,
+    Html,
+    PageResponse,
+    Redirect,
+    page_headers,
+)
 from accord.web.templating import Templates
-from accord.web.turn import Turn, cookies_in
 
 log = logging.getLogger("accord.web")
 
@@ -64,7 +70,7 @@ class PageHead(Struct, frozen=True):
     """The head of a request that was let in so far."""
 
     request: WebRequest
-    route: Route | None
+    route: PageRoute | None
     """None where there is no page."""
     values: Mapping[str, str]
 
@@ -89,13 +95,13 @@ class WebPages(LivingApp[PageHead]):
     ) -> None:
         assets = assets or Assets()
         self._authenticator = RequestAuthenticator(accounts, "web", Addresses(trusted_proxies))
-        self._services = Services(
+        self._services = PageServices(
             runner=runner,
             accounts=accounts,
             assets=assets,
             templates=Templates(assets),
-            frames=Frames(),
-            keeping=Keeping(),
+            pending_counts=PendingCountCache(),
+            cache=PageCache(),
             public_url=public_url,
             authenticator=self._authenticator,
         )
@@ -103,7 +109,7 @@ class WebPages(LivingApp[PageHead]):
         self._origins = [Origins(None)]
         if public_url:  # where a proxy in between asks by another name
             self._origins.append(Origins((origin_of(public_url),)))
-        self._routes: Routes[Route] = Routes()
+        self._routes: Routes[PageRoute] = Routes()
         for each in pages:
             for route in each:
                 self._routes.add(route.verb, route.path, route)
@@ -112,8 +118,8 @@ class WebPages(LivingApp[PageHead]):
 
     def _forget(self) -> None:
         """Something was changed: what is kept may not be so any more."""
-        self._services.frames.forget()
-        self._services.keeping.forget()
+        self._services.pending_counts.forget()
+        self._services.cache.forget()
 
     # What carries this application asks: see `LivingApp`
 
@@ -122,17 +128,17 @@ class WebPages(LivingApp[PageHead]):
         if place.startswith(f"{PLACE}/"):
             return self._services.assets.reply(request, place[len(PLACE) + 1 :])
         if not any(origins.let_in(request) for origins in self._origins):
-            return text_reply(403, "this comes from a page of another site", LINES)
+            return text_reply(403, "this comes from a page of another site", PAGE_HEADERS)
         found = self._routes.find(place)
         verb = "GET" if request.method == "HEAD" else request.method
         route = None if found is None else found.by_verb.get(verb)
         if found is not None and route is None:
             verbs = ", ".join(sorted(found.by_verb))
             return text_reply(
-                405, f"this page takes {verbs}", f"allow: {verbs}\r\n".encode() + LINES
+                405, f"this page takes {verbs}", f"allow: {verbs}\r\n".encode() + PAGE_HEADERS
             )
         if found is None and verb != "GET":
-            return text_reply(404, "there is nothing here", LINES)
+            return text_reply(404, "there is nothing here", PAGE_HEADERS)
         names = path_names(route.path) if route is not None else ()
         values = dict(zip(names, found.values if found else (), strict=True))
         return PageHead(request, route, values)
@@ -147,22 +153,22 @@ class WebPages(LivingApp[PageHead]):
         if judged.route is None or judged.route.is_public:
             return judged
         credentials = self._authenticator.credentials(judged.request, channel)
-        turn = _turn(self._services, judged, credentials)
+        page_request = _page_request(self._services, judged, credentials)
         try:
             if not credentials.token:
                 raise UnauthenticatedError
             # The token against forgery is in the form, so that only the session is checked now.
             await self._caller(replace(credentials, safe=True))
         except Exception as error:
-            answer = await _whole(await self._refused(turn, error))
+            answer = await _whole(await self._refused(page_request, error))
             return _reply(answer, credentials)
         return judged
 
     def exhausted(self, request: WebRequest) -> Reply:
-        return text_reply(503, NO_MEMORY, RETRY_AFTER + LINES)
+        return text_reply(503, NO_MEMORY, RETRY_AFTER + PAGE_HEADERS)
 
     def too_large(self, request: WebRequest, most: int) -> Reply:
-        return text_reply(413, f"a form may have {most:,} bytes", LINES)
+        return text_reply(413, f"a form may have {most:,} bytes", PAGE_HEADERS)
 
     def handle(self, judged: PageHead, body: bytes, exchange: Exchange) -> None:
         credentials = self._authenticator.credentials(judged.request, exchange.channel)
@@ -183,55 +189,55 @@ class WebPages(LivingApp[PageHead]):
     async def _serve(
         self, head: PageHead, credentials: Credentials, body: bytes, exchange: Exchange
     ) -> None:
-        turn = _turn(self._services, head, credentials)
+        page_request = _page_request(self._services, head, credentials)
         try:
-            answer = await _whole(await self._answer(turn, head, body))
+            answer = await _whole(await self._answer(page_request, head, body))
         except Exception as error:
-            answer = await _whole(await self._refused(turn, error))
+            answer = await _whole(await self._refused(page_request, error))
         reply = _reply(answer, credentials)
         exchange.reply(reply.body, status=reply.status, headers=reply.headers)
 
-    async def _refused(self, turn: Turn, error: Exception) -> Answer:
+    async def _refused(self, page_request: PageRequest, error: Exception) -> PageResponse:
         """Return what a browser gets in place of a page."""
         if isinstance(error, UnauthenticatedError):
-            return _to_sign_in(turn)
+            return _to_sign_in(page_request)
         if not isinstance(error, ServiceError | InternalError):
             log.error(
                 "a page at %r failed",
-                turn.request.path[:200],
+                page_request.http.path[:200],
                 exc_info=error,
-                extra={"correlation_id": turn.credentials.correlation_id},
+                extra={"correlation_id": page_request.credentials.correlation_id},
             )
-        return await self._failure(turn, error)
+        return await self._failure(page_request, error)
 
-    async def _answer(self, turn: Turn, head: PageHead, body: bytes) -> Answer:
+    async def _answer(self, page_request: PageRequest, head: PageHead, body: bytes) -> PageResponse:
         if len(self._underway) > MAX_IN_FLIGHT:
             raise UnavailableError("too many pages are being made: try again")
         request = head.request
-        turn.query = read_words(request.query)
+        page_request.query = read_words(request.query)
         if request.method == "POST":
             # A form of megabytes takes a second to read, and a thousandth of one to hand over.
             is_long = len(body) > LONG_FORM
             read = partial(read_form, request.fields.get("content-type", ""), body)
-            turn.form = await asyncio.to_thread(read) if is_long else read()
-        credentials = turn.credentials
-        if turn.form[CSRF_FIELD]:
-            credentials = replace(credentials, csrf=turn.form[CSRF_FIELD][:256])
+            page_request.form = await asyncio.to_thread(read) if is_long else read()
+        credentials = page_request.credentials
+        if page_request.form[CSRF_FIELD]:
+            credentials = replace(credentials, csrf=page_request.form[CSRF_FIELD][:256])
         if credentials.token and (head.route is None or not head.route.is_public):
-            turn.caller = await self._caller(credentials)
-            turn.csrf = self._services.accounts.csrf_token(credentials)
+            page_request.caller = await self._caller(credentials)
+            page_request.csrf = self._services.accounts.csrf_token(credentials)
         if head.route is None:
             raise NotFoundError("there is no such page")
-        if turn.caller is None and not head.route.is_public:
+        if page_request.caller is None and not head.route.is_public:
             raise UnauthenticatedError
-        return await head.route.function(turn)
+        return await head.route.function(page_request)
 
     async def _caller(self, credentials: Credentials) -> Caller:
         if not credentials.by_cookie:
             raise MalformedError("pages are for browsers: programs use the REST interface")
         return await self._authenticator.caller(credentials)
 
-    async def _failure(self, turn: Turn, error: Exception) -> Answer:
+    async def _failure(self, page_request: PageRequest, error: Exception) -> PageResponse:
         """What a person sees of what went wrong: what, what is safe, what to try."""
         kind = error.kind if isinstance(error, ServiceError) else None
         status = 500 if kind is None else kind.status
@@ -239,35 +245,35 @@ class WebPages(LivingApp[PageHead]):
             "heading": "Something went wrong on our side" if kind is None else kind.title,
             "message": error.message if isinstance(error, ServiceError) else "",
             "is_forbidden": isinstance(error, ForbiddenError),
-            "correlation_id": turn.credentials.correlation_id,
+            "correlation_id": page_request.credentials.correlation_id,
         }
-        if turn.is_partial:
-            return turn.piece("error_piece.html", status=status, **shown)
+        if page_request.is_partial:
+            return page_request.piece("error_piece.html", status=status, **shown)
         try:
-            return await turn.page("error.html", status=status, **shown)
+            return await page_request.page("error.html", status=status, **shown)
         except Exception:  # what stands around a page failed: without it
-            turn.caller = None
-            return await turn.page("error.html", status=status, **shown)
+            page_request.caller = None
+            return await page_request.page("error.html", status=status, **shown)
 
 
-def _turn(services: Services, head: PageHead, credentials: Credentials) -> Turn:
-    return Turn(
+def _page_request(services: PageServices, head: PageHead, credentials: Credentials) -> PageRequest:
+    return PageRequest(
         services=services,
         caller=None,
-        request=head.request,
+        http=head.request,
         credentials=credentials,
         values=head.values,
         query=Words(),
         form=Words(),
-        cookies=cookies_in(head.request.fields.get("cookie", ""), secure=credentials.secure),
+        cookies=read_cookies(head.request.fields.get("cookie", ""), secure=credentials.secure),
     )
 
 
-def _to_sign_in(turn: Turn) -> Answer:
-    request = turn.request
+def _to_sign_in(page_request: PageRequest) -> PageResponse:
+    request = page_request.http
     asked = request.path + (f"?{request.query}" if request.query else "")
     back = f"?next={quote(asked)}" if request.method == "GET" and asked != "/" else ""
-    return turn.go(f"{SIGN_IN}{back}")
+    return page_request.go(f"{SIGN_IN}{back}")
 
 
 def origin_of(url: str) -> str:
@@ -275,28 +281,32 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-async def _whole(answer: Answer) -> Answer:
+async def _whole(answer: PageResponse) -> PageResponse:
     """Return an answer with all of its body."""
     if isinstance(answer, Html) and answer.rest is not None:
         return replace(answer, body=await answer.rest(), rest=None)
     return answer
 
 
-def _reply(answer: Answer, credentials: Credentials) -> Reply:
+def _reply(answer: PageResponse, credentials: Credentials) -> Reply:
     status, lines, body = _written(answer)
     return Reply(status, lines + correlation_line(credentials.correlation_id), body)
 
 
-def _written(answer: Answer) -> tuple[int, bytes, bytes]:
+def _written(answer: PageResponse) -> tuple[int, bytes, bytes]:
     match answer:
         case Html():
-            lines = HTML + answer.headers + lines_for(answer.policy)
+            lines = HTML_TYPE + answer.headers + page_headers(answer.policy)
             return answer.status, lines, answer.body.encode(errors="replace")
         case Redirect():
             location = quote(answer.path, safe="/:@!$&'()*+,;=~?%#-._")
-            return 303, f"location: {location}\r\n".encode("ascii") + answer.headers + LINES, b""
-        case File():
-            return 200, answer.headers + LINES, answer.body
+            return (
+                303,
+                f"location: {location}\r\n".encode("ascii") + answer.headers + PAGE_HEADERS,
+                b"",
+            )
+        case FileDownload():
+            return 200, answer.headers + PAGE_HEADERS, answer.body
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

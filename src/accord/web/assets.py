@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import WebRequest
-from accord.web.answers import SAFETY
+from accord.web.responses import SECURITY_HEADERS
 
 PLACE: Final = "static"
 HTMX: Final = "vendor/htmx.min.js"
@@ -67,8 +67,8 @@ class Assets:
         version, _, name = place.partition("/")
         asset = self._files.get(name)
         if asset is None or version != self.version:
-            return text_reply(404, "there is nothing here", SAFETY)
-        lines = SAFETY + _KEPT + f"content-type: {asset.media_type}\r\n".encode("ascii")
+            return text_reply(404, "there is nothing here", SECURITY_HEADERS)
+        lines = SECURITY_HEADERS + _KEPT + f"content-type: {asset.media_type}\r\n".encode("ascii")
         if "gzip" in request.fields.get("accept-encoding", ""):
             return Reply(200, lines + b"content-encoding: gzip\r\n", asset.compressed)
         return Reply(200, lines, asset.plain)

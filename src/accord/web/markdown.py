@@ -31,7 +31,7 @@ _SAFE: Final = re.compile(r"(?:https?://|mailto:|/(?!/)|#)", re.IGNORECASE)
 REFERENCE: Final = re.compile(r"\b(?:EP|US|AC|REQ|STD|PROMPT)-[0-9]{1,9}\b", re.IGNORECASE)
 
 
-class Rendered:
+class MarkdownHtml:
     """Texts that were rendered lately. May be used by several threads."""
 
     def __init__(self) -> None:

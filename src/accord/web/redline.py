@@ -1,7 +1,8 @@
-"""Two texts as one: what was taken out and what was put in, by words. Pure.
+"""Differences as people read them: redlines, merged edits, changed fields. Pure.
 
-Lines are compared first, then the words of those that differ. Where there are too many of them, one
-text stands for the other as a whole, so that a redline never takes long.
+Lines are compared first, then the words of those that differ. Of two edits of one text, what only
+one of them changed is taken over, and so is what both added; where both changed the same lines, a
+person decides.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from markupsafe import Markup
+from msgspec import UNSET, Struct
 
-from accord.hub.domain.diffs import edit_script
+from accord.hub.domain.diffs import Edit, edit_script
+from accord.hub.entities import Difference
 
 MAX_WORDS: Final = 4_000
 """Most words, and what stands between them, that are compared in lines that differ."""
@@ -110,3 +113,134 @@ def _shortened(text: str, around: int | None, *, is_first: bool, is_last: bool) 
     head = Markup() if is_first else Markup.escape(text[:around].rpartition(" ")[0])
     tail = Markup() if is_last else Markup.escape(text[-around:].partition(" ")[2])
     return head + _GAP + tail
+
+
+MAX_MERGED_WORDS: Final = 8_000
+"""Beyond that many words, and what stands between them, texts are not put together."""
+
+_WORDS_TO_MERGE: Final = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
+"""Each with the space behind it: spaces alone are alike everywhere, and would be mistaken."""
+
+
+class MergedText(Struct, frozen=True):
+    """What came of it."""
+
+    text: str
+    clashes: int
+    """In how many places both stand in brackets."""
+
+
+def merge(base: str, mine: str, theirs: str) -> MergedText:
+    """The text with what two people did to `base`."""
+    if mine == theirs or theirs == base:
+        return MergedText(mine, 0)
+    if mine == base:
+        return MergedText(theirs, 0)
+    words = [_WORDS_TO_MERGE.findall(text) for text in (base, mine, theirs)]
+    if sum(map(len, words)) > MAX_MERGED_WORDS:
+        return MergedText(_both(mine, theirs), 1)
+    return _merged(*words)
+
+
+def _merged(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]) -> MergedText:
+    text, clashes, place = "", 0, 0
+    of_both = list(edit_script(base, mine)), list(edit_script(base, theirs))
+    for of_mine, of_theirs in _regions(*of_both):
+        start = min(edit.old_start for edit in (*of_mine, *of_theirs))
+        end = max(edit.old_end for edit in (*of_mine, *of_theirs))
+        text += "".join(base[place:start])
+        one = _done(base, mine, of_mine, start, end)
+        other = _done(base, theirs, of_theirs, start, end)
+        if not of_mine or not of_theirs or one == other:
+            text += one if of_mine else other
+        elif start == end:
+            text += _joined(other, one)
+        else:
+            text += _both(one, other)
+            clashes += 1
+        place = end
+    return MergedText(text + "".join(base[place:]), clashes)
+
+
+def _regions(mine: list[Edit], theirs: list[Edit]) -> list[tuple[list[Edit], list[Edit]]]:
+    """Edits that touch each other, by whose they are."""
+    regions: list[tuple[list[Edit], list[Edit]]] = []
+    end = -1
+    marked = [(edit, 0) for edit in mine] + [(edit, 1) for edit in theirs]
+    for edit, whose in sorted(marked, key=lambda each: (each[0].old_start, each[0].old_end)):
+        if edit.old_start > end or not regions:
+            regions.append(([], []))
+        regions[-1][whose].append(edit)
+        end = max(end, edit.old_end)
+    return regions
+
+
+def _done(
+    base: Sequence[str], new: Sequence[str], edits: Sequence[Edit], start: int, end: int
+) -> str:
+    """What stands from `start` to `end` of the base after some edits."""
+    text, place = "", start
+    for edit in edits:
+        text += "".join(base[place : edit.old_start]) + "".join(new[edit.new_start : edit.new_end])
+        place = edit.old_end
+    return text + "".join(base[place:end])
+
+
+def _joined(first: str, second: str) -> str:
+    """What both put into the same place, one after the other."""
+    is_apart = first[-1:].isspace() or not second[:1].isalnum()
+    return first + second if is_apart else f"{first} {second}"
+
+
+def _both(mine: str, theirs: str) -> str:
+    end = theirs[len(theirs.rstrip()) :]
+    return f"[yours: {mine.rstrip()}] [theirs: {theirs.rstrip()}]{end}"
+
+
+LONG: Final = 60
+"""Characters from which a text stands below its name."""
+AROUND: Final = 160
+"""Characters that stayed and are shown next to what did not."""
+NAMES: Final = {
+    "acceptance_criteria_id": "acceptance criteria",
+    "confirmed_reason": "reason",
+    "user_story_id": "user story",
+}
+
+
+class FieldChange(Struct, frozen=True):
+    """How one field changed."""
+
+    name: str
+    text: Markup
+    is_long: bool
+
+
+def field_changes(found: Iterable[Difference]) -> list[FieldChange]:
+    """Differences as redlines, in their order."""
+    return [_field_change(each) for each in found]
+
+
+def _field_change(difference: Difference) -> FieldChange:
+    name = NAMES.get(difference.field, difference.field.removesuffix("_id").replace("_", " "))
+    if difference.diff is not UNSET:
+        return FieldChange(name, unified(str(difference.diff), around=AROUND), is_long=True)
+    before, after = _words(difference.before), _words(difference.after)
+    is_long = max(len(before), len(after)) > LONG
+    if before and after and not is_long:  # two short values: one in place of the other
+        return FieldChange(
+            name, Markup("<del>{}</del> <ins>{}</ins>").format(before, after), is_long=False
+        )
+    return FieldChange(name, redline(before, after, around=AROUND), is_long=is_long)
+
+
+def _words(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(str(each) for each in value)
+        case _:
+            return "" if value is UNSET else str(value)

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct
 
 from accord.hub.entities import Difference
 from accord.hub.operations.changes import Revision
-from accord.web.news import LASTING_OPERATIONS, Part, with_links
+from accord.web.activity import LASTING_OPERATIONS, SentencePart, with_links
 
 _TITLES: Final[dict[str, tuple[str, str, str]]] = {
     "relationship": ("Link added:", "Link changed:", "Link removed:"),
@@ -24,11 +24,11 @@ _SHOWN: Final = frozenset({"text", "confirmed_reason", "reason", "type"})
 """Fields of related things that the title does not tell."""
 
 
-class Entry(Struct, frozen=True):
+class HistoryRow(Struct, frozen=True):
     """One row of a history."""
 
     revision: Revision
-    title: tuple[Part, ...]
+    title: tuple[SentencePart, ...]
     """Of a change to a link, a label, a comment or a hint; empty for the item itself."""
     differences: list[Difference]
     may_undo: bool
@@ -36,7 +36,7 @@ class Entry(Struct, frozen=True):
 
 def entries(
     revisions: Iterable[Revision], *, actor: str, is_administrator: bool, is_first: bool = True
-) -> list[Entry]:
+) -> list[HistoryRow]:
     """Return the rows of a page of history, newest first. Undo is offered for the newest change of
     each thing; a change and its undo cancel each other. Only the first page knows the newest
     change of the item itself."""
@@ -49,7 +49,7 @@ def entries(
         is_creation = each.action == "created" and not id
         is_left = not change.undone_by and change.operation not in LASTING_OPERATIONS
         may_undo = is_own and is_left and id not in superseded and not is_creation
-        made.append(Entry(each, _title(each), _differences(each), may_undo))
+        made.append(HistoryRow(each, _title(each), _differences(each), may_undo))
         if change.id in cancelled:
             continue
         if change.undoes:
@@ -59,7 +59,7 @@ def entries(
     return made
 
 
-def _title(revision: Revision) -> tuple[Part, ...]:
+def _title(revision: Revision) -> tuple[SentencePart, ...]:
     kind = revision.kind
     if kind is UNSET:
         return ()
@@ -70,10 +70,10 @@ def _title(revision: Revision) -> tuple[Part, ...]:
     if kind == "comment":
         if "resolved" in fields and revision.action == "updated":
             word = f"Comment {'resolved' if fields['resolved'].after else 'opened again'}"
-        return (Part(word, behind=""),)
+        return (SentencePart(word, behind=""),)
     if kind == "relationship" and revision.action == "updated" and "type" not in fields:
         word = "Link confirmed:"
-    return (Part(word), *with_links(_name(revision, fields)))
+    return (SentencePart(word), *with_links(_name(revision, fields)))
 
 
 def _name(revision: Revision, fields: dict[str, Difference]) -> str:

@@ -18,15 +18,12 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from accord.web import dates
+from accord.web import formatting
 from accord.web.assets import HTMX, Assets
-from accord.web.differences import told
+from accord.web.formatting import is_assistant, look_of, program_name, through
 from accord.web.forms import ticked
-from accord.web.markdown import Rendered
-from accord.web.programs import program_name
-from accord.web.provenance import is_assistant, through
-from accord.web.redline import redline, unified
-from accord.web.states import look_of
+from accord.web.markdown import MarkdownHtml
+from accord.web.redline import field_changes, redline, unified
 
 MOST_NOW: Final = 2_000
 """Most characters of Markdown that are rendered on the event loop for one page: that takes 20 ms
@@ -41,7 +38,7 @@ class Templates:
     """Fills templates of `accord.web`. Close it at the end."""
 
     def __init__(self, assets: Assets) -> None:
-        self._rendered = Rendered()
+        self._rendered = MarkdownHtml()
         self._here = threading.local()
         self._thread = ThreadPoolExecutor(1, "accord-web-templates")
         self._environment = environment = Environment(
@@ -55,13 +52,13 @@ class Templates:
         environment.filters |= {
             "ticked": ticked,
             "ago": ago,
-            "duration": dates.duration,
+            "duration": formatting.duration,
             "json": pretty_json,
             "look": look_of,
             "markdown": self._markdown,
             "program": program_name,
             "number": "{:,}".format,
-            "told": told,
+            "told": field_changes,
         }
         environment.globals |= {"redline": redline, "unified": unified}
         environment.globals |= {"through": through, "is_assistant": is_assistant}
@@ -98,10 +95,10 @@ class Templates:
 
 def ago(value: str | float) -> Markup:
     """A time as people say it, with the exact one to be seen by pointing at it."""
-    time = dates.parse(value)
-    words = dates.relative(time, datetime.now(UTC))
+    time = formatting.parse(value)
+    words = formatting.relative(time, datetime.now(UTC))
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        time.isoformat(), dates.exact(time), words
+        time.isoformat(), formatting.exact(time), words
     )
 
 

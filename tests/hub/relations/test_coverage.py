@@ -10,7 +10,7 @@ from accord.hub.entities import GAPS
 from accord.hub.operations.coverage import CoverageFigures, Traced, percent
 from accord.hub.operations.impact import Affected
 from accord.operations.errors import InvalidError, NotFoundError
-from accord.web import charts
+from accord.web.drawing import svg
 from tests.hub.relations.shop import Shop
 
 EXPECTED = {"REQ-001": True, "REQ-002": True, "REQ-003": True, "REQ-004": False}
@@ -243,7 +243,7 @@ def _gaps(found: Any) -> dict[str, list[str]]:
 def test_only_all_of_them_are_100_percent() -> None:
     """The pages and the figures round alike."""
     assert [percent(part, 2_000) for part in (0, 1, 1_999, 2_000)] == [0.0, 0.0, 99.9, 100.0]
-    assert charts.percent(1_999, 2_000) == "99 %"
+    assert svg.percent(1_999, 2_000) == "99 %"
     assert percent(0, 0) is None
 
 

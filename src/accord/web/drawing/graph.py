@@ -1,17 +1,18 @@
-"""What is drawn: boxes, and lines between them."""
+"""Graphs to draw: boxes, lines between them, and the estimated width of text. Pure."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+from unicodedata import east_asian_width
 
 from msgspec import Struct
 
-from accord.web.states import Tone
+from accord.web.formatting import Tone
 
 Line: TypeAlias = Literal["solid", "dashed"]
 
 
-class Node(Struct, frozen=True, kw_only=True):
+class GraphNode(Struct, frozen=True, kw_only=True):
     """A box."""
 
     id: str
@@ -37,5 +38,46 @@ class Edge(Struct, frozen=True, kw_only=True):
 
 
 class Graph(Struct, frozen=True):
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[Edge, ...]
+
+
+_NARROW: Final = frozenset("iIjl.,:;'|!()[]{}ftr -/\\`")
+_WIDE: Final = frozenset("mwMW@%—…")
+
+
+def text_width(text: str, size: float) -> float:
+    """The width of a text in letters of this size, rather too much than too little."""
+    return sum(map(_of, text)) * size
+
+
+def shortened(text: str, most: float, size: float) -> str:
+    """As much of a text as is at most so wide."""
+    text = text[: int(most / (size * 0.3)) + 1]  # nothing is read that cannot be shown
+    if text_width(text, size) <= most:
+        return text
+    width = _of("…")
+    for at, letter in enumerate(text):
+        width += _of(letter)
+        if width * size > most:
+            return f"{text[:at].rstrip()}…"
+    return text
+
+
+def wrapped(text: str, most: float, size: float) -> list[str]:
+    """Break a text into at most two lines of this width, at a word where one fits."""
+    if text_width(text, size) <= most:
+        return [text]
+    first = shortened(text, most, size).removesuffix("…")
+    if not text[len(first) :].startswith(" "):
+        whole, space, _ = first.rpartition(" ")
+        first = whole if space else first
+    return [first, shortened(text[len(first) :].lstrip(), most, size)]
+
+
+def _of(letter: str) -> float:
+    if letter in _NARROW:
+        return 0.4
+    if letter in _WIDE or letter.isupper():
+        return 0.8
+    return 1.05 if east_asian_width(letter) in "WF" else 0.62

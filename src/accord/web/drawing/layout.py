@@ -1,28 +1,236 @@
-"""Where boxes go: in layers from left to right, so that few lines cross. Pure.
+"""Layered layout of graphs, left to right, with few crossing lines. Pure.
 
-1. Lines that close a circle are turned round, so that all lead on.
-2. A box stands one layer behind the last of those that lead to it; what nothing leads to stands
-   right before what it leads to.
-3. A line across several layers has a place of its own in each of them, and one that leads back has
-   such places below the boxes.
-4. Sweeps over the layers sort each by where its neighbours stand; the order with the fewest
-   crossings is kept.
-5. Each box is moved to the middle of its neighbours, as far as the others in its layer let it.
-6. Between two layers there is room for what is written on the lines.
+1. Lines that close a cycle are reversed, so that all lines lead on.
+2. A box is placed one layer after the last of its predecessors; a box without predecessors is
+   placed right before its first successor.
+3. A line across several layers has a spot of its own in each of them; a line that leads back has
+   such spots below the boxes.
+4. Sweeps to the right and to the left sort each layer by the middle of its neighbours in the layer
+   before, and swap neighbours that then cross less. The best order seen is used. Large graphs get
+   fewer sweeps, so that drawing stays quick.
+5. Each box moves to the middle of its neighbours, as far as its layer leaves room.
+6. Between two layers there is room for the labels of lines.
+
+Boxes and spots are numbers here, boxes first.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from accord.web.drawing.graph import Edge, Graph
-from accord.web.drawing.layers import Layered, in_layers
-from accord.web.drawing.ordering import FEW_SWEEPS, MANY, put_in_order
-from accord.web.drawing.texts import text_width
+from accord.web.drawing.graph import Edge, Graph, text_width
+
+Pair: TypeAlias = tuple[int, int]
+
+
+class LayeredGraph(Struct):
+    """Layers from left to right, each from top to bottom."""
+
+    boxes: int
+    """How many there are: a spot with a smaller number is a box, all others are places of lines."""
+    layers: list[list[int]]
+    chains: list[list[int]]
+    """Each line from its source to its target, with its places between them."""
+    is_back: list[bool]
+    """Whether a line leads back, to a box that is no further to the right."""
+
+    def links(self) -> list[Pair]:
+        """What is joined between two layers that stand side by side, the left one first."""
+        found = []
+        for chain, is_back in zip(self.chains, self.is_back, strict=True):
+            inner = chain[1:-1][::-1] if is_back else chain
+            found += list(pairwise(inner))
+        return found
+
+    def joined(self) -> tuple[list[list[int]], list[list[int]]]:
+        """What each spot is joined with in the layer to its left, and in the one to its right."""
+        spots = sum(map(len, self.layers))
+        before: list[list[int]] = [[] for _ in range(spots)]
+        after: list[list[int]] = [[] for _ in range(spots)]
+        for left, right in self.links():
+            after[left].append(right)
+            before[right].append(left)
+        return before, after
+
+    def ends(self) -> dict[int, int]:
+        """The first and the last place of each line that leads back, with the box beside it."""
+        return {
+            place: box
+            for chain, is_back in zip(self.chains, self.is_back, strict=True)
+            if is_back
+            for place, box in ((chain[1], chain[0]), (chain[-2], chain[-1]))
+        }
+
+
+def in_layers(boxes: int, pairs: Sequence[Pair]) -> LayeredGraph:
+    """Put so many boxes into layers, with lines between them."""
+    back = _leading_back(boxes, pairs)
+    forward = [
+        (target, source) if is_back else (source, target)
+        for (source, target), is_back in zip(pairs, back, strict=True)
+    ]
+    layer = _layers(boxes, forward)
+    layers: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
+    for box in range(boxes):
+        layers[layer[box]].append(box)
+    chains = []
+    spots = boxes
+    for (source, target), is_back in zip(pairs, back, strict=True):
+        if is_back:
+            columns = range(layer[source], layer[target] - 1, -1)
+        else:
+            columns = range(layer[source] + 1, layer[target])
+        places = list(range(spots, spots + len(columns)))
+        spots += len(columns)
+        for column, spot in zip(columns, places, strict=True):
+            layers[column].append(spot)
+        chains.append([source, *places, target])
+    return LayeredGraph(boxes, layers, chains, back)
+
+
+def _leading_back(boxes: int, pairs: Sequence[Pair]) -> list[bool]:
+    """Which lines close a circle, found by going along them from the first box on."""
+    after: list[list[int]] = [[] for _ in range(boxes)]
+    for source, target in pairs:
+        after[source].append(target)
+    done: set[int] = set()
+    under_way: set[int] = set()
+    back: set[Pair] = set()
+    for root in _roots_first(boxes, pairs):
+        stack = [(root, iter(after[root]))] if root not in done else []
+        under_way.update([root] if stack else [])
+        while stack:
+            box, following = stack[-1]
+            step = next(following, None)
+            if step is None:
+                stack.pop()
+                under_way.discard(box)
+                done.add(box)
+            elif step in under_way:
+                back.add((box, step))
+            elif step not in done:
+                under_way.add(step)
+                stack.append((step, iter(after[step])))
+    return [pair in back for pair in pairs]
+
+
+def _roots_first(boxes: int, pairs: Sequence[Pair]) -> list[int]:
+    led_to = {target for source, target in pairs if source != target}
+    return sorted(range(boxes), key=lambda box: (box in led_to, box))
+
+
+def _layers(boxes: int, pairs: Sequence[Pair]) -> list[int]:
+    before = [0] * boxes
+    after: list[list[int]] = [[] for _ in range(boxes)]
+    for source, target in pairs:
+        if source != target:
+            before[target] += 1
+            after[source].append(target)
+    layer = [0] * boxes
+    ready = [box for box in range(boxes) if not before[box]]
+    roots = tuple(ready)
+    for box in ready:  # which grows
+        for target in after[box]:
+            layer[target] = max(layer[target], layer[box] + 1)
+            before[target] -= 1
+            if not before[target]:
+                ready.append(target)
+    for root in roots:
+        if after[root]:
+            layer[root] = min(layer[target] for target in after[root]) - 1
+    return layer
+
+
+ORDERING_SWEEPS: Final = 12
+LARGE_GRAPH_SPOTS: Final = 400
+"""From so many spots on there are fewer sweeps."""
+LARGE_GRAPH_SWEEPS: Final = 4
+
+
+def order_layers(layered: LayeredGraph) -> None:
+    """Sort the layers."""
+    _below_their_boxes(layered)
+    before, after = layered.joined()
+    spots = len(before)
+    best = [list(layer) for layer in layered.layers]
+    fewest = _crossings(best, after)
+    now = [list(layer) for layer in best]
+    for sweep in range(ORDERING_SWEEPS if spots < LARGE_GRAPH_SPOTS else LARGE_GRAPH_SWEEPS):
+        if not fewest:
+            break
+        if sweep % 2 == 0:
+            for column in range(1, len(now)):
+                _sort(now[column], now[column - 1], before)
+        else:
+            for column in range(len(now) - 2, -1, -1):
+                _sort(now[column], now[column + 1], after)
+        if spots < LARGE_GRAPH_SPOTS:
+            _swap(now, before, after)
+        count = _crossings(now, after)
+        if count < fewest:
+            best, fewest = [list(layer) for layer in now], count
+    layered.layers[:] = best
+
+
+def _below_their_boxes(layered: LayeredGraph) -> None:
+    """A line that leads back begins and ends right below its boxes."""
+    for spot, box in layered.ends().items():
+        layer = next(each for each in layered.layers if spot in each)
+        layer.remove(spot)
+        layer.insert(layer.index(box) + 1, spot)
+
+
+def _sort(layer: list[int], beside: Sequence[int], near: Sequence[Sequence[int]]) -> None:
+    place = {spot: at for at, spot in enumerate(beside)}
+    middle: dict[int, float] = {}
+    for at, spot in enumerate(layer):
+        found = [place[each] for each in near[spot]]
+        middle[spot] = sum(found) / len(found) if found else float(at)
+    layer.sort(key=middle.__getitem__)
+
+
+def _swap(
+    layers: list[list[int]], before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]
+) -> None:
+    """Let neighbours change places where fewer lines cross for it."""
+    places = [{spot: at for at, spot in enumerate(layer)} for layer in layers]
+    for column, layer in enumerate(layers):
+        for at in range(len(layer) - 1):
+            upper, lower = layer[at], layer[at + 1]
+            gain = 0
+            for near, beside in ((before, column - 1), (after, column + 1)):
+                if 0 <= beside < len(layers):
+                    ups = sorted(places[beside][each] for each in near[upper])
+                    downs = sorted(places[beside][each] for each in near[lower])
+                    gain += _inverted(ups, downs) - _inverted(downs, ups)
+            if gain > 0:
+                layer[at], layer[at + 1] = lower, upper
+                places[column][upper], places[column][lower] = at + 1, at
+
+
+def _inverted(ups: Sequence[int], downs: Sequence[int]) -> int:
+    """How many lines cross where those of `ups` begin above those of `downs`."""
+    return sum(len(ups) - bisect_right(ups, each) for each in downs)
+
+
+def _crossings(layers: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> int:
+    total = 0
+    for column in range(len(layers) - 1):
+        place = {spot: at for at, spot in enumerate(layers[column + 1])}
+        seen: list[int] = []
+        for spot in layers[column]:
+            ends = [place[each] for each in after[spot]]
+            for end in ends:
+                total += len(seen) - bisect_right(seen, end)
+            for end in ends:
+                insort(seen, end)
+    return total
+
 
 WIDTH: Final = 200.0
 HEIGHT: Final = 68.0
@@ -36,7 +244,7 @@ TURN: Final = 24.0
 """How far a line that leads back goes out to the side."""
 LABEL_SIZE: Final = 11.0
 LABEL_HEIGHT: Final = 14.0
-SWEEPS: Final = 8
+PLACEMENT_SWEEPS: Final = 8
 BOX_WEIGHT: Final = 8.0
 """How much more it counts where a box stands than where a line goes through."""
 
@@ -46,7 +254,7 @@ class Point(Struct, frozen=True):
     y: float
 
 
-class Placed(Struct, frozen=True):
+class GraphLayout(Struct, frozen=True):
     """A graph with places."""
 
     boxes: Mapping[str, Point]
@@ -59,13 +267,13 @@ class Placed(Struct, frozen=True):
     height: float
 
 
-def place(graph: Graph) -> Placed:
+def place(graph: Graph) -> GraphLayout:
     """Where everything goes. Lines to boxes that are not there are left out."""
     names = [node.id for node in graph.nodes]
     number = {name: at for at, name in enumerate(names)}
     edges = [each for each in graph.edges if each.source in number and each.target in number]
     layered = in_layers(len(names), [(number[each.source], number[each.target]) for each in edges])
-    put_in_order(layered)
+    order_layers(layered)
     ys = _heights(layered)
     lefts = _columns(layered, edges)
     xs = {spot: lefts[at] for at, layer in enumerate(layered.layers) for spot in layer}
@@ -75,7 +283,7 @@ def place(graph: Graph) -> Placed:
     ]
     right = lefts[-1] + WIDTH if lefts else 0.0
     right += TURN if _turns_at(layered, len(lefts) - 1) else 0.0
-    return Placed(
+    return GraphLayout(
         {name: Point(xs[at], ys[at]) for at, name in enumerate(names)},
         ways,
         _labels(ways),
@@ -84,11 +292,11 @@ def place(graph: Graph) -> Placed:
     )
 
 
-def _size(layered: Layered, spot: int) -> float:
+def _size(layered: LayeredGraph, spot: int) -> float:
     return HEIGHT if spot < layered.boxes else LINE_HEIGHT
 
 
-def _turns_at(layered: Layered, column: int) -> bool:
+def _turns_at(layered: LayeredGraph, column: int) -> bool:
     """Whether a line that leads back turns beside a layer."""
     ends = (end for chain, back in zip(layered.chains, layered.is_back, strict=True) if back
             for end in (chain[0], chain[-1]))  # fmt: skip
@@ -96,7 +304,7 @@ def _turns_at(layered: Layered, column: int) -> bool:
     return any(end in there for end in ends)
 
 
-def _columns(layered: Layered, edges: Sequence[Edge]) -> list[float]:
+def _columns(layered: LayeredGraph, edges: Sequence[Edge]) -> list[float]:
     """Where each layer begins: lines that say something need room for it before the next one."""
     column = {spot: at for at, layer in enumerate(layered.layers) for spot in layer}
     gaps = [GAP_X] * len(layered.layers)
@@ -113,7 +321,7 @@ def _columns(layered: Layered, edges: Sequence[Edge]) -> list[float]:
     return lefts
 
 
-def _heights(layered: Layered) -> dict[int, float]:
+def _heights(layered: LayeredGraph) -> dict[int, float]:
     """The middle of each spot: sweeps to the right and to the left move each to the middle of what
     it is joined with there, then to the middle of all; the last two make plain lines straight."""
     left, right = layered.joined()
@@ -121,7 +329,9 @@ def _heights(layered: Layered) -> dict[int, float]:
     ys: dict[int, float] = {}
     for layer in layered.layers:
         _settle(layered, layer, [0.0] * len(layer), ys)
-    for sweep in range(SWEEPS if len(ys) < MANY else FEW_SWEEPS // 2):
+    for sweep in range(
+        PLACEMENT_SWEEPS if len(ys) < LARGE_GRAPH_SPOTS else LARGE_GRAPH_SWEEPS // 2
+    ):
         to_right = sweep % 2 == 0
         near = left if to_right else right
         for layer in layered.layers if to_right else layered.layers[::-1]:
@@ -166,7 +376,7 @@ def _straight(
 
 
 def _settle(
-    layered: Layered, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
+    layered: LayeredGraph, layer: Sequence[int], wanted: Sequence[float], ys: dict[int, float]
 ) -> None:
     """Move each to where it wants to be, in their order and with room between them. Those that push
     each other stand as a block where that is best for all; boxes count for more than lines.
@@ -201,7 +411,7 @@ def _settle(
 
 
 def _way(
-    layered: Layered,
+    layered: LayeredGraph,
     chain: Sequence[int],
     is_back: bool,
     xs: Mapping[int, float],

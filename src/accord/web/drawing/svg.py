@@ -1,4 +1,4 @@
-"""A graph as SVG: text and shapes only, coloured by the style sheet. Pure."""
+"""Graphs and small charts as SVG: text and shapes only, coloured by the style sheet. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from accord.web.drawing.graph import Graph, Node
+from accord.web.drawing.graph import Graph, GraphNode, shortened, text_width, wrapped
 from accord.web.drawing.layout import (
     HEIGHT,
     LABEL_SIZE,
     MAX_GAP_X,
     TURN,
     WIDTH,
-    Placed,
+    GraphLayout,
     Point,
     place,
 )
-from accord.web.drawing.texts import shortened, text_width, wrapped
 
 TITLE_SIZE: Final = 14.5
 """Larger than the letters are: they are bold, and wider than others in some fonts."""
@@ -44,7 +43,7 @@ def draw(graph: Graph, label: str) -> Markup:
     )
 
 
-def _lines(placed: Placed) -> Iterator[str]:
+def _lines(placed: GraphLayout) -> Iterator[str]:
     for (edge, points), label in zip(placed.ways, placed.labels, strict=True):
         yield f'<path class="edge {edge.tone} {edge.line}" d="{_curve(points)}"/>'
         end = points[-1]
@@ -78,7 +77,7 @@ def _curve(points: Sequence[Point]) -> str:
     return "".join(parts)
 
 
-def _boxes(graph: Graph, placed: Placed) -> Iterator[str]:
+def _boxes(graph: Graph, placed: GraphLayout) -> Iterator[str]:
     for node in graph.nodes:
         at = placed.boxes[node.id]
         box = _box(node, at.x, at.y - HEIGHT / 2)
@@ -91,11 +90,11 @@ def _boxes(graph: Graph, placed: Placed) -> Iterator[str]:
         )
 
 
-def _whole(node: Node) -> str:
+def _whole(node: GraphNode) -> str:
     return ", ".join(each for each in (node.title, node.subtitle, node.note) if each)
 
 
-def _box(node: Node, x: float, y: float) -> str:
+def _box(node: GraphNode, x: float, y: float) -> str:
     marked = " marked" if node.is_marked else ""
     note = shortened(node.note, MAX_NOTE, NOTE_SIZE)
     room = INNER - (text_width(note, NOTE_SIZE) + 8 if note else 0)
@@ -116,3 +115,21 @@ def _box(node: Node, x: float, y: float) -> str:
         f'<text class="note" x="{WIDTH - 12:.0f}" y="57" text-anchor="end">{escape(note)}</text>'
         f"</g>"
     )
+
+
+BAR_HEIGHT: Final = 8
+
+
+def bar(part: int, whole: int, width: int = 120) -> Markup:
+    """How much of a whole a part is; an empty whole is an empty bar."""
+    filled = part / whole * width if whole else 0.0
+    return Markup(
+        '<svg class="share" width="{w}" height="{h}" viewBox="0 0 {w} {h}" aria-hidden="true" '
+        'focusable="false"><rect class="track" width="{w}" height="{h}" rx="4"/>'
+        '<rect class="part" width="{f}" height="{h}" rx="4"/></svg>'
+    ).format(w=width, h=BAR_HEIGHT, f=f"{filled:.1f}")
+
+
+def percent(part: int, whole: int) -> str:
+    """`83 %`; rounded down, so that only all of them are 100 %."""
+    return f"{100 * part // whole} %" if whole else "none"

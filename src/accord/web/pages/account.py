@@ -1,63 +1,277 @@
-"""Who I am: my password, how the pages look to me, where I am signed in."""
+"""Sign-in, first steps and the account: passwords, theme, sessions.
+
+A password that somebody else chose must be replaced before anything else. The set-up then makes a
+token for an assistant and offers something to work on.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
-from accord.web.pages.own_password import change_password
-from accord.web.pages.session import signed_out
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from msgspec.structs import replace
 
-PATH: Final = "/account"
+from accord.hub.demo.loading import demo_operation, first_epic
+from accord.operations.accounts.credentials import (
+    SESSION_SECONDS,
+    expired_cookie,
+    session_cookie,
+)
+from accord.operations.accounts.entities import SignedIn
+from accord.operations.errors import (
+    InvalidError,
+    RateLimitedError,
+    ServiceError,
+    UnauthenticatedError,
+)
+from accord.web.pages.tokens import connection_recipes, presets, scopes_of
+from accord.web.request import NOTICE, THEME, PageRequest, Pages
+from accord.web.responses import Html, PageResponse, Redirect, is_local_path
+
+SET_UP: Final = "/set-up"
+THEMES: Final = ("light", "dark", "")
+YEAR: Final = 365 * 86_400
+FORGET: Final = b'clear-site-data: "storage"\r\n'
+"""What scripts kept of what somebody looked at is gone with their session."""
 
 pages: Final = Pages()
 
 
+@pages.get("/sign-in", is_public=True)
+async def sign_in(request: PageRequest) -> PageResponse:
+    path = request.query["next"]
+    if not request.credentials.by_cookie:
+        return await _form(request, next=path)
+    try:
+        await request.services.authenticator.caller(request.credentials)
+    except UnauthenticatedError:
+        page = await _form(request, next=path)
+        return replace(page, headers=page.headers + _gone(request))
+    return request.go(path or "/")
+
+
+@pages.post("/sign-in", is_public=True)
+async def begin(request: PageRequest) -> PageResponse:
+    form = request.form
+    try:
+        signed_in = await _signed_in(request, form["username"], form["password"])
+    except ServiceError as error:
+        return await _form(request, next=form["next"], error=error)
+    path = form["next"] if is_local_path(form["next"]) else "/"
+    if signed_in.user.temporary_password:
+        path = SET_UP
+    return Redirect(path, _kept(request, signed_in))
+
+
+@pages.post("/sign-out")
+async def end(request: PageRequest) -> PageResponse:
+    await request.services.accounts.sign_out(request.credentials, request.user)
+    return signed_out(request, "You are signed out.")
+
+
+@pages.post("/theme", is_public=True)
+async def choose_theme(request: PageRequest) -> PageResponse:
+    """Light, dark, or whatever the system asks for."""
+    chosen = request.form["theme"]
+    theme = chosen if chosen in THEMES else ""
+    back = request.form["next"] if is_local_path(request.form["next"]) else "/"
+    return Redirect(back, request.cookie(THEME, theme, seconds=YEAR if theme else 0))
+
+
+def signed_out(request: PageRequest, notice: str) -> Redirect:
+    """Where somebody goes whose session is over."""
+    headers = _gone(request) + FORGET + request.cookie(NOTICE, notice, seconds=60)
+    return Redirect("/sign-in", headers)
+
+
+async def signed_in_anew(request: PageRequest, password: str, path: str, notice: str) -> Redirect:
+    """Begin another session of whoever asks, as a password that was changed ends all of them."""
+    try:
+        signed_in = await _signed_in(request, request.user.username, password)
+    except ServiceError:
+        return signed_out(request, f"{notice} Sign in with your new password.")
+    return Redirect(path, _kept(request, signed_in) + request.cookie(NOTICE, notice, seconds=60))
+
+
+async def _signed_in(request: PageRequest, username: str, password: str) -> SignedIn:
+    return await request.services.authenticator.sign_in(username, password, request.credentials)
+
+
+def _kept(request: PageRequest, signed_in: SignedIn) -> bytes:
+    cookie = session_cookie(
+        signed_in.token, secure=request.credentials.secure, max_age=SESSION_SECONDS
+    )
+    return f"set-cookie: {cookie}\r\n".encode("ascii")
+
+
+def _gone(request: PageRequest) -> bytes:
+    return f"set-cookie: {expired_cookie(secure=request.credentials.secure)}\r\n".encode("ascii")
+
+
+async def _form(request: PageRequest, *, next: str, error: ServiceError | None = None) -> Html:
+    page = await request.page(
+        "sign_in.html",
+        status=200 if error is None else error.kind.status,
+        next=next,
+        error=error,
+        username=request.form["username"],
+    )
+    if isinstance(error, RateLimitedError):
+        line = f"retry-after: {error.retry_after}\r\n".encode("ascii")
+        return replace(page, headers=page.headers + line)
+    return page
+
+
+async def change_password(request: PageRequest, path: str, notice: str) -> PageResponse:
+    """Do it as the form says, and go on to `path` with a new session. Raises ServiceError."""
+    form = request.form
+    check_repeated(request)
+    await request.run(
+        "change_own_password",
+        current_password=form["current_password"],
+        new_password=form["new_password"],
+    )
+    return await signed_in_anew(request, form["new_password"], path, notice)
+
+
+def check_repeated(request: PageRequest) -> None:
+    """Raises InvalidError for two passwords that are not the same."""
+    if request.form["new_password"] != request.form["repeated"]:
+        raise InvalidError("repeated", "is not the same as the new password")
+
+
+PATH: Final = "/account"
+
+
 @pages.get(PATH)
-async def account(turn: Turn) -> Answer:
-    return await _account(turn)
+async def account(request: PageRequest) -> PageResponse:
+    return await _account(request)
 
 
 @pages.post(PATH)
-async def change_email(turn: Turn) -> Answer:
+async def change_email(request: PageRequest) -> PageResponse:
     try:
-        await turn.do("update_own_user", email=turn.form["email"].strip())
+        await request.run("update_own_user", email=request.form["email"].strip())
     except ServiceError as error:
-        return await _account(turn, error)
-    return turn.go(PATH, "Your email is changed.")
+        return await _account(request, error)
+    return request.go(PATH, "Your email is changed.")
 
 
 @pages.post(f"{PATH}/password")
-async def change(turn: Turn) -> Answer:
+async def change(request: PageRequest) -> PageResponse:
     try:
         return await change_password(
-            turn, PATH, "Your password is changed, and you are signed out everywhere else."
+            request, PATH, "Your password is changed, and you are signed out everywhere else."
         )
     except ServiceError as error:
-        return await _account(turn, error)
+        return await _account(request, error)
 
 
 @pages.post(f"{PATH}/sessions/end-all")
-async def end_all(turn: Turn) -> Answer:
-    await turn.do("sign_out_everywhere")
-    return signed_out(turn, "You are signed out everywhere.")
+async def end_all(request: PageRequest) -> PageResponse:
+    await request.run("sign_out_everywhere")
+    return signed_out(request, "You are signed out everywhere.")
 
 
 @pages.post(f"{PATH}/sessions/{{id}}/end")
-async def end_one(turn: Turn) -> Answer:
-    await turn.do("end_session", id=turn.values["id"])
-    return turn.go(PATH, "The session is ended.")
+async def end_one(request: PageRequest) -> PageResponse:
+    await request.run("end_session", id=request.values["id"])
+    return request.go(PATH, "The session is ended.")
 
 
-async def _account(turn: Turn, error: ServiceError | None = None) -> Answer:
-    return await turn.page(
+async def _account(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    return await request.page(
         "account/account.html",
         status=200 if error is None else error.kind.status,
-        user=await turn.do("get_own_user"),
-        sessions=await turn.do("list_sessions"),
-        current=turn.services.accounts.session_id(turn.credentials),
+        user=await request.run("get_own_user"),
+        sessions=await request.run("list_sessions"),
+        current=request.services.accounts.session_id(request.credentials),
         error=error,
     )
+
+
+ASSISTANT: Final = f"{SET_UP}/assistant"
+PROJECT: Final = f"{SET_UP}/project"
+
+
+@pages.get(SET_UP)
+async def password(request: PageRequest) -> PageResponse:
+    user = await request.run("get_own_user")
+    if not user.temporary_password:
+        return request.go(ASSISTANT)
+    return await _password(request, user.email)
+
+
+@pages.post(SET_UP)
+async def choose_password(request: PageRequest) -> PageResponse:
+    email = request.form["email"].strip()
+    try:
+        check_repeated(request)
+        if email:
+            await request.run("update_own_user", email=email)
+        return await change_password(request, ASSISTANT, "Your password is your own now.")
+    except ServiceError as error:
+        return await _password(request, email, error)
+
+
+@pages.get(ASSISTANT)
+async def assistant(request: PageRequest) -> PageResponse:
+    return await _assistant(request, "my assistant")
+
+
+@pages.post(ASSISTANT)
+async def create_token(request: PageRequest) -> PageResponse:
+    name = request.form["name"].strip()
+    try:
+        scopes = scopes_of(request.form, request.user.role)
+        token = await request.run("create_token", name=name, scopes=scopes)
+    except ServiceError as error:
+        return await _assistant(request, name, error)
+    return await request.page(
+        "set_up/token.html",
+        status=201,
+        token=token,
+        ways=connection_recipes(request.url, token.token),
+    )
+
+
+@pages.get(PROJECT)
+async def project(request: PageRequest) -> PageResponse:
+    return await _project(request)
+
+
+@pages.post(PROJECT)
+async def load_sample(request: PageRequest) -> PageResponse:
+    try:
+        outcome = await request.services.runner.run(demo_operation(), {}, request.user)
+    except ServiceError as error:
+        return await _project(request, error)
+    begin = first_epic(outcome.result)
+    return request.go("/requirements", f"The sample project is here. Begin with {begin}.")
+
+
+async def _password(
+    request: PageRequest, email: str, error: ServiceError | None = None
+) -> PageResponse:
+    status = 200 if error is None else error.kind.status
+    return await request.page("set_up/password.html", status=status, email=email, error=error)
+
+
+async def _assistant(
+    request: PageRequest, name: str, error: ServiceError | None = None
+) -> PageResponse:
+    status = 200 if error is None else error.kind.status
+    found = presets(request.user.role)
+    return await request.page(
+        "set_up/assistant.html",
+        status=status,
+        name=name,
+        presets=found,
+        preset=request.form["preset"] or found[0].key,
+        error=error,
+    )
+
+
+async def _project(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    status = 200 if error is None else error.kind.status
+    epics = await request.run("list_epics", limit=1)
+    return await request.page("set_up/project.html", status=status, epics=epics.total, error=error)

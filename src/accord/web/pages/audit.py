@@ -7,9 +7,8 @@ from urllib.parse import urlencode
 
 from accord.operations.audit.record import Result
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 PATH: Final = "/audit"
 PAGE: Final = 50
@@ -49,20 +48,20 @@ pages: Final = Pages()
 
 
 @pages.get(PATH)
-async def audit(turn: Turn) -> Answer:
-    asked: dict[str, object] = {**turn.query.given(*FILTERS)}
+async def audit(request: PageRequest) -> PageResponse:
+    asked: dict[str, object] = {**request.query.given(*FILTERS)}
     error: ServiceError | None = None
     page = None
     try:
-        page = await turn.do(
+        page = await request.run(
             "list_audit_events",
             limit=PAGE,
             count_to=MOST + 1,
             **{"reads": False} | asked,
-            **turn.query.given("cursor"),
+            **request.query.given("cursor"),
         )
     except ServiceError as refused:
-        if not turn.who.is_administrator:
+        if not request.user.is_administrator:
             raise
         error = refused
     context = {
@@ -74,12 +73,12 @@ async def audit(turn: Turn) -> Answer:
         "more": f"{PATH}?{urlencode(asked)}" if asked else PATH,
         "error": error,
     }
-    return await turn.page(
+    return await request.page(
         "audit/list.html", status=200 if error is None else error.kind.status, **context
     )
 
 
 @pages.get(f"{PATH}/verification")
-async def verification(turn: Turn) -> Answer:
-    report = await turn.do("verify_audit_trail")
-    return await turn.page("audit/verification.html", report=report, faults=FAULTS)
+async def verification(request: PageRequest) -> PageResponse:
+    report = await request.run("verify_audit_trail")
+    return await request.page("audit/verification.html", report=report, faults=FAULTS)

@@ -7,11 +7,10 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer, File
-from accord.web.pages.items.item import find_item
-from accord.web.pages.traceability.epics import epics_offered
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.pages.items.detail import find_item
+from accord.web.pages.traceability.coverage import epics_offered
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import FileDownload, PageResponse
 
 pages: Final = Pages()
 
@@ -25,102 +24,110 @@ SHORTENED: Final = 1_000
 
 
 @pages.get("/baselines")
-async def baselines(turn: Turn) -> Answer:
-    found = await turn.do("list_baselines", limit=PER_PAGE, cursor=turn.query["cursor"] or UNSET)
-    return await _page(turn, "list", found=found)
+async def baselines(request: PageRequest) -> PageResponse:
+    found = await request.run(
+        "list_baselines", limit=PER_PAGE, cursor=request.query["cursor"] or UNSET
+    )
+    return await _page(request, "list", found=found)
 
 
 @pages.get("/baselines/new")
-async def form(turn: Turn) -> Answer:
-    return await _form(turn)
+async def form(request: PageRequest) -> PageResponse:
+    return await _form(request)
 
 
 @pages.post("/baselines/new")
-async def create(turn: Turn) -> Answer:
-    words = turn.form
+async def create(request: PageRequest) -> PageResponse:
+    words = request.form
     try:
-        made = await turn.do(
+        made = await request.run(
             "create_baseline",
             name=words["name"].strip(),
             description=words["description"],
             epic_id=words["epic"].strip() or UNSET,
         )
     except ServiceError as error:
-        return await _form(turn, error)
-    return turn.go(f"/baselines/{made.id}", f"Kept {made.entries:,} entries as {made.name}")
+        return await _form(request, error)
+    return request.go(f"/baselines/{made.id}", f"Kept {made.entries:,} entries as {made.name}")
 
 
 @pages.get("/baselines/compare")
-async def choose(turn: Turn) -> Answer:
+async def choose(request: PageRequest) -> PageResponse:
     """The form of the list: go to where the comparison of two is."""
-    a, b = turn.query["a"], turn.query["b"]
-    one = await turn.do("get_baseline", id=a, limit=1)
-    other = NOW if b == NOW else (await turn.do("get_baseline", id=b, limit=1)).id
-    return turn.go(f"/baselines/{one.id}/compare?with={other}")
+    a, b = request.query["a"], request.query["b"]
+    one = await request.run("get_baseline", id=a, limit=1)
+    other = NOW if b == NOW else (await request.run("get_baseline", id=b, limit=1)).id
+    return request.go(f"/baselines/{one.id}/compare?with={other}")
 
 
 @pages.get("/baselines/{id}")
-async def baseline(turn: Turn) -> Answer:
-    found = await turn.do(
+async def baseline(request: PageRequest) -> PageResponse:
+    found = await request.run(
         "get_baseline",
-        id=turn.values["id"],
+        id=request.values["id"],
         limit=PER_PAGE,
-        cursor=turn.query["cursor"] or UNSET,
+        cursor=request.query["cursor"] or UNSET,
     )
-    return await _page(turn, "one", found=found)
+    return await _page(request, "one", found=found)
 
 
 @pages.get("/baselines/{id}/items/{reference}")
-async def entry(turn: Turn) -> Answer:
+async def entry(request: PageRequest) -> PageResponse:
     """The agreed text of one item, beside a link to what it says today."""
-    one = await turn.do("get_baseline", id=turn.values["id"], limit=1)
-    kept = await turn.do("get_baseline_entry", id=one.id, reference_id=turn.values["reference"])
+    one = await request.run("get_baseline", id=request.values["id"], limit=1)
+    kept = await request.run(
+        "get_baseline_entry", id=one.id, reference_id=request.values["reference"]
+    )
     try:
-        item = await find_item(turn, kept.reference_id)
+        item = await find_item(request, kept.reference_id)
     except ServiceError:  # it was deleted since
         item = None
-    return await _page(turn, "entry", one=one, kept=kept, item=item)
+    return await _page(request, "entry", one=one, kept=kept, item=item)
 
 
 @pages.get("/baselines/{id}/compare")
-async def compare(turn: Turn) -> Answer:
-    id, other = turn.values["id"], turn.query["with"] or NOW
-    one = await turn.do("get_baseline", id=id, limit=1)
-    two = None if other == NOW else await turn.do("get_baseline", id=other, limit=1)
-    b, cursor = NOW if two is None else two.id, turn.query["cursor"]
-    found = await turn.services.keeping.get(
+async def compare(request: PageRequest) -> PageResponse:
+    id, other = request.values["id"], request.query["with"] or NOW
+    one = await request.run("get_baseline", id=id, limit=1)
+    two = None if other == NOW else await request.run("get_baseline", id=other, limit=1)
+    b, cursor = NOW if two is None else two.id, request.query["cursor"]
+    found = await request.services.cache.get(
         f"comparison {one.id} {b} {cursor}",
-        lambda: turn.do("compare_baselines", a=one.id, b=b, limit=COMPARED, cursor=cursor or UNSET),
+        lambda: request.run(
+            "compare_baselines", a=one.id, b=b, limit=COMPARED, cursor=cursor or UNSET
+        ),
     )
     return await _page(
-        turn,
+        request,
         "compare",
         one=one,
         two=two,
         other=b,
         found=found,
-        offered=await turn.do("list_baselines", limit=OFFERED),
+        offered=await request.run("list_baselines", limit=OFFERED),
     )
 
 
 @pages.get("/baselines/{id}/export")
-async def export(turn: Turn) -> Answer:
-    file = await turn.do("export_baseline", id=turn.values["id"])
-    return File(file.content.encode(), file.file_name, file.media_type)
+async def export(request: PageRequest) -> PageResponse:
+    file = await request.run("export_baseline", id=request.values["id"])
+    return FileDownload(file.content.encode(), file.file_name, file.media_type)
 
 
-async def _form(turn: Turn, error: ServiceError | None = None) -> Answer:
+async def _form(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
     return await _page(
-        turn,
+        request,
         "new",
         status=200 if error is None else error.kind.status,
         error=error,
-        epics=await epics_offered(turn),
+        epics=await epics_offered(request),
     )
 
 
-async def _page(turn: Turn, template: str, *, status: int = 200, **context: Any) -> Answer:
-    return await turn.page(
+async def _page(
+    request: PageRequest, template: str, *, status: int = 200, **context: Any
+) -> PageResponse:
+    return await request.page(
         f"baselines/{template}.html",
         status=status,
         tab="baselines",

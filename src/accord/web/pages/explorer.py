@@ -11,9 +11,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from accord.openrpc.explorer import framed_page
-from accord.web.answers import POLICY, Answer, Html
-from accord.web.routing import Pages
-from accord.web.turn import THEME, Turn
+from accord.web.request import THEME, PageRequest, Pages
+from accord.web.responses import POLICY, Html, PageResponse
 
 PATH: Final = "/explorer"
 FRAME: Final = f"{PATH}/frame"
@@ -24,15 +23,15 @@ pages: Final = Pages()
 
 
 @pages.get(PATH)
-async def explorer(turn: Turn) -> Answer:
-    page = await turn.page("explorer/explorer.html", frame=FRAME, rpc=RPC_PATH)
+async def explorer(request: PageRequest) -> PageResponse:
+    page = await request.page("explorer/explorer.html", frame=FRAME, rpc=RPC_PATH)
     return replace(page, policy=AROUND)
 
 
 @pages.get(FRAME)
-async def frame(turn: Turn) -> Answer:
-    theme = turn.cookies.get(THEME, "")
+async def frame(request: PageRequest) -> PageResponse:
+    theme = request.cookies.get(THEME, "")
     framed = framed_page(
-        place=RPC_PATH, csrf=turn.csrf, theme=theme if theme in ("light", "dark") else ""
+        place=RPC_PATH, csrf=request.csrf, theme=theme if theme in ("light", "dark") else ""
     )
     return Html(framed.html, policy=framed.policy)

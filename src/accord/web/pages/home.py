@@ -15,10 +15,9 @@ from msgspec import Struct
 from accord.operations.accounts.entities import Token
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
-from accord.web.answers import Answer, Redirect
-from accord.web.news import days
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.activity import days
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse, Redirect
 
 pages: Final = Pages()
 
@@ -43,7 +42,7 @@ class FirstStep(Struct, frozen=True):
     is_done: bool
 
 
-class Share(Struct, frozen=True):
+class RunStateShare(Struct, frozen=True):
     """The runs in one state, as a part of a bar that is 100 wide."""
 
     state: str
@@ -53,51 +52,51 @@ class Share(Struct, frozen=True):
 
 
 @pages.get("/")
-async def home(turn: Turn) -> Answer:
+async def home(request: PageRequest) -> PageResponse:
     changes, waits, runs, steps = await asyncio.gather(
-        _changes(turn), _waits(turn), _runs(turn), _steps(turn)
+        _changes(request), _waits(request), _runs(request), _steps(request)
     )
-    return await turn.page("home/page.html", steps=steps, **changes, **waits, **runs)
+    return await request.page("home/page.html", steps=steps, **changes, **waits, **runs)
 
 
 @pages.get("/home/changes")
-async def changes(turn: Turn) -> Answer:
+async def changes(request: PageRequest) -> PageResponse:
     """What changed: again, or further back."""
-    return turn.piece("home/_changes.html", **await _changes(turn))
+    return request.piece("home/_changes.html", **await _changes(request))
 
 
 @pages.get("/home/waits")
-async def waits(turn: Turn) -> Answer:
-    return turn.piece("home/_waits.html", **await _waits(turn))
+async def waits(request: PageRequest) -> PageResponse:
+    return request.piece("home/_waits.html", **await _waits(request))
 
 
 @pages.get("/home/runs")
-async def runs(turn: Turn) -> Answer:
-    return turn.piece("home/_runs.html", **await _runs(turn))
+async def runs(request: PageRequest) -> PageResponse:
+    return request.piece("home/_runs.html", **await _runs(request))
 
 
 @pages.post("/first-steps/hide")
-async def hide_steps(turn: Turn) -> Answer:
-    return Redirect("/", turn.cookie(HIDDEN, "hidden", seconds=YEAR))
+async def hide_steps(request: PageRequest) -> PageResponse:
+    return Redirect("/", request.cookie(HIDDEN, "hidden", seconds=YEAR))
 
 
-async def _changes(turn: Turn) -> dict[str, Any]:
-    found = await turn.do("list_news", limit=CHANGES, cursor=turn.query["cursor"] or None)
+async def _changes(request: PageRequest) -> dict[str, Any]:
+    found = await request.run("list_news", limit=CHANGES, cursor=request.query["cursor"] or None)
     return {"news": found, "days": days(found.items, datetime.now(UTC).date())}
 
 
-async def _waits(turn: Turn) -> dict[str, Any]:
+async def _waits(request: PageRequest) -> dict[str, Any]:
     approvals, proposals, suspects, comments, mine = await asyncio.gather(
-        _asked(turn, "list_approvals", limit=WAITING),
-        _asked(turn, "list_proposals", state="open", limit=WAITING),
-        _asked(turn, "list_relationships", suspect=True, limit=WAITING),
-        _asked(turn, "list_comments_for_me", limit=WAITING),
+        _asked(request, "list_approvals", limit=WAITING),
+        _asked(request, "list_proposals", state="open", limit=WAITING),
+        _asked(request, "list_relationships", suspect=True, limit=WAITING),
+        _asked(request, "list_comments_for_me", limit=WAITING),
         _asked(
-            turn,
+            request,
             "search_global",
             query="*",
             kinds=["epic", "user_story"],
-            assignee=turn.who.username,
+            assignee=request.user.username,
             status="In Progress",
             limit=WAITING,
         ),
@@ -111,35 +110,35 @@ async def _waits(turn: Turn) -> dict[str, Any]:
     }
 
 
-async def _runs(turn: Turn) -> dict[str, Any]:
+async def _runs(request: PageRequest) -> dict[str, Any]:
     counts, failed = await asyncio.gather(
-        _asked(turn, "count_runs"), _asked(turn, "list_runs", state="failed", limit=FAILURES)
+        _asked(request, "count_runs"), _asked(request, "list_runs", state="failed", limit=FAILURES)
     )
     return {"runs": counts, "shares": shares(counts.by_state) if counts else [], "failed": failed}
 
 
-def shares(counts: dict[str, int]) -> list[Share]:
+def shares(counts: dict[str, int]) -> list[RunStateShare]:
     """The parts of the bar, none so small that nobody would see it."""
     present = [(state, counts[state]) for state in STATES if counts.get(state)]
     total = sum(count for _, count in present)
     wide = [max(100 * count / total, 2.0) for _, count in present]
     scale = 100 / sum(wide) if wide else 0
-    made: list[Share] = []
+    made: list[RunStateShare] = []
     start = 0.0
     for (state, count), width in zip(present, wide, strict=True):
-        made.append(Share(state, count, round(start, 2), round(width * scale, 2)))
+        made.append(RunStateShare(state, count, round(start, 2), round(width * scale, 2)))
         start += width * scale
     return made
 
 
-async def _steps(turn: Turn) -> list[FirstStep]:
+async def _steps(request: PageRequest) -> list[FirstStep]:
     """What is to be done first; nothing once all of it is done."""
-    if turn.cookies.get(HIDDEN) or not turn.who.may("write"):
+    if request.cookies.get(HIDDEN) or not request.user.may("write"):
         return []
     epics, tokens, workflows = await asyncio.gather(
-        _asked(turn, "list_epics", limit=1, detail="concise"),
-        _asked(turn, "list_tokens", limit=WAITING),
-        _asked(turn, "list_workflows", limit=1),
+        _asked(request, "list_epics", limit=1, detail="concise"),
+        _asked(request, "list_tokens", limit=WAITING),
+        _asked(request, "list_workflows", limit=1),
     )
     steps = [
         FirstStep(
@@ -158,7 +157,7 @@ async def _steps(turn: Turn) -> list[FirstStep]:
             bool(workflows and workflows.total),
         ),
     ]
-    if not turn.who.is_administrator:
+    if not request.user.is_administrator:
         del steps[-1]
     return [] if all(step.is_done for step in steps) else steps
 
@@ -179,9 +178,9 @@ def _connecting(tokens: Sequence[Token]) -> FirstStep:
     return FirstStep(title, text, "/tokens/new", "Create a token", is_done)
 
 
-async def _asked(turn: Turn, operation: str, **arguments: Any) -> Any:
+async def _asked(request: PageRequest, operation: str, **arguments: Any) -> Any:
     """What an operation gives; None to who may not ask for it."""
     try:
-        return await turn.do(operation, **arguments)
+        return await request.run(operation, **arguments)
     except ServiceError:
         return None

@@ -8,10 +8,9 @@ from markupsafe import Markup
 
 from accord.hub.entities import Difference
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
 from accord.web.redline import redline, unified
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 PATH: Final = "/prompts"
 PAGE: Final = 50
@@ -22,79 +21,81 @@ pages: Final = Pages()
 
 
 @pages.get(PATH)
-async def prompts(turn: Turn) -> Answer:
-    page = await turn.do("list_prompts", limit=PAGE, **turn.query.given("cursor"))
-    return await turn.page("prompts/list.html", page=page)
+async def prompts(request: PageRequest) -> PageResponse:
+    page = await request.run("list_prompts", limit=PAGE, **request.query.given("cursor"))
+    return await request.page("prompts/list.html", page=page)
 
 
 @pages.get(f"{PATH}/new")
-async def new(turn: Turn) -> Answer:
-    turn.who.require("admin", "create_prompt")
-    return await _form(turn, None)
+async def new(request: PageRequest) -> PageResponse:
+    request.user.require("admin", "create_prompt")
+    return await _form(request, None)
 
 
 @pages.post(PATH)
-async def create(turn: Turn) -> Answer:
+async def create(request: PageRequest) -> PageResponse:
     try:
-        made = await turn.do("create_prompt", **turn.form.given(*FIELDS))
+        made = await request.run("create_prompt", **request.form.given(*FIELDS))
     except ServiceError as error:
-        return await _form(turn, None, error)
-    return turn.go(f"{PATH}/{made.reference_id}", f"{made.reference_id} is created, not active.")
+        return await _form(request, None, error)
+    return request.go(f"{PATH}/{made.reference_id}", f"{made.reference_id} is created, not active.")
 
 
 @pages.get(f"{PATH}/{{id}}")
-async def prompt(turn: Turn) -> Answer:
-    found = await turn.do("get_prompt", id=turn.values["id"])
-    return await turn.page("prompts/prompt.html", prompt=found)
+async def prompt(request: PageRequest) -> PageResponse:
+    found = await request.run("get_prompt", id=request.values["id"])
+    return await request.page("prompts/prompt.html", prompt=found)
 
 
 @pages.get(f"{PATH}/{{id}}/edit")
-async def edit(turn: Turn) -> Answer:
-    turn.who.require("admin", "update_prompt")
-    return await _form(turn, await turn.do("get_prompt", id=turn.values["id"]))
+async def edit(request: PageRequest) -> PageResponse:
+    request.user.require("admin", "update_prompt")
+    return await _form(request, await request.run("get_prompt", id=request.values["id"]))
 
 
 @pages.post(f"{PATH}/{{id}}")
-async def update(turn: Turn) -> Answer:
-    id = turn.values["id"]
+async def update(request: PageRequest) -> PageResponse:
+    id = request.values["id"]
     try:
-        changed = await turn.do(
+        changed = await request.run(
             "update_prompt",
             id=id,
-            expected_version=turn.form["version"] or None,
-            **{name: turn.form[name] for name in FIELDS if name in turn.form},
+            expected_version=request.form["version"] or None,
+            **{name: request.form[name] for name in FIELDS if name in request.form},
         )
     except ServiceError as error:
-        return await _form(turn, await turn.do("get_prompt", id=id), error)
-    return turn.go(f"{PATH}/{changed.reference_id}", f"{changed.reference_id} is saved.")
+        return await _form(request, await request.run("get_prompt", id=id), error)
+    return request.go(f"{PATH}/{changed.reference_id}", f"{changed.reference_id} is saved.")
 
 
 @pages.get(f"{PATH}/{{id}}/history")
-async def history(turn: Turn) -> Answer:
-    found = await turn.do("get_prompt", id=turn.values["id"])
-    page = await turn.do("history", id=found.id, limit=PAGE, **turn.query.given("cursor"))
-    return await turn.page("prompts/history.html", prompt=found, page=page, shown=_shown)
+async def history(request: PageRequest) -> PageResponse:
+    found = await request.run("get_prompt", id=request.values["id"])
+    page = await request.run("history", id=found.id, limit=PAGE, **request.query.given("cursor"))
+    return await request.page("prompts/history.html", prompt=found, page=page, shown=_shown)
 
 
 @pages.post(f"{PATH}/{{id}}/activate")
-async def activate(turn: Turn) -> Answer:
-    changed = await turn.do("activate_prompt", id=turn.values["id"])
-    return turn.go(
-        turn.form["next"] or PATH, f"{changed.reference_id} is what assistants are given now."
+async def activate(request: PageRequest) -> PageResponse:
+    changed = await request.run("activate_prompt", id=request.values["id"])
+    return request.go(
+        request.form["next"] or PATH, f"{changed.reference_id} is what assistants are given now."
     )
 
 
 @pages.post(f"{PATH}/{{id}}/deactivate")
-async def deactivate(turn: Turn) -> Answer:
-    changed = await turn.do("deactivate_prompt", id=turn.values["id"])
-    return turn.go(turn.form["next"] or PATH, f"{changed.reference_id} is not active any more.")
+async def deactivate(request: PageRequest) -> PageResponse:
+    changed = await request.run("deactivate_prompt", id=request.values["id"])
+    return request.go(
+        request.form["next"] or PATH, f"{changed.reference_id} is not active any more."
+    )
 
 
 @pages.post(f"{PATH}/{{id}}/delete")
-async def delete(turn: Turn) -> Answer:
-    found = await turn.do("get_prompt", id=turn.values["id"])
-    await turn.do("delete_prompt", id=found.id)
-    return turn.go(PATH, f"{found.reference_id} is deleted.")
+async def delete(request: PageRequest) -> PageResponse:
+    found = await request.run("get_prompt", id=request.values["id"])
+    await request.run("delete_prompt", id=found.id)
+    return request.go(PATH, f"{found.reference_id} is deleted.")
 
 
 def _shown(difference: Difference) -> Markup:
@@ -105,12 +106,14 @@ def _shown(difference: Difference) -> Markup:
     return redline(str(before or ""), str(after or ""))
 
 
-async def _form(turn: Turn, prompt: Any, error: ServiceError | None = None) -> Answer:
+async def _form(
+    request: PageRequest, prompt: Any, error: ServiceError | None = None
+) -> PageResponse:
     """To write one, or to change one; with what was typed, if something is wrong with it."""
-    shown = {name: turn.form[name] for name in FIELDS}
+    shown = {name: request.form[name] for name in FIELDS}
     if error is None and prompt is not None:
         shown = {name: getattr(prompt, name) for name in FIELDS}
-    return await turn.page(
+    return await request.page(
         "prompts/form.html",
         status=200 if error is None else error.kind.status,
         prompt=prompt,

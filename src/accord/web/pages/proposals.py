@@ -9,9 +9,8 @@ from msgspec import UNSET
 
 from accord.hub.operations.proposals import Checked, Proposal
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 pages: Final = Pages()
 
@@ -20,38 +19,40 @@ TABS: Final = ("open", "decided")
 
 
 @pages.get("/proposals")
-async def proposals(turn: Turn) -> Answer:
-    return await _page(turn, tab="decided" if turn.query["state"] == "decided" else "open")
+async def proposals(request: PageRequest) -> PageResponse:
+    return await _page(request, tab="decided" if request.query["state"] == "decided" else "open")
 
 
 @pages.get("/proposals/{id}")
-async def proposal(turn: Turn) -> Answer:
-    return await _one(turn)
+async def proposal(request: PageRequest) -> PageResponse:
+    return await _one(request)
 
 
 @pages.post("/proposals/{id}/accept")
-async def accept(turn: Turn) -> Answer:
-    return await _decide(turn, "accept_proposal", "Accepted")
+async def accept(request: PageRequest) -> PageResponse:
+    return await _decide(request, "accept_proposal", "Accepted")
 
 
 @pages.post("/proposals/{id}/reject")
-async def reject(turn: Turn) -> Answer:
-    return await _decide(turn, "reject_proposal", "Rejected")
+async def reject(request: PageRequest) -> PageResponse:
+    return await _decide(request, "reject_proposal", "Rejected")
 
 
-async def _decide(turn: Turn, operation: str, said: str) -> Answer:
+async def _decide(request: PageRequest, operation: str, said: str) -> PageResponse:
     try:
-        made = await turn.do(operation, id=turn.values["id"], reason=turn.form["reason"].strip())
+        made = await request.run(
+            operation, id=request.values["id"], reason=request.form["reason"].strip()
+        )
     except ServiceError as error:
-        return await _one(turn, error)
-    return turn.go(f"/proposals/{made.id}", f"{said} what {made.author} proposed")
+        return await _one(request, error)
+    return request.go(f"/proposals/{made.id}", f"{said} what {made.author} proposed")
 
 
-async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:
-    found: Proposal = await turn.do("get_proposal", id=turn.values["id"])
-    check = await _checked(turn, found)
+async def _one(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    found: Proposal = await request.run("get_proposal", id=request.values["id"])
+    check = await _checked(request, found)
     return await _page(
-        turn,
+        request,
         status=200 if error is None else error.kind.status,
         tab="open" if found.state == "open" else "decided",
         proposal=found,
@@ -61,25 +62,29 @@ async def _one(turn: Turn, error: ServiceError | None = None) -> Answer:
     )
 
 
-async def _checked(turn: Turn, found: Proposal) -> Checked | ServiceError | None:
+async def _checked(request: PageRequest, found: Proposal) -> Checked | ServiceError | None:
     """What accepting it would lead to; None where that is not to be asked. What was changed since
     is told anyway."""
-    if found.state != "open" or found.stale or not turn.who.may("write"):
+    if found.state != "open" or found.stale or not request.user.may("write"):
         return None
     try:
-        check: Checked = await turn.do("check_proposal", id=found.id)
+        check: Checked = await request.run("check_proposal", id=found.id)
     except ServiceError as error:
         return error
     return check
 
 
-async def _page(turn: Turn, *, status: int = 200, tab: str, **context: Any) -> Answer:
-    cursor = turn.query["cursor"] or UNSET
+async def _page(
+    request: PageRequest, *, status: int = 200, tab: str, **context: Any
+) -> PageResponse:
+    cursor = request.query["cursor"] or UNSET
     waiting, decided = await asyncio.gather(
-        turn.do("list_proposals", state="open", limit=PER_PAGE, cursor=_of(tab, "open", cursor)),
-        turn.do("list_decided_proposals", limit=PER_PAGE, cursor=_of(tab, "decided", cursor)),
+        request.run(
+            "list_proposals", state="open", limit=PER_PAGE, cursor=_of(tab, "open", cursor)
+        ),
+        request.run("list_decided_proposals", limit=PER_PAGE, cursor=_of(tab, "decided", cursor)),
     )
-    return await turn.page(
+    return await request.page(
         "proposals/page.html",
         status=status,
         **(

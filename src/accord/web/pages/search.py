@@ -1,4 +1,4 @@
-"""Finding things: words and filters in the address, so that a search can be kept and sent on."""
+"""Search, with words and filters in the address, and saved views."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from msgspec import Struct
 from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import UNASSIGNED, each_of, one_or_list
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
-from accord.web.findings import KINDS, finding, href_of
+from accord.web.formatting import KINDS, href_of, search_result
 from accord.web.forms import Words
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 pages: Final = Pages()
 
@@ -31,7 +30,7 @@ MAX_CHOICES: Final = 100
 MAX_VIEWS: Final = 50
 
 
-class Sought(Struct, frozen=True):
+class SearchQuery(Struct, frozen=True):
     """What somebody looks for."""
 
     query: str
@@ -69,41 +68,41 @@ class Sought(Struct, frozen=True):
         }
 
 
-def sought(words: Words) -> Sought:
+def sought(words: Words) -> SearchQuery:
     """What the words of a query, or of a form, look for."""
     return _sought(words["q"], {name: words.every(name) for name in FILTERS})
 
 
-def sought_by_view(filter: Any) -> Sought:
+def sought_by_view(filter: Any) -> SearchQuery:
     """What a saved view looks for."""
     given = {name: getattr(filter, "epic_id" if name == "epic" else name) for name in FILTERS}
     return _sought(filter.query or "", {name: each_of(value) for name, value in given.items()})
 
 
-def _sought(query: str, given: dict[str, list[Any]]) -> Sought:
+def _sought(query: str, given: dict[str, list[Any]]) -> SearchQuery:
     told = {
         name: sorted({text for each in values if (text := str(each).strip())})
         for name, values in given.items()
     }
     told["epic"] = told["epic"][:1]
-    return Sought(query.strip(), {name: values for name, values in told.items() if values})
+    return SearchQuery(query.strip(), {name: values for name, values in told.items() if values})
 
 
 @pages.get("/search")
-async def search(turn: Turn) -> Answer:
-    asked = sought(turn.query)
-    cursor = turn.query["cursor"] or None
+async def search(request: PageRequest) -> PageResponse:
+    asked = sought(request.query)
+    cursor = request.query["cursor"] or None
     try:
-        found = await turn.do("search_global", **asked.arguments(), limit=SHOWN, cursor=cursor)
+        found = await request.run("search_global", **asked.arguments(), limit=SHOWN, cursor=cursor)
     except ServiceError as error:
-        if turn.is_partial and cursor:
+        if request.is_partial and cursor:
             raise
-        return await _page(turn, asked, None, error)
-    exact = _exact(asked, found) if not cursor and not turn.is_partial else ""
-    return turn.go(exact) if exact else await _page(turn, asked, found)
+        return await _page(request, asked, None, error)
+    exact = _exact(asked, found) if not cursor and not request.is_partial else ""
+    return request.go(exact) if exact else await _page(request, asked, found)
 
 
-def _exact(asked: Sought, found: Any) -> str:
+def _exact(asked: SearchQuery, found: Any) -> str:
     """Where the one thing is whose id was typed."""
     reference = parse_reference(asked.query) if not asked.filters else None
     for each in found.items[:1] if reference else ():
@@ -112,32 +111,38 @@ def _exact(asked: Sought, found: Any) -> str:
     return ""
 
 
-async def _page(turn: Turn, asked: Sought, found: Any, error: ServiceError | None = None) -> Answer:
+async def _page(
+    request: PageRequest, asked: SearchQuery, found: Any, error: ServiceError | None = None
+) -> PageResponse:
     status = 200 if error is None else error.kind.status
-    view = await _view(turn)
+    view = await _view(request)
     shown = {
         "view": view,
         "is_changed": view is not None and sought_by_view(view.filter) != asked,
         "left_out": _left_out(view),
         "asked": asked,
         "found": found,
-        "findings": [finding(each) for each in found.items] if found else [],
-        "is_first": not turn.query["cursor"],
+        "findings": [search_result(each) for each in found.items] if found else [],
+        "is_first": not request.query["cursor"],
         "error": error,
     }
-    if turn.is_partial:
-        piece = "search/_rows.html" if turn.query["cursor"] else "search/_found.html"
+    if request.is_partial:
+        piece = "search/_rows.html" if request.query["cursor"] else "search/_found.html"
         # What was typed so far is where going back leads to.
         here = asked.path(**({"view": view.id} if view else {}))
-        headers = b"" if turn.query["cursor"] else f"hx-push-url: {here}\r\n".encode()
-        return turn.piece(piece, status=status, headers=headers, **shown)
-    return await turn.page("search/page.html", status=status, **await _choices(turn), **shown)
+        headers = b"" if request.query["cursor"] else f"hx-push-url: {here}\r\n".encode()
+        return request.piece(piece, status=status, headers=headers, **shown)
+    return await request.page("search/page.html", status=status, **await _choices(request), **shown)
 
 
-async def _view(turn: Turn) -> Any:
+async def _view(request: PageRequest) -> Any:
     """The saved view that was opened; None where there is none."""
     try:
-        return await turn.do("get_view", id=turn.query["view"]) if turn.query["view"] else None
+        return (
+            await request.run("get_view", id=request.query["view"])
+            if request.query["view"]
+            else None
+        )
     except ServiceError:  # it was deleted, or is not shared any more: the search is still there
         return None
 
@@ -151,14 +156,14 @@ def _left_out(view: Any) -> list[str]:
     return [f"{name} {value}" for name, value in told.items() if value]
 
 
-async def _choices(turn: Turn) -> dict[str, Any]:
+async def _choices(request: PageRequest) -> dict[str, Any]:
     """What filters offer."""
     views, types, labels, epics, people = await asyncio.gather(
-        turn.do("list_views", limit=MAX_VIEWS),
-        turn.do("list_requirement_types"),
-        turn.do("list_labels", limit=MAX_CHOICES),
-        turn.do("list_epics", limit=MAX_CHOICES, detail="concise"),
-        turn.do("list_people", limit=MAX_CHOICES),
+        request.run("list_views", limit=MAX_VIEWS),
+        request.run("list_requirement_types"),
+        request.run("list_labels", limit=MAX_CHOICES),
+        request.run("list_epics", limit=MAX_CHOICES, detail="concise"),
+        request.run("list_people", limit=MAX_CHOICES),
     )
     return {
         "views": views,
@@ -170,7 +175,53 @@ async def _choices(turn: Turn) -> dict[str, Any]:
         "epics": epics,
         "people": [
             (UNASSIGNED, "Nobody"),
-            (turn.who.username, f"{turn.who.username} (me)"),
-            *(each.username for each in people.items if each.username != turn.who.username),
+            (request.user.username, f"{request.user.username} (me)"),
+            *(each.username for each in people.items if each.username != request.user.username),
         ],
     }
+
+
+@pages.post("/views")
+async def save(request: PageRequest) -> PageResponse:
+    asked = sought(request.form)
+    name = request.form["name"].strip()
+    try:
+        view = await request.run(
+            "create_view", name=name, filter=asked.view(), shared=request.form["shared"] == "yes"
+        )
+    except ServiceError as error:
+        return request.go(asked.path(), f"Not saved: {error.message}")
+    return request.go(asked.path(view=view.id), f"Saved as {view.name}")
+
+
+@pages.get("/views/{id}")
+async def show(request: PageRequest) -> PageResponse:
+    view = await request.run("get_view", id=request.values["id"])
+    return request.go(sought_by_view(view.filter).path(view=view.id))
+
+
+@pages.post("/views/{id}/filter")
+async def change(request: PageRequest) -> PageResponse:
+    """Have a view show what was searched for last."""
+    asked = sought(request.form)
+    view = await request.run("update_view", id=request.values["id"], filter=asked.view())
+    return _back(request, asked, view.id, f"{view.name} shows this now")
+
+
+@pages.post("/views/{id}/shared")
+async def share(request: PageRequest) -> PageResponse:
+    view = await request.run(
+        "update_view", id=request.values["id"], shared=request.form["shared"] == "yes"
+    )
+    told = "Everybody sees" if view.shared else "Only you see"
+    return _back(request, sought(request.form), view.id, f"{told} {view.name} now")
+
+
+@pages.post("/views/{id}/delete")
+async def delete(request: PageRequest) -> PageResponse:
+    gone = await request.run("delete_view", id=request.values["id"])
+    return request.go(sought(request.form).path(), f"Deleted the view {gone.deleted}")
+
+
+def _back(request: PageRequest, asked: SearchQuery, id: str, notice: str) -> PageResponse:
+    return request.go(asked.path(view=id), notice)

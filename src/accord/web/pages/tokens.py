@@ -1,4 +1,4 @@
-"""My tokens: made here and shown once, with what to paste into a program; revoked here."""
+"""Access tokens: created here, shown once with what to paste into a program, and revoked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from accord.mcp.host_entries import json_entry, toml_entry
+from accord.mcp.hosts import HOSTS, Remote
 from accord.operations.accounts.token_text import DEFAULT_DAYS, MAX_DAYS
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
@@ -17,11 +19,66 @@ from accord.operations.rights import (
     Scope,
     default_scopes,
 )
-from accord.web.answers import Answer
-from accord.web.connecting import ways
 from accord.web.forms import Words
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
+
+NAME: Final = "accord"
+"""What programs call the hub."""
+MCP_PATH: Final = "/api/v1/mcp"
+REST_PATH: Final = "/api/v1"
+FILES: Final = {
+    "claude-desktop": "Put this into claude_desktop_config.json: Settings, Developer, Edit Config. "
+    "It needs Node.js.",
+    "cursor": "Put this into ~/.cursor/mcp.json, or into .cursor/mcp.json of a project.",
+    "vscode": "Put this into .vscode/mcp.json of a project, or open your own by MCP: Open User "
+    "Configuration.",
+    "codex": "Put this into ~/.codex/config.toml.",
+    "gemini": "Put this into ~/.gemini/settings.json, or into .gemini/settings.json of a project.",
+    "windsurf": "Put this into ~/.codeium/windsurf/mcp_config.json.",
+}
+"""Where each program has its servers from, for those that are told by a file."""
+
+
+class ConnectionRecipe(Struct, frozen=True):
+    """One program, and what to paste where."""
+
+    key: str
+    title: str
+    where: str
+    text: str
+
+
+def connection_recipes(url: str, token: str) -> tuple[ConnectionRecipe, ...]:
+    """For each program that is known; `url` is where people reach the system."""
+    return (
+        _claude_code(url, token),
+        *(_file(key, url, token) for key in FILES),
+        ConnectionRecipe(
+            "curl",
+            "curl and other programs",
+            "Run this in a terminal: it lists epics over REST.",
+            f"curl {url}{REST_PATH}/epics \\\n  -H 'Authorization: Bearer {token}'",
+        ),
+    )
+
+
+def _claude_code(url: str, token: str) -> ConnectionRecipe:
+    return ConnectionRecipe(
+        "claude-code",
+        HOSTS["claude-code"].title,
+        "Run this in a terminal, in the folder of your project.",
+        f"claude mcp add --transport http {NAME} {url}{MCP_PATH} \\\n"
+        f'  --header "Authorization: Bearer {token}"',
+    )
+
+
+def _file(key: str, url: str, token: str) -> ConnectionRecipe:
+    host = HOSTS[key]
+    entry = host.entry(Remote(f"{url}{MCP_PATH}", {"Authorization": f"Bearer {token}"}))
+    write = toml_entry if host.table == "mcp_servers" else json_entry
+    return ConnectionRecipe(key, host.title, FILES[key], write(host.table, NAME, entry).strip())
+
 
 PATH: Final = "/tokens"
 PAGE: Final = 50
@@ -42,51 +99,56 @@ pages: Final = Pages()
 
 
 @pages.get(PATH)
-async def tokens(turn: Turn) -> Answer:
-    page = await turn.do("list_tokens", limit=PAGE, **turn.query.given("cursor"))
-    return await turn.page("tokens/list.html", page=page, now=utc_now())
+async def tokens(request: PageRequest) -> PageResponse:
+    page = await request.run("list_tokens", limit=PAGE, **request.query.given("cursor"))
+    return await request.page("tokens/list.html", page=page, now=utc_now())
 
 
 @pages.get(f"{PATH}/new")
-async def new(turn: Turn) -> Answer:
-    return await _form(turn)
+async def new(request: PageRequest) -> PageResponse:
+    return await _form(request)
 
 
 @pages.post(PATH)
-async def create(turn: Turn) -> Answer:
-    form = turn.form
+async def create(request: PageRequest) -> PageResponse:
+    form = request.form
     try:
-        token = await turn.do(
+        token = await request.run(
             "create_token",
             name=form["name"].strip(),
-            scopes=scopes_of(form, turn.who.role),
+            scopes=scopes_of(form, request.user.role),
             expires_in=form["expires_in"] or DEFAULT_DAYS,
         )
     except ServiceError as error:
-        return await _form(turn, error)
-    return await turn.page(
-        "tokens/created.html", status=201, token=token, ways=ways(turn.url, token.token)
+        return await _form(request, error)
+    return await request.page(
+        "tokens/created.html",
+        status=201,
+        token=token,
+        ways=connection_recipes(request.url, token.token),
     )
 
 
 @pages.post(f"{PATH}/{{id}}/revoke")
-async def revoke(turn: Turn) -> Answer:
-    token = await turn.do("revoke_token", id=turn.values["id"])
-    back = turn.form["next"] or PATH
-    return turn.go(back, f"{token.name} is revoked: programs that use it are refused from now on.")
+async def revoke(request: PageRequest) -> PageResponse:
+    token = await request.run("revoke_token", id=request.values["id"])
+    back = request.form["next"] or PATH
+    return request.go(
+        back, f"{token.name} is revoked: programs that use it are refused from now on."
+    )
 
 
-async def _form(turn: Turn, error: ServiceError | None = None) -> Answer:
-    found = presets(turn.who.role)
-    ticked = turn.form.every("scopes") or found[0].scopes
-    return await turn.page(
+async def _form(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    found = presets(request.user.role)
+    ticked = request.form.every("scopes") or found[0].scopes
+    return await request.page(
         "tokens/new.html",
         status=200 if error is None else error.kind.status,
         presets=found,
-        preset=turn.form["preset"] or found[0].key,
+        preset=request.form["preset"] or found[0].key,
         chosen=CHOSEN,
-        scopes=[(scope, ALLOWS[scope], scope in ticked) for scope in allowed(turn.who.role)],
-        days=turn.form["expires_in"] or DEFAULT_DAYS,
+        scopes=[(scope, ALLOWS[scope], scope in ticked) for scope in allowed(request.user.role)],
+        days=request.form["expires_in"] or DEFAULT_DAYS,
         most=MAX_DAYS,
         error=error,
     )

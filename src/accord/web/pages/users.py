@@ -10,9 +10,8 @@ from accord.operations.accounts.passwords import random_password
 from accord.operations.errors import ServiceError
 from accord.operations.identifiers import utc_now
 from accord.operations.rights import Role
-from accord.web.answers import Answer
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 PATH: Final = "/users"
 PAGE: Final = 50
@@ -27,79 +26,81 @@ pages: Final = Pages()
 
 
 @pages.get(PATH)
-async def users(turn: Turn) -> Answer:
-    page = await turn.do("list_users", limit=PAGE, **turn.query.given("cursor"))
-    return await turn.page("users/list.html", page=page)
+async def users(request: PageRequest) -> PageResponse:
+    page = await request.run("list_users", limit=PAGE, **request.query.given("cursor"))
+    return await request.page("users/list.html", page=page)
 
 
 @pages.get(f"{PATH}/new")
-async def new(turn: Turn) -> Answer:
-    turn.who.require("admin", "create_user")
-    return await _new(turn)
+async def new(request: PageRequest) -> PageResponse:
+    request.user.require("admin", "create_user")
+    return await _new(request)
 
 
 @pages.post(PATH)
-async def create(turn: Turn) -> Answer:
+async def create(request: PageRequest) -> PageResponse:
     password = random_password()
     try:
-        user = await turn.do(
+        user = await request.run(
             "create_user",
-            username=turn.form["username"].strip(),
-            role=turn.form["role"],
-            email=turn.form["email"].strip(),
+            username=request.form["username"].strip(),
+            role=request.form["role"],
+            email=request.form["email"].strip(),
             password=password,
         )
     except ServiceError as error:
-        return await _new(turn, error)
-    return await _password(turn, user, password, is_new=True)
+        return await _new(request, error)
+    return await _password(request, user, password, is_new=True)
 
 
 @pages.get(f"{PATH}/{{id}}")
-async def user(turn: Turn) -> Answer:
-    return await _user(turn)
+async def user(request: PageRequest) -> PageResponse:
+    return await _user(request)
 
 
 @pages.post(f"{PATH}/{{id}}")
-async def update(turn: Turn) -> Answer:
+async def update(request: PageRequest) -> PageResponse:
     """The role, the email, or whether they are let in."""
     try:
-        changed = await turn.do(
+        changed = await request.run(
             "update_user",
-            id=turn.values["id"],
-            **turn.form.given("role", "active", "expected_version"),
-            **({"email": turn.form["email"].strip()} if "email" in turn.form else {}),
+            id=request.values["id"],
+            **request.form.given("role", "active", "expected_version"),
+            **({"email": request.form["email"].strip()} if "email" in request.form else {}),
         )
     except ServiceError as error:
-        return await _user(turn, error)
-    return turn.go(f"{PATH}/{changed.username}", f"{changed.username} is changed.")
+        return await _user(request, error)
+    return request.go(f"{PATH}/{changed.username}", f"{changed.username} is changed.")
 
 
 @pages.post(f"{PATH}/{{id}}/password")
-async def set_password(turn: Turn) -> Answer:
+async def set_password(request: PageRequest) -> PageResponse:
     password = random_password()
-    changed = await turn.do("set_password", id=turn.values["id"], password=password)
-    return await _password(turn, changed, password, is_new=False)
+    changed = await request.run("set_password", id=request.values["id"], password=password)
+    return await _password(request, changed, password, is_new=False)
 
 
-async def _new(turn: Turn, error: ServiceError | None = None) -> Answer:
+async def _new(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
     status = 200 if error is None else error.kind.status
-    return await turn.page("users/new.html", status=status, roles=MAY, error=error)
+    return await request.page("users/new.html", status=status, roles=MAY, error=error)
 
 
-async def _user(turn: Turn, error: ServiceError | None = None) -> Answer:
-    found = await turn.do("get_user", id=turn.values["id"])
-    return await turn.page(
+async def _user(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    found = await request.run("get_user", id=request.values["id"])
+    return await request.page(
         "users/user.html",
         status=200 if error is None else error.kind.status,
         user=found,
-        tokens=await turn.do("list_tokens", user=found.id, limit=PAGE),
+        tokens=await request.run("list_tokens", user=found.id, limit=PAGE),
         roles=MAY,
         now=utc_now(),
         error=error,
     )
 
 
-async def _password(turn: Turn, user: User, password: str, *, is_new: bool) -> Answer:
-    return await turn.page(
+async def _password(
+    request: PageRequest, user: User, password: str, *, is_new: bool
+) -> PageResponse:
+    return await request.page(
         "users/password.html", status=201, user=user, password=password, is_new=is_new
     )

@@ -5,27 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from accord.web.pages.items import (
-    deleting,
-    detail,
-    editing,
-    fields,
-    history,
-    linking,
-    linting,
-    steering,
-    talking,
-)
-from accord.web.routing import Pages
+from accord.web.pages.items import comments, detail, editing, history, relationships
+from accord.web.request import Pages
 
 PAGES: Final[Sequence[Pages]] = (
-    deleting.pages,
-    detail.pages,
     editing.pages,
-    fields.pages,
+    detail.pages,
     history.pages,
-    linking.pages,
-    linting.pages,
-    steering.pages,
-    talking.pages,
+    relationships.pages,
+    comments.pages,
 )

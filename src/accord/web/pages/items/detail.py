@@ -1,4 +1,4 @@
-"""The detail of an item: it reads like a document, with the facts beside it."""
+"""The detail page of an item: its text as a document, with the facts beside it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,138 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from accord.hub.domain.kinds import KINDS, Kind, parse_reference
+from accord.hub.domain.kinds import KINDS, Kind, KindOf, parse_reference
 from accord.hub.domain.lint import FORMS
 from accord.hub.domain.priorities import PRIORITIES
+from accord.hub.domain.statuses import TRANSITIONS
 from accord.hub.entities import Comment, Relationship
 from accord.hub.operations.changes import Revision
 from accord.hub.operations.lint import LintFinding, LintResult
-from accord.web.answers import Answer
-from accord.web.pages.items.item import Item, find_item
-from accord.web.pages.items.showing import show
-from accord.web.pages.requirements.tree import row_context
-from accord.web.revisions import Entry, entries
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.operations.errors import NotFoundError, StaleError
+from accord.web.pages.requirements.tree import row_context, tree_context
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
+from accord.web.revisions import HistoryRow, entries
+
+PARENTS: Final[dict[Kind, str]] = {
+    "user_story": "epic",
+    "acceptance_criteria": "user_story",
+    "requirement": "user_story",
+}
+"""What the fields that name the parent begin with."""
+
+
+class ItemView(Struct, frozen=True, kw_only=True):
+    """What there is to see of it; what its kind does not have is None."""
+
+    kind: KindOf
+    reference_id: str
+    version: int
+    title: str | None
+    heading: str
+    """What it is about, in one line; acceptance criteria have no title."""
+    text: str
+    creator: str
+    created_at: str
+    labels: tuple[str, ...]
+    status: str | None
+    priority: int | None
+    assignee: str | None
+    type: str | None
+    parent: str | None
+    criteria: str | None
+    epics: tuple[str, ...] | None
+    """Of a steering document: those that it guides."""
+
+    @property
+    def path(self) -> str:
+        return f"/items/{self.reference_id}"
+
+    @property
+    def has_assignee(self) -> bool:
+        return self.status is not None
+
+    @property
+    def following(self) -> tuple[str, ...]:
+        """The statuses that may follow."""
+        return TRANSITIONS.get(self.kind.kind, {}).get(self.status or "", ())
+
+    @property
+    def label(self) -> str:
+        """What it is, in a word or two."""
+        return self.type or self.kind.title
+
+
+async def find_item(request: PageRequest, id: str) -> ItemView:
+    """The item that a path names. Raises NotFoundError."""
+    reference = parse_reference(id)
+    if reference is None:
+        raise NotFoundError(f"there is no item {id[:64]!r}")
+    if reference.kind == "prompt":
+        raise NotFoundError(f"{reference} is a prompt: it is shown among the prompts")
+    entity = await request.run(f"get_{reference.kind}", id=str(reference))
+    return item_of(KINDS[reference.kind], entity)
+
+
+def item_of(kind: KindOf, entity: Any) -> ItemView:
+    """What an operation gave, as an item."""
+
+    def given(name: str) -> Any:
+        value = getattr(entity, name, None)
+        return None if value is UNSET else value
+
+    title, parent = given("title"), PARENTS.get(kind.kind)
+    epics = given("epics")
+    return ItemView(
+        kind=kind,
+        reference_id=entity.reference_id,
+        version=entity.version,
+        title=title,
+        heading=title or given("summary") or entity.reference_id,
+        text=given("description") or "",
+        creator=given("creator") or given("author") or "",
+        created_at=entity.created_at,
+        labels=tuple(given("labels") or ()),
+        status=given("status"),
+        priority=given("priority"),
+        assignee=given("assignee"),
+        type=given("type"),
+        parent=given(f"{parent}_reference_id") if parent else None,
+        criteria=given("acceptance_criteria_reference_id"),
+        epics=None if epics is None else tuple(epics),
+    )
+
+
+async def save(request: PageRequest, item: ItemView, version: str, **values: Any) -> ItemView:
+    """Write fields of an item, of which somebody saw `version`. What others did to other fields in
+    between is no conflict. Raises ServiceError; StaleError where they changed the same ones."""
+    operation = f"update_{item.kind.kind}"
+    asked = {"id": item.reference_id, **values}
+    try:
+        entity = await request.run(operation, **asked, expected_version=version or UNSET)
+    except StaleError as error:
+        changed = {each.field for each in error.data.get("differences", ())}
+        if changed & values.keys():
+            raise
+        current = error.data["current_version"]
+        entity = await request.run(operation, **asked, expected_version=current)
+    return item_of(item.kind, entity)
+
+
+async def show(
+    request: PageRequest, piece: str, /, *, status: int = 200, headers: bytes = b"", **context: Any
+) -> PageResponse:
+    """A page with `items/<piece>.html` where the detail stands; `item` is in the context."""
+    context["piece"] = f"items/{piece}.html"
+    if request.is_partial:
+        # A form that comes back with what was typed goes where it was, whatever is wrong with it.
+        return request.piece("items/_detail.html", headers=headers, **context)
+    item = context["item"]
+    tree = await tree_context(request, item.reference_id, base=item.path)
+    return await request.page("requirements/split.html", status=status, **(tree | context))
+
 
 pages: Final = Pages()
 
@@ -50,7 +167,7 @@ ADVICE: Final[dict[Kind, str]] = {
 """By kind: what its text is best."""
 
 
-class Row(Struct, frozen=True):
+class RelationshipRow(Struct, frozen=True):
     """A relationship as it is seen from one of its ends."""
 
     link: Relationship
@@ -67,7 +184,7 @@ class Thread(Struct, frozen=True):
     answers: list[Comment]
 
 
-class Hint(Struct, frozen=True):
+class LintHint(Struct, frozen=True):
     """What the linter found, with what stands around it."""
 
     finding: LintFinding
@@ -80,26 +197,28 @@ class Hint(Struct, frozen=True):
 class Lint(Struct, frozen=True):
     """What the linter says about an item."""
 
-    hints: list[Hint]
+    hints: list[LintHint]
     patterns: str
     result: LintResult
 
 
 @pages.get("/items/{id}")
-async def detail(turn: Turn) -> Answer:
-    reference = parse_reference(turn.values["id"])
+async def detail(request: PageRequest) -> PageResponse:
+    reference = parse_reference(request.values["id"])
     if reference is not None and reference.kind == "prompt":
-        return turn.go(f"/prompts/{reference}")
-    return await show(turn, "_reading", **await detail_context(turn, turn.values["id"]))
+        return request.go(f"/prompts/{reference}")
+    return await show(request, "_reading", **await detail_context(request, request.values["id"]))
 
 
-async def done(turn: Turn, id: str, said: str) -> Answer:
+async def done(request: PageRequest, id: str, said: str) -> PageResponse:
     """What a form that changed an item is answered with: its page, which says what was done."""
-    if not turn.is_partial:
-        return turn.go(f"/items/{id}", said)
-    context = await detail_context(turn, id) | await row_context(turn, id)
+    if not request.is_partial:
+        return request.go(f"/items/{id}", said)
+    context = await detail_context(request, id) | await row_context(request, id)
     back = f"hx-replace-url: {context['item'].path}\r\n".encode("ascii")
-    return await show(turn, "_reading", headers=back + saying(said, undo=turn.undoable), **context)
+    return await show(
+        request, "_reading", headers=back + saying(said, undo=request.undoable), **context
+    )
 
 
 def saying(text: str, *, undo: str = "") -> bytes:
@@ -108,16 +227,16 @@ def saying(text: str, *, undo: str = "") -> bytes:
     return f"hx-trigger: {told}\r\n".encode("ascii")
 
 
-async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
+async def detail_context(request: PageRequest, id: str) -> dict[str, Any]:
     """All that `items/_detail.html` needs to show an item."""
-    item = await find_item(turn, id)
+    item = await find_item(request, id)
     id = item.reference_id
     around, lint, links, history, comments = await asyncio.gather(
-        turn.do("get_surroundings", id=id),
-        turn.do("lint_requirement", id=id),
-        turn.do("list_relationships", id=id, limit=MAX_LINKS),
-        turn.do("history", id=id, related=True, limit=1),
-        turn.do("list_comments", target_id=id, limit=MAX_COMMENTS),
+        request.run("get_surroundings", id=id),
+        request.run("lint_requirement", id=id),
+        request.run("list_relationships", id=id, limit=MAX_LINKS),
+        request.run("history", id=id, related=True, limit=1),
+        request.run("list_comments", target_id=id, limit=MAX_COMMENTS),
     )
     return {
         "item": item,
@@ -129,24 +248,26 @@ async def detail_context(turn: Turn, id: str) -> dict[str, Any]:
         "lint": lint_of(item, lint, {"title": item.title or "", "description": item.text}),
         "links": links,
         "rows": [row_of(item, link) for link in links.items],
-        "entry": next(iter(entries_of(turn, history.items)), None),
+        "entry": next(iter(entries_of(request, history.items)), None),
         "comments": comments,
         "threads": threads(comments.items),
-        **rights(turn, item),
+        **rights(request, item),
     }
 
 
-def entries_of(turn: Turn, revisions: Iterable[Revision], *, is_first: bool = True) -> list[Entry]:
+def entries_of(
+    request: PageRequest, revisions: Iterable[Revision], *, is_first: bool = True
+) -> list[HistoryRow]:
     """Return the rows of a history, as the caller may undo them."""
-    who = turn.who
+    who = request.user
     return entries(
         revisions, actor=who.username, is_administrator=who.is_administrator, is_first=is_first
     )
 
 
-def rights(turn: Turn, item: Item) -> dict[str, Any]:
+def rights(request: PageRequest, item: ItemView) -> dict[str, Any]:
     """What who asks may do, for what a page offers them."""
-    who = turn.who
+    who = request.user
     return {
         "may_write": who.may("write"),
         "may_comment": who.may("comment"),
@@ -154,12 +275,12 @@ def rights(turn: Turn, item: Item) -> dict[str, Any]:
     }
 
 
-def row_of(item: Item, link: Relationship) -> Row:
+def row_of(item: ItemView, link: Relationship) -> RelationshipRow:
     if link.source_reference_id == item.reference_id:
         name, end = link.type, "target"
     else:
         name, end = link.inverse, "source"
-    return Row(
+    return RelationshipRow(
         link,
         name.replace("_", " "),
         getattr(link, f"{end}_reference_id"),
@@ -182,7 +303,7 @@ def threads(comments: Iterable[Comment]) -> list[Thread]:
     return [thread for id, thread in made.items() if thread.comment.id == id]
 
 
-def lint_of(item: Item, result: LintResult, texts: dict[str, str]) -> Lint:
+def lint_of(item: ItemView, result: LintResult, texts: dict[str, str]) -> Lint:
     """What the linter said about texts, by the names that it gave them. Only requirements are to
     follow a pattern."""
     is_requirement = FORMS.get(item.kind.kind) == "requirement"
@@ -193,14 +314,14 @@ def lint_of(item: Item, result: LintResult, texts: dict[str, str]) -> Lint:
     )
 
 
-def _hint(finding: LintFinding, text: str) -> Hint:
+def _hint(finding: LintFinding, text: str) -> LintHint:
     before = text[max(0, finding.start - AROUND) : finding.start]
     after = text[finding.end : finding.end + AROUND]
     if finding.start > AROUND:
         before = f"…{before.partition(' ')[2]}"
     if finding.end + AROUND < len(text):
         after = f"{after.rpartition(' ')[0]}…"
-    return Hint(finding, before, after, _said(finding))
+    return LintHint(finding, before, after, _said(finding))
 
 
 def _said(finding: LintFinding) -> str:

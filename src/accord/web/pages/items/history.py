@@ -1,4 +1,4 @@
-"""How an item came to be what it is: redlines of each version, who, with what, and back again."""
+"""The history of an item, version by version, and the list of its steering documents."""
 
 from __future__ import annotations
 
@@ -6,61 +6,76 @@ from typing import Final
 
 from msgspec import UNSET
 
-from accord.web.answers import Answer
-from accord.web.pages.items.detail import done, entries_of, rights
-from accord.web.pages.items.item import find_item
-from accord.web.pages.items.showing import show
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.pages.items.detail import done, entries_of, find_item, rights, show
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 pages: Final = Pages()
 
-MAX_SHOWN: Final = 20
+MAX_VERSIONS: Final = 20
 
 
 @pages.get("/items/{id}/history")
-async def history(turn: Turn) -> Answer:
-    item = await find_item(turn, turn.values["id"])
-    page = await turn.do(
+async def history(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    page = await request.run(
         "history",
         id=item.reference_id,
         related=True,
-        limit=MAX_SHOWN,
-        cursor=turn.query["cursor"] or UNSET,
+        limit=MAX_VERSIONS,
+        cursor=request.query["cursor"] or UNSET,
     )
     return await show(
-        turn,
+        request,
         "_history",
         item=item,
         page=page,
-        entries=entries_of(turn, page.items, is_first=not turn.query["cursor"]),
-        **rights(turn, item),
+        entries=entries_of(request, page.items, is_first=not request.query["cursor"]),
+        **rights(request, item),
     )
 
 
 @pages.get("/items/{id}/compare")
-async def compare(turn: Turn) -> Answer:
-    item = await find_item(turn, turn.values["id"])
-    asked = (turn.query["a"] or "1", turn.query["b"] or str(item.version))
+async def compare(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    asked = (request.query["a"] or "1", request.query["b"] or str(item.version))
     older, newer = sorted(asked, key=_order)
-    compared = await turn.do("compare_versions", id=item.reference_id, a=older, b=newer)
-    return await show(turn, "_compare", item=item, compared=compared)
+    compared = await request.run("compare_versions", id=item.reference_id, a=older, b=newer)
+    return await show(request, "_compare", item=item, compared=compared)
 
 
 @pages.post("/items/{id}/undo")
-async def undo(turn: Turn) -> Answer:
-    item = await find_item(turn, turn.values["id"])
-    await turn.do("undo", change_id=turn.form["change_id"])
-    return await done(turn, item.reference_id, "The change was undone.")
+async def undo(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    await request.run("undo", change_id=request.form["change_id"])
+    return await done(request, item.reference_id, "The change was undone.")
 
 
 @pages.post("/items/{id}/restore")
-async def restore(turn: Turn) -> Answer:
-    item = await find_item(turn, turn.values["id"])
-    version = turn.form["version"]
-    await turn.do("restore_version", id=item.reference_id, version=version)
-    return await done(turn, item.reference_id, f"Version {version} is restored.")
+async def restore(request: PageRequest) -> PageResponse:
+    item = await find_item(request, request.values["id"])
+    version = request.form["version"]
+    await request.run("restore_version", id=item.reference_id, version=version)
+    return await done(request, item.reference_id, f"Version {version} is restored.")
 
 
 def _order(version: str) -> int:
     return int(version) if version.isdecimal() and len(version) < 10 else 0
+
+
+MAX_STEERING_DOCUMENTS: Final = 50
+
+
+@pages.get("/steering-documents")
+async def list_all(request: PageRequest) -> PageResponse:
+    documents = await request.run(
+        "list_steering_documents",
+        limit=MAX_STEERING_DOCUMENTS,
+        cursor=request.query["cursor"] or UNSET,
+    )
+    return await request.page(
+        "items/steering.html",
+        section="/requirements",
+        documents=documents,
+        may_write=request.user.may("write"),
+    )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from accord.web.pages.requirements import changing, creating, exchanging, tree
-from accord.web.routing import Pages
+from accord.web.pages.requirements import bulk, exchange, tree
+from accord.web.request import Pages
 
 PAGES: Final[Sequence[Pages]] = (
     tree.pages,
-    changing.pages,
-    creating.pages,
-    exchanging.pages,
+    bulk.pages,
+    exchange.pages,
 )

@@ -16,9 +16,8 @@ from accord.hub.domain.kinds import parse_reference
 from accord.hub.entities import HAVE_ASSIGNEES, UNASSIGNED, one_or_list
 from accord.hub.operations.outline import Branch, OpenBranch
 from accord.operations.choices import equivalent
-from accord.web.answers import Answer
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 ROOT: Final = "/requirements"
 OPEN_COOKIE: Final = "accord_open"
@@ -110,32 +109,36 @@ class Tree(Struct, frozen=True, kw_only=True):
 
 
 @pages.get(ROOT)
-async def tree_page(turn: Turn) -> Answer:
-    words = turn.query["q"].strip()
+async def tree_page(request: PageRequest) -> PageResponse:
+    words = request.query["q"].strip()
     if words:
-        sought = {"q": words, **_filters(turn)}
-        return turn.go(f"/search?{urlencode(sought, doseq=True)}")
-    return await turn.page("requirements/split.html", **await tree_context(turn, None))
+        sought = {"q": words, **_filters(request)}
+        return request.go(f"/search?{urlencode(sought, doseq=True)}")
+    return await request.page("requirements/split.html", **await tree_context(request, None))
 
 
 @pages.get(f"{ROOT}/children")
-async def epics(turn: Turn) -> Answer:
-    return await _part(turn, None)
+async def epics(request: PageRequest) -> PageResponse:
+    return await _part(request, None)
 
 
 @pages.get(f"{ROOT}/children/{{id}}")
-async def children(turn: Turn) -> Answer:
-    return await _part(turn, turn.values["id"])
+async def children(request: PageRequest) -> PageResponse:
+    return await _part(request, request.values["id"])
 
 
 async def tree_context(
-    turn: Turn, selected: str | None, *, ticked: Iterable[str] = (), base: str | None = None
+    request: PageRequest,
+    selected: str | None,
+    *,
+    ticked: Iterable[str] = (),
+    base: str | None = None,
 ) -> dict[str, Any]:
     """All that `requirements/split.html` needs to show the tree, open down to `selected`."""
-    filters = _filters(turn)
-    opened = open_items(turn)
-    unfold = bool(filters) and "open" not in turn.query
-    outline = await turn.do(
+    filters = _filters(request)
+    opened = open_items(request)
+    unfold = bool(filters) and "open" not in request.query
+    outline = await request.run(
         "get_outline",
         open=[] if unfold else list(opened),
         unfold=unfold,
@@ -150,28 +153,30 @@ async def tree_context(
         total=outline.total,
         path=outline.path,
         open=tuple(_unfolded(outline.items)) if unfold else opened,
-        base=base or turn.request.path,
+        base=base or request.http.path,
         filters=filters,
-        people=await _people(turn),
-        is_selecting=bool(boxes) or turn.query["select"] == "1",
+        people=await _people(request),
+        is_selecting=bool(boxes) or request.query["select"] == "1",
         ticked=boxes,
-        may_write=turn.who.may("write"),
+        may_write=request.user.may("write"),
     )
     return {"tree": tree, "section": ROOT, "statuses": STATUSES}
 
 
-async def row_context(turn: Turn, id: str) -> dict[str, Any]:
+async def row_context(request: PageRequest, id: str) -> dict[str, Any]:
     """All that `requirements/_row.html` needs to show one row again, in the place of the old one;
     `row` is None for what has no place in the tree."""
-    path = (await turn.do("get_outline", selected=id, limit=1)).path
+    path = (await request.run("get_outline", selected=id, limit=1)).path
     row = path[-1] if path else None
-    tree = Tree(items=[], path=path, open=open_items(turn), may_write=turn.who.may("write"))
+    tree = Tree(items=[], path=path, open=open_items(request), may_write=request.user.may("write"))
     return {"row": row, "tree": tree}
 
 
-def open_items(turn: Turn) -> tuple[str, ...]:
+def open_items(request: PageRequest) -> tuple[str, ...]:
     """The reference ids of what is open, by the address or the cookie."""
-    told = turn.query["open"] if "open" in turn.query else turn.cookies.get(OPEN_COOKIE, "")
+    told = (
+        request.query["open"] if "open" in request.query else request.cookies.get(OPEN_COOKIE, "")
+    )
     names = (parse_reference(each) for each in told[:4000].split(","))
     return tuple({str(each): None for each in names if each is not None})[-MAX_OPEN:]
 
@@ -183,42 +188,42 @@ def _unfolded(branches: list[OpenBranch]) -> Iterator[str]:
             yield from _unfolded(each.children)
 
 
-async def _part(turn: Turn, id: str | None) -> Answer:
+async def _part(request: PageRequest, id: str | None) -> PageResponse:
     """Rows under an item, or of epics: for a script to put in place, or as a page."""
-    filters = _filters(turn)
-    page = await turn.do(
+    filters = _filters(request)
+    page = await request.run(
         "list_children",
         id=UNSET if id is None else id,
-        limit=ROWS if turn.is_partial else 2 * ROWS,
-        cursor=turn.query["cursor"] or UNSET,
+        limit=ROWS if request.is_partial else 2 * ROWS,
+        cursor=request.query["cursor"] or UNSET,
         **{name: one_or_list(values) for name, values in filters.items()},
     )
-    path = [] if id is None else (await turn.do("get_outline", selected=id, limit=1)).path
+    path = [] if id is None else (await request.run("get_outline", selected=id, limit=1)).path
     tree = Tree(
         items=[OpenBranch(**_fields(each)) for each in page.items],
         next_cursor=page.next_cursor,
         total=page.total,
         path=path,
         filters=filters,
-        people=[] if turn.is_partial else await _people(turn),
-        may_write=turn.who.may("write"),
+        people=[] if request.is_partial else await _people(request),
+        may_write=request.user.may("write"),
         part_of=path[-1].reference_id if path else " ",
     )
     context: dict[str, Any] = {"tree": tree, "section": ROOT, "statuses": STATUSES}
     context["parent"] = path[-1] if path else None
-    if turn.is_partial:
-        return turn.piece("requirements/_part.html", **context)
-    return await turn.page("requirements/split.html", **context)
+    if request.is_partial:
+        return request.piece("requirements/_part.html", **context)
+    return await request.page("requirements/split.html", **context)
 
 
-def _filters(turn: Turn) -> dict[str, list[str]]:
-    given = {name: turn.query.every(name) for name in ("status", "assignee")}
+def _filters(request: PageRequest) -> dict[str, list[str]]:
+    given = {name: request.query.every(name) for name in ("status", "assignee")}
     told = {name: list(dict.fromkeys(filter(None, values))) for name, values in given.items()}
     return {name: values for name, values in told.items() if values}
 
 
-async def _people(turn: Turn) -> list[str]:
-    page = await turn.do("list_people", limit=MAX_PEOPLE)
+async def _people(request: PageRequest) -> list[str]:
+    page = await request.run("list_people", limit=MAX_PEOPLE)
     return [each.username for each in page.items]
 
 

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from accord.web.pages.traceability import coverage, graph, matrix, suspects
+from accord.web.pages.traceability import coverage, graph, matrix
 
-PAGES: Final = (coverage.pages, graph.pages, matrix.pages, suspects.pages)
+PAGES: Final = (coverage.pages, graph.pages, matrix.pages)

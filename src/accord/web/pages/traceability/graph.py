@@ -13,13 +13,12 @@ from msgspec import UNSET, Struct
 from accord.hub.operations.impact import Impact
 from accord.hub.operations.neighbours import Line, Neighbour, Neighbourhood
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
-from accord.web.drawing.graph import Edge, Graph, Node
+from accord.web.drawing.graph import Edge, Graph, GraphNode
 from accord.web.drawing.svg import draw
-from accord.web.pages.traceability.epics import epics_offered
-from accord.web.routing import Pages
-from accord.web.states import look_of
-from accord.web.turn import Turn
+from accord.web.formatting import look_of
+from accord.web.pages.traceability.coverage import epics_offered
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 pages: Final = Pages()
 
@@ -31,7 +30,7 @@ PLACES: Final = frozenset({"has", "steers"})
 """Lines that are places in the hierarchy: so many and so plain that they need no words."""
 
 
-class Words(Struct, frozen=True):
+class KindName(Struct, frozen=True):
     """What one of a kind is called, and more of them."""
 
     one: str
@@ -39,15 +38,15 @@ class Words(Struct, frozen=True):
 
 
 KINDS: Final = {
-    "epic": Words("epic", "epics"),
-    "user_story": Words("user story", "user stories"),
-    "acceptance_criteria": Words("set of criteria", "sets of criteria"),
-    "requirement": Words("requirement", "requirements"),
-    "steering_document": Words("steering document", "steering documents"),
+    "epic": KindName("epic", "epics"),
+    "user_story": KindName("user story", "user stories"),
+    "acceptance_criteria": KindName("set of criteria", "sets of criteria"),
+    "requirement": KindName("requirement", "requirements"),
+    "steering_document": KindName("steering document", "steering documents"),
 }
 
 
-class Asked(Struct, frozen=True):
+class GraphQuery(Struct, frozen=True):
     """What a picture shall show."""
 
     item: str
@@ -68,31 +67,33 @@ class Asked(Struct, frozen=True):
 
 
 @pages.get("/traceability/graph")
-async def graph(turn: Turn) -> Answer:
-    asked = read_asked(turn)
+async def graph(request: PageRequest) -> PageResponse:
+    asked = read_asked(request)
     context: dict[str, Any] = {
         "tab": "graph",
         "section": "/traceability",
         "asked": asked,
         "depths": DEPTHS,
-        "types": [each.name for each in (await turn.do("list_relationship_types")).items],
+        "types": [each.name for each in (await request.run("list_relationship_types")).items],
         "error": None,
     }
     if not asked.item:
-        epics = await epics_offered(turn)
-        return await turn.page("traceability/graph_start.html", epics=epics[:12], **context)
+        epics = await epics_offered(request)
+        return await request.page("traceability/graph_start.html", epics=epics[:12], **context)
     try:
-        found, impact = await asyncio.gather(_neighbourhood(turn, asked), _impact(turn, asked))
+        found, impact = await asyncio.gather(
+            _neighbourhood(request, asked), _impact(request, asked)
+        )
     except ServiceError as error:
-        epics = await epics_offered(turn)
-        return await turn.page(
+        epics = await epics_offered(request)
+        return await request.page(
             "traceability/graph_start.html",
             status=error.kind.status,
             epics=epics[:12],
             **(context | {"error": error}),
         )
     affected = {each.reference_id: each for each in impact.items} if impact else {}
-    return await turn.page(
+    return await request.page(
         "traceability/graph.html",
         found=found,
         impact=impact,
@@ -105,9 +106,9 @@ async def graph(turn: Turn) -> Answer:
     )
 
 
-def read_asked(turn: Turn) -> Asked:
-    query = turn.query
-    return Asked(
+def read_asked(request: PageRequest) -> GraphQuery:
+    query = request.query
+    return GraphQuery(
         item=query["item"].strip(),
         depth=query["depth"] if query["depth"] in DEPTHS else DEPTHS[0],
         types=tuple(query.every("type")),
@@ -116,8 +117,8 @@ def read_asked(turn: Turn) -> Asked:
     )
 
 
-async def _neighbourhood(turn: Turn, asked: Asked) -> Any:
-    return await turn.do(
+async def _neighbourhood(request: PageRequest, asked: GraphQuery) -> Any:
+    return await request.run(
         "get_neighbourhood",
         id=asked.item,
         depth=asked.depth,
@@ -127,15 +128,15 @@ async def _neighbourhood(turn: Turn, asked: Asked) -> Any:
     )
 
 
-async def _impact(turn: Turn, asked: Asked) -> Any:
+async def _impact(request: PageRequest, asked: GraphQuery) -> Any:
     if not asked.impact:
         return None
-    return await turn.do(
+    return await request.run(
         "impact_analysis", id=asked.item, types=list(asked.types) or UNSET, limit=MAX_AFFECTED
     )
 
 
-def picture(found: Neighbourhood, impact: Impact | None, asked: Asked) -> Graph:
+def picture(found: Neighbourhood, impact: Impact | None, asked: GraphQuery) -> Graph:
     """Boxes and lines; with an impact those that a change affects stand out."""
     affected = {each.reference_id for each in impact.items} if impact else set()
     ways = _ways(impact)
@@ -166,10 +167,10 @@ def _ways(impact: Impact | None) -> set[frozenset[str]]:
     return {frozenset(pair) for path in paths for pair in pairwise(path.split()[::2])}
 
 
-def _node(item: Neighbour, is_affected: bool, asked: Asked) -> Node:
+def _node(item: Neighbour, is_affected: bool, asked: GraphQuery) -> GraphNode:
     more = f" +{item.more:,}" if item.more else ""
     is_start = item.distance == 0
-    return Node(
+    return GraphNode(
         id=item.reference_id,
         title=item.title,
         subtitle=f"{item.reference_id}{more}",

@@ -12,10 +12,9 @@ from msgspec import UNSET, Struct
 from accord.hub.operations.coverage import Traced
 from accord.hub.operations.types import RelationshipType
 from accord.operations.errors import InvalidError, NotFoundError, ServiceError
-from accord.web.answers import Answer
-from accord.web.pages.traceability.epics import epics_offered
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.pages.traceability.coverage import epics_offered
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 pages: Final = Pages()
 
@@ -35,7 +34,7 @@ class Cell(Struct, frozen=True):
     is_suspect: bool = False
 
 
-class Row(Struct, frozen=True):
+class MatrixRow(Struct, frozen=True):
     """A requirement, and its cells in the order of the columns."""
 
     traced: Traced
@@ -49,21 +48,23 @@ class Column(Struct, frozen=True):
 
 
 @pages.get("/traceability/matrix")
-async def matrix(turn: Turn) -> Answer:
-    query = turn.query
+async def matrix(request: PageRequest) -> PageResponse:
+    query = request.query
     error: ServiceError | None = None
     try:
-        found, types, epics = await asyncio.gather(_found(turn), _types(turn), epics_offered(turn))
+        found, types, epics = await asyncio.gather(
+            _found(request), _types(request), epics_offered(request)
+        )
     except (NotFoundError, InvalidError) as wrong:  # an epic that is not there, an old cursor
         error, found = wrong, None
-        types, epics = await asyncio.gather(_types(turn), epics_offered(turn))
+        types, epics = await asyncio.gather(_types(request), epics_offered(request))
     offered = offered_columns(types)
     chosen = [name for name in offered if name in query.every("type")] or [
         name for name in offered if name in DEFAULT
     ]
     is_crossed = query["columns"] == "items"
     rows, columns, hidden = _table(found.items if found else [], chosen, is_crossed=is_crossed)
-    return await turn.page(
+    return await request.page(
         "traceability/matrix.html",
         status=200 if error is None else error.kind.status,
         tab="matrix",
@@ -78,7 +79,7 @@ async def matrix(turn: Turn) -> Answer:
         chosen=chosen,
         epics=epics,
         verified_by=VERIFIED_BY,
-        more=_more(turn, found),
+        more=_more(request, found),
         label=label,
     )
 
@@ -96,9 +97,9 @@ def label(name: str) -> str:
     return name.removeprefix("is_").replace("_", " ").capitalize()
 
 
-async def _found(turn: Turn) -> Any:
-    query = turn.query
-    return await turn.do(
+async def _found(request: PageRequest) -> Any:
+    query = request.query
+    return await request.run(
         "traceability_matrix",
         epic_id=query["epic"].strip() or UNSET,
         limit=ROWS,
@@ -106,21 +107,23 @@ async def _found(turn: Turn) -> Any:
     )
 
 
-async def _types(turn: Turn) -> Sequence[RelationshipType]:
-    found: Sequence[RelationshipType] = (await turn.do("list_relationship_types")).items
+async def _types(request: PageRequest) -> Sequence[RelationshipType]:
+    found: Sequence[RelationshipType] = (await request.run("list_relationship_types")).items
     return found
 
 
 def _table(
     traced: Sequence[Traced], chosen: Sequence[str], *, is_crossed: bool
-) -> tuple[list[Row], list[Column], int]:
+) -> tuple[list[MatrixRow], list[Column], int]:
     """Rows, columns, and how many columns were left out."""
     if not is_crossed:
-        rows = [Row(each, tuple(_ends(each, name) for name in chosen)) for each in traced]
+        rows = [MatrixRow(each, tuple(_ends(each, name) for name in chosen)) for each in traced]
         return rows, [Column(name, label(name)) for name in chosen], 0
     ends = sorted({end for each in traced for name in chosen for end in _linked(each, name)})
     shown = sorted(ends, key=_order)[:MAX_COLUMNS]
-    rows = [Row(each, tuple(_crossing(each, end, chosen) for end in shown)) for each in traced]
+    rows = [
+        MatrixRow(each, tuple(_crossing(each, end, chosen) for end in shown)) for each in traced
+    ]
     columns = [Column(end, end, f"/items/{end}") for end in shown]
     return rows, columns, len(ends) - len(shown)
 
@@ -157,9 +160,9 @@ def _order(reference_id: str) -> tuple[str, int]:
     return prefix, int(number)
 
 
-def _more(turn: Turn, found: Any) -> str:
+def _more(request: PageRequest, found: Any) -> str:
     """Where the rows behind these are."""
     if found is None or not found.has_more:
         return ""
-    kept = [(name, value) for name, value in turn.query.pairs() if name != "cursor" and value]
+    kept = [(name, value) for name, value in request.query.pairs() if name != "cursor" and value]
     return f"/traceability/matrix?{urlencode([*kept, ('cursor', found.next_cursor)])}"

@@ -8,10 +8,9 @@ from urllib.parse import quote
 from msgspec import UNSET
 
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
 from accord.web.forms import Words
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 SECTION: Final = "/agents"
 WIRES: Final = (
@@ -36,73 +35,76 @@ pages: Final = Pages()
 
 
 @pages.get("/agents")
-async def listed(turn: Turn) -> Answer:
-    found = await turn.do("list_agents", limit=50, cursor=turn.query["cursor"] or UNSET)
-    return await turn.page("workflows/agents.html", found=found)
+async def listed(request: PageRequest) -> PageResponse:
+    found = await request.run("list_agents", limit=50, cursor=request.query["cursor"] or UNSET)
+    return await request.page("workflows/agents.html", found=found)
 
 
 @pages.get("/agents/new")
-async def new(turn: Turn) -> Answer:
-    turn.who.require("admin", "Adding agents")
-    return await _form(turn, {"wire": "auto", "attempts": "3"})
+async def new(request: PageRequest) -> PageResponse:
+    request.user.require("admin", "Adding agents")
+    return await _form(request, {"wire": "auto", "attempts": "3"})
 
 
 @pages.post("/agents/new")
-async def create(turn: Turn) -> Answer:
+async def create(request: PageRequest) -> PageResponse:
     try:
-        agent = await turn.do("create_agent", name=turn.form["name"], **_given(turn.form))
+        agent = await request.run("create_agent", name=request.form["name"], **_given(request.form))
     except ServiceError as error:
-        return await _form(turn, dict(turn.form.pairs()), error=error)
-    return turn.go(f"/agents/{quote(agent.name)}", f"{agent.name} is added. Check it now.")
+        return await _form(request, dict(request.form.pairs()), error=error)
+    return request.go(f"/agents/{quote(agent.name)}", f"{agent.name} is added. Check it now.")
 
 
 @pages.get("/agents/{name}")
-async def one(turn: Turn) -> Answer:
-    agent = await turn.do("get_agent", name=turn.values["name"])
-    return await _form(turn, _typed(agent), agent)
+async def one(request: PageRequest) -> PageResponse:
+    agent = await request.run("get_agent", name=request.values["name"])
+    return await _form(request, _typed(agent), agent)
 
 
 @pages.post("/agents/{name}")
-async def change(turn: Turn) -> Answer:
-    name = turn.values["name"]
+async def change(request: PageRequest) -> PageResponse:
+    name = request.values["name"]
     try:
-        await turn.do(
+        await request.run(
             "update_agent",
             name=name,
-            expected_version=turn.form["version"] or UNSET,
-            active=turn.form["active"] == "true",
-            **_given(turn.form),
+            expected_version=request.form["version"] or UNSET,
+            active=request.form["active"] == "true",
+            **_given(request.form),
         )
     except ServiceError as error:
-        agent = await turn.do("get_agent", name=name)
-        return await _form(turn, dict(turn.form.pairs()), agent, error)
-    return turn.go(f"/agents/{quote(name)}", f"{name} is saved.")
+        agent = await request.run("get_agent", name=name)
+        return await _form(request, dict(request.form.pairs()), agent, error)
+    return request.go(f"/agents/{quote(name)}", f"{name} is saved.")
 
 
 @pages.post("/agents/{name}/check")
-async def check(turn: Turn) -> Answer:
+async def check(request: PageRequest) -> PageResponse:
     """Ask it for its card now."""
-    agent = await turn.do("check_agent_health", name=turn.values["name"])
+    agent = await request.run("check_agent_health", name=request.values["name"])
     why = f": {agent.health_detail}" if agent.health_detail else ""
-    back = SECTION if turn.form["back"] == "list" else f"{SECTION}/{quote(agent.name)}"
-    return turn.go(back, f"{agent.name} is {agent.health}{why}.")
+    back = SECTION if request.form["back"] == "list" else f"{SECTION}/{quote(agent.name)}"
+    return request.go(back, f"{agent.name} is {agent.health}{why}.")
 
 
 @pages.post("/agents/{name}/delete")
-async def delete(turn: Turn) -> Answer:
-    name = turn.values["name"]
+async def delete(request: PageRequest) -> PageResponse:
+    name = request.values["name"]
     try:
-        await turn.do("delete_agent", name=name)
+        await request.run("delete_agent", name=name)
     except ServiceError as error:
-        agent = await turn.do("get_agent", name=name)
-        return await _form(turn, _typed(agent), agent, error)
-    return turn.go(SECTION, f"{name} is deleted.")
+        agent = await request.run("get_agent", name=name)
+        return await _form(request, _typed(agent), agent, error)
+    return request.go(SECTION, f"{name} is deleted.")
 
 
 async def _form(
-    turn: Turn, typed: dict[str, str], agent: Any = None, error: ServiceError | None = None
-) -> Answer:
-    return await turn.page(
+    request: PageRequest,
+    typed: dict[str, str],
+    agent: Any = None,
+    error: ServiceError | None = None,
+) -> PageResponse:
+    return await request.page(
         "workflows/agent.html",
         status=200 if error is None else error.kind.status,
         section=SECTION,

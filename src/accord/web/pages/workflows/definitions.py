@@ -1,23 +1,400 @@
-"""Workflows as they are defined: all of them, one with its graph, two versions beside each other,
-and how runs are started."""
+"""Workflow definitions: the list, one with its graph, comparison of versions, starting runs."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct
 
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
+from accord.web.drawing.graph import Edge, Graph, GraphNode, Line
 from accord.web.drawing.svg import draw
+from accord.web.formatting import Tone, duration
 from accord.web.pages.workflows.inputs import fields_of, filled, value_of
-from accord.web.pages.workflows.outline import outline, plain_node, read
-from accord.web.pages.workflows.source import as_json, as_yaml, without_version
-from accord.web.pages.workflows.values import Shown
 from accord.web.redline import redline
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
+from accord.workflows.core.definition import (
+    AgentStep,
+    CallStep,
+    ConditionStep,
+    Definition,
+    LoopStep,
+    ParallelStep,
+    PluginStep,
+    Step,
+    WaitStep,
+    WorkflowStep,
+    handler_steps,
+)
+from accord.workflows.core.reading import definition_of
+
+SOME: Final = 4_000
+"""Characters that stand among other things."""
+MUCH: Final = 1_000_000
+"""Characters of a page of its own."""
+LINE: Final = 100
+
+
+class ShownValue(Struct, frozen=True):
+    """A value as a text."""
+
+    text: str
+    size: int
+    """Characters of all of it."""
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.text) < self.size
+
+
+def shown(value: Any, most: int = SOME) -> ShownValue:
+    """A value as JSON, indented; a text as it is."""
+    text = value if isinstance(value, str) else _json(value, 2)
+    return ShownValue(text[:most], len(text))
+
+
+def in_line(value: Any) -> str:
+    """A value in a few words."""
+    text = _json(value, -1)
+    return text if len(text) <= LINE else f"{text[: LINE - 1]}…"
+
+
+def _json(value: Any, indent: int) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+
+
+_LINE: Final = re.compile(r"line (\d{1,7}), column")
+_STEP: Final = re.compile(r"[^.\[\]]+")
+MAX_DEPTH: Final = 100
+_LEVELS: Final = {
+    "SequenceStartEvent": 1,
+    "MappingStartEvent": 1,
+    "SequenceEndEvent": -1,
+    "MappingEndEvent": -1,
+}
+
+
+def line_of(text: str, paths: Sequence[str]) -> list[int | None]:
+    """The lines of some places, counted from 1: of the nearest thing around a place that is not
+    there. None where the text cannot be read."""
+    root = _composed(text)
+    return [_said(path) or (None if root is None else _line(root, path)) for path in paths]
+
+
+def _said(path: str) -> int | None:
+    """A place that is a line already, as that of a fault of YAML."""
+    found = _LINE.match(path)
+    return int(found[1]) if found else None
+
+
+def _composed(text: str) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        return None
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        if _is_deep(yaml.parse(text, Loader=loader)):
+            return None
+        return yaml.compose(text, Loader=loader)
+    except yaml.YAMLError:
+        return None
+
+
+def _is_deep(events: Iterable[Any]) -> bool:
+    """Whether lists and objects nest deeper than `MAX_DEPTH`. libyaml builds nodes recursively
+    and knows no limit: a text of 50,000 brackets would overflow the stack of the process."""
+    depth = 0
+    for event in events:
+        depth += _LEVELS.get(type(event).__name__, 0)
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+def _line(node: Any, path: str) -> int:
+    line: int = node.start_mark.line
+    for step in _STEP.findall(path)[:MAX_DEPTH]:
+        members = node.value
+        if node.id == "mapping":
+            found = next((pair for pair in members if pair[0].value == step), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line, found[1]
+        elif node.id == "sequence" and step.isdigit() and int(step) < len(members):
+            node = members[int(step)]
+            line = node.start_mark.line
+        else:
+            break
+    return line + 1
+
+
+EXAMPLE: Final = """\
+# A first example: somebody is asked, and what they say is kept as an epic.
+# Steps run as they are listed. Everything is checked before it is saved.
+name: ask-first
+description: Asks an administrator, then writes it down.
+input:
+  type: object
+  required: [title]
+  properties:
+    title: {type: string, description: What the epic is called}
+steps:
+  - name: decide
+    type: wait
+    approval: {by: [Administrator], timeout: 86400}
+  - name: keep
+    type: call
+    operation: create_epic
+    input: {title: "${input.title}"}
+output: {kept_as: "${steps.keep.output.reference_id}"}
+"""
+"""What somebody without a workflow begins with."""
+_WIDTH: Final = 100
+_FIRST: Final = ("name", "type", "description", "on")
+
+
+def without_version(definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition as it is saved again: its version counts up by itself."""
+    return {name: value for name, value in definition.items() if name != "version"}
+
+
+def as_json(definition: dict[str, Any]) -> str:
+    return msgspec.json.format(msgspec.json.encode(definition)).decode()
+
+
+def as_yaml(definition: dict[str, Any]) -> str:
+    """The same as YAML; as JSON, which can be read as YAML too, where there is none that says
+    exactly the same."""
+    try:
+        import yaml
+
+        from accord.workflows.core.yaml_values import read_yaml
+    except ImportError:
+        return as_json(definition)
+    text: str = yaml.dump(
+        _ordered(definition),
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        sort_keys=False,
+        allow_unicode=True,
+        width=_WIDTH,
+        default_flow_style=None,
+    )
+    text = text.replace("\n'on':", "\non:")  # which means something else in YAML 1.1 only
+    # What is written by the rules of YAML 1.1 may mean something else by those of 1.2.
+    return text if read_yaml(text) == definition else as_json(definition)
+
+
+def _ordered(value: Any) -> Any:
+    """The same, in the order in which people write it, and whole numbers as such."""
+    if isinstance(value, dict):
+        first = [name for name in _FIRST if name in value] if "name" in value else []
+        return {name: _ordered(value[name]) for name in dict.fromkeys((*first, *value))}
+    if isinstance(value, list):
+        return [_ordered(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+END: Final = "end"
+FAILED: Final = "\0failed"
+"""Not a step: where what runs after a failed run begins."""
+
+
+class Box(Struct, frozen=True):
+    """A step, as it is drawn."""
+
+    name: str
+    kind: str
+    """Its type, in a word."""
+    about: str
+    """Who does it, or what it waits for."""
+
+
+class Exit(Struct, frozen=True):
+    """Where something goes on from."""
+
+    source: str
+    label: str = ""
+    line: Line = "solid"
+    tone: Tone = "idle"
+
+
+class DefinitionGraph(Struct, frozen=True):
+    """All boxes and lines of a definition."""
+
+    boxes: tuple[Box, ...]
+    edges: tuple[Edge, ...]
+
+    def graph(self, show: Callable[[Box], GraphNode]) -> Graph:
+        """The graph whose boxes look as `show` says."""
+        return Graph(tuple(show(each) for each in self.boxes), self.edges)
+
+
+Exits: TypeAlias = list[Exit]
+
+
+def read(definition: dict[str, Any]) -> Definition:
+    """A definition that was saved."""
+    return definition_of(definition)
+
+
+def outline(definition: Definition) -> DefinitionGraph:
+    walk = _Walk()
+    walk.scope(definition.steps, [])
+    if definition.on_error:
+        walk.boxes.append(Box(FAILED, "on error", "if the run fails"))
+        walk.scope(definition.on_error, [Exit(FAILED, line="dashed")])
+    return DefinitionGraph(tuple(walk.boxes), tuple(walk.edges))
+
+
+def plain_node(box: Box) -> GraphNode:
+    """A step that is only described."""
+    return GraphNode(id=box.name, title=title_of(box), subtitle=box.about, note=box.kind)
+
+
+def title_of(box: Box) -> str:
+    return "failed" if box.name == FAILED else box.name
+
+
+class _Walk:
+    """Goes through lists of steps in their order."""
+
+    def __init__(self) -> None:
+        self.boxes: list[Box] = []
+        self.edges: list[Edge] = []
+        self._jumps: dict[str, Exits] = {}
+        self._ends: list[Exits] = []
+
+    def scope(self, steps: Sequence[Step], entries: Exits) -> Exits:
+        """A list that `next: end` is the end of."""
+        self._ends.append([])
+        exits = self._list(steps, entries)
+        return exits + self._ends.pop()
+
+    def _list(self, steps: Sequence[Step], entries: Exits) -> Exits:
+        for step in steps:
+            exits = self._step(step, entries + self._jumps.pop(step.name, []))
+            entries = []
+            if step.next == END:
+                self._ends[-1] += exits
+            elif step.next is not None:
+                self._jumps.setdefault(step.next, []).extend(exits)
+            else:
+                entries = exits
+        return entries
+
+    def _step(self, step: Step, entries: Exits) -> Exits:
+        match step:
+            case ParallelStep():
+                exits = self._parallel(step, entries)
+            case ConditionStep():
+                exits = self._condition(step, entries)
+            case LoopStep():
+                exits = self._loop(step, entries)
+            case _:
+                exits = self._box(step, entries)
+        handler = handler_steps(step)
+        if handler:
+            failed = Exit(step.name, "on error", "dashed", "warn")
+            exits = exits + self._list(handler, [failed])
+        return exits
+
+    def _box(self, step: Step, entries: Exits) -> Exits:
+        kind, about = described(step)
+        self.boxes.append(Box(step.name, kind, about))
+        self._lead(entries, step.name)
+        return [Exit(step.name)]
+
+    def _lead(self, entries: Exits, target: str) -> None:
+        self.edges += [
+            Edge(
+                source=each.source, target=target, label=each.label, line=each.line, tone=each.tone
+            )
+            for each in dict.fromkeys(entries)
+        ]
+
+    def _parallel(self, step: ParallelStep, entries: Exits) -> Exits:
+        ends: Exits = []
+        for steps in step.branches.values():
+            ends += self.scope(steps, entries) if steps else entries
+        return self._box(step, ends)
+
+    def _condition(self, step: ConditionStep, entries: Exits) -> Exits:
+        self._box(step, entries)
+        lists = [
+            *(step.cases or {}).items(),
+            ("then", step.then),
+            ("else", step.else_ or (() if step.then is not None else None)),
+            ("default", step.default or (() if step.cases is not None else None)),
+        ]
+        exits: Exits = []
+        for label, steps in lists:
+            if steps is not None:
+                exits += self._list(steps, [Exit(step.name, label)])
+        return exits
+
+    def _loop(self, step: LoopStep, entries: Exits) -> Exits:
+        self._box(step, entries)
+        exits = self.scope(step.body, [Exit(step.name)])
+        self._lead([Exit(each.source, "next round", "dashed") for each in exits], step.name)
+        return exits or [Exit(step.name)]
+
+
+def described(step: Step) -> tuple[str, str]:
+    """What kind of step it is, and what it is about."""
+    match step:
+        case AgentStep():
+            return "agent", step.agent
+        case ParallelStep():
+            return "join", f"{_rule(step)} of {len(step.branches)}"
+        case ConditionStep():
+            return "condition", _expression(step.if_ if step.if_ is not None else step.switch)
+        case LoopStep() if step.while_ is not None:
+            return "loop", f"while {_expression(step.while_)}"
+        case LoopStep():
+            return "loop", f"each of {_expression(step.over)}"
+        case WaitStep():
+            return "wait", _awaited(step)
+        case WorkflowStep():
+            return "workflow", step.workflow
+        case CallStep():
+            return "call", _called(step)
+        case PluginStep():
+            return step.plugin, ""
+
+
+def _rule(step: ParallelStep) -> str:
+    return str(step.join)
+
+
+def _awaited(step: WaitStep) -> str:
+    if step.approval is not None:
+        return " or ".join(step.approval.by)
+    if step.signal is not None:
+        return f"signal {step.signal}"
+    if step.for_ is not None:
+        return f"for {step.for_ if isinstance(step.for_, str) else duration(step.for_)}"
+    return f"until {step.until}"
+
+
+def _called(step: CallStep) -> str:
+    if step.mcp is not None:
+        return f"{step.mcp.tool} at {step.mcp.server}"
+    if step.rpc is not None:
+        return f"{step.rpc.method} at {step.rpc.url}"
+    return step.operation or ""
+
+
+def _expression(value: object) -> str:
+    if isinstance(value, str):
+        return value.removeprefix("${").removesuffix("}")
+    return f"{len(value)} items" if isinstance(value, list) else ""
+
 
 SECTION: Final = "/workflows"
 RECENT: Final = 8
@@ -28,48 +405,50 @@ pages: Final = Pages()
 
 
 @pages.get("/workflows")
-async def listed(turn: Turn) -> Answer:
-    found = await turn.do("list_workflows", limit=50, cursor=turn.query["cursor"] or UNSET)
-    return await turn.page("workflows/list.html", found=found)
+async def listed(request: PageRequest) -> PageResponse:
+    found = await request.run("list_workflows", limit=50, cursor=request.query["cursor"] or UNSET)
+    return await request.page("workflows/list.html", found=found)
 
 
 @pages.get("/workflows/{name}")
-async def definition(turn: Turn) -> Answer:
-    return await _page(turn)
+async def definition(request: PageRequest) -> PageResponse:
+    return await _page(request)
 
 
 @pages.post("/workflows/{name}/runs")
-async def start(turn: Turn) -> Answer:
-    name = turn.values["name"]
+async def start(request: PageRequest) -> PageResponse:
+    name = request.values["name"]
     try:
-        workflow = await turn.do("get_workflow", name=name)
-        run = await turn.do("run_workflow", name=name, input=value_of(workflow.input, turn.form))
+        workflow = await request.run("get_workflow", name=name)
+        run = await request.run(
+            "run_workflow", name=name, input=value_of(workflow.input, request.form)
+        )
     except ServiceError as error:
-        return await _page(turn, error=error)
-    return turn.go(f"/runs/{quote(run.id)}")
+        return await _page(request, error=error)
+    return request.go(f"/runs/{quote(run.id)}")
 
 
 @pages.post("/workflows/{name}/active")
-async def set_active(turn: Turn) -> Answer:
+async def set_active(request: PageRequest) -> PageResponse:
     """Let runs be started, or not."""
-    name, active = turn.values["name"], turn.form["active"] == "true"
-    await turn.do("update_workflow", name=name, active=active)
+    name, active = request.values["name"], request.form["active"] == "true"
+    await request.run("update_workflow", name=name, active=active)
     said = "Runs can be started again." if active else "No more runs can be started."
-    return turn.go(f"/workflows/{quote(name)}", said)
+    return request.go(f"/workflows/{quote(name)}", said)
 
 
 @pages.get("/workflows/{name}/compare")
-async def compare(turn: Turn) -> Answer:
+async def compare(request: PageRequest) -> PageResponse:
     """What changed between two versions."""
-    name = turn.values["name"].partition("@")[0]
-    versions = await turn.do("list_workflow_versions", name=name, limit=100)
+    name = request.values["name"].partition("@")[0]
+    versions = await request.run("list_workflow_versions", name=name, limit=100)
     numbers = [str(each.version) for each in versions.items]
-    later = turn.query["to"] or numbers[0]
-    earlier = turn.query["from"] or (numbers[1] if len(numbers) > 1 else numbers[0])
-    before = await turn.do("get_workflow", name=f"{name}@{earlier}")
-    after = await turn.do("get_workflow", name=f"{name}@{later}")
+    later = request.query["to"] or numbers[0]
+    earlier = request.query["from"] or (numbers[1] if len(numbers) > 1 else numbers[0])
+    before = await request.run("get_workflow", name=f"{name}@{earlier}")
+    after = await request.run("get_workflow", name=f"{name}@{later}")
     texts = [as_yaml(without_version(each.definition)) for each in (before, after)]
-    return await turn.page(
+    return await request.page(
         "workflows/compare.html",
         section=SECTION,
         name=name,
@@ -81,12 +460,12 @@ async def compare(turn: Turn) -> Answer:
     )
 
 
-async def _page(turn: Turn, error: ServiceError | None = None) -> Answer:
-    workflow = await turn.do("get_workflow", name=turn.values["name"])
-    versions = await turn.do("list_workflow_versions", name=workflow.name, limit=10)
-    runs = await turn.do("list_runs", workflow=workflow.name, limit=RECENT)
+async def _page(request: PageRequest, error: ServiceError | None = None) -> PageResponse:
+    workflow = await request.run("get_workflow", name=request.values["name"])
+    versions = await request.run("list_workflow_versions", name=workflow.name, limit=10)
+    runs = await request.run("list_runs", workflow=workflow.name, limit=RECENT)
     fields = fields_of(workflow.input)
-    return await turn.page(
+    return await request.page(
         "workflows/definition.html",
         status=200 if error is None else error.kind.status,
         section=SECTION,
@@ -95,8 +474,8 @@ async def _page(turn: Turn, error: ServiceError | None = None) -> Answer:
         versions=versions,
         runs=runs,
         picture=picture(workflow.definition),
-        source=_source(workflow.definition, turn.query["as"]),
-        fields=filled(fields, turn.form),
+        source=_source(workflow.definition, request.query["as"]),
+        fields=filled(fields, request.form),
         error=error,
     )
 
@@ -109,7 +488,7 @@ def picture(definition: dict[str, Any]) -> Any:
     return draw(outline(found).graph(plain_node), label)
 
 
-def _source(definition: dict[str, Any], form: str) -> Shown:
+def _source(definition: dict[str, Any], form: str) -> ShownValue:
     plain = without_version(definition)
     text = as_json(plain) if form == "json" else as_yaml(plain)
-    return Shown(text[:MAX_SOURCE], len(text))
+    return ShownValue(text[:MAX_SOURCE], len(text))

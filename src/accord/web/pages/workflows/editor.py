@@ -9,12 +9,16 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from accord.operations.errors import ServiceError
-from accord.web.answers import Answer
-from accord.web.pages.workflows.definitions import SECTION, picture
-from accord.web.pages.workflows.places import line_of
-from accord.web.pages.workflows.source import EXAMPLE, as_yaml, without_version
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.pages.workflows.definitions import (
+    EXAMPLE,
+    SECTION,
+    as_yaml,
+    line_of,
+    picture,
+    without_version,
+)
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
 
 MAX_PROBLEMS: Final = 50
 """How many are shown; the first ones often bring others with them."""
@@ -22,7 +26,7 @@ MAX_PROBLEMS: Final = 50
 pages: Final = Pages()
 
 
-class Found(Struct, frozen=True):
+class DefinitionProblem(Struct, frozen=True):
     """Something that is wrong."""
 
     place: str
@@ -31,10 +35,10 @@ class Found(Struct, frozen=True):
     hint: str
 
 
-class Checked(Struct, frozen=True):
+class DefinitionCheck(Struct, frozen=True):
     """What a check of a definition gave."""
 
-    problems: tuple[Found, ...] = ()
+    problems: tuple[DefinitionProblem, ...] = ()
     total: int = 0
     valid: Any = None
     """What `validate_workflow` says; None where there are problems, or nothing was checked."""
@@ -42,81 +46,81 @@ class Checked(Struct, frozen=True):
 
 
 @pages.get("/workflows/new")
-async def new(turn: Turn) -> Answer:
-    return await _page(turn, EXAMPLE, Checked())
+async def new(request: PageRequest) -> PageResponse:
+    return await _page(request, EXAMPLE, DefinitionCheck())
 
 
 @pages.post("/workflows/new")
-async def create(turn: Turn) -> Answer:
-    return await _take(turn)
+async def create(request: PageRequest) -> PageResponse:
+    return await _take(request)
 
 
 @pages.get("/workflows/{name}/edit")
-async def edit(turn: Turn) -> Answer:
-    workflow = await turn.do("get_workflow", name=turn.values["name"])
-    return await _page(turn, as_yaml(without_version(workflow.definition)), Checked())
+async def edit(request: PageRequest) -> PageResponse:
+    workflow = await request.run("get_workflow", name=request.values["name"])
+    return await _page(request, as_yaml(without_version(workflow.definition)), DefinitionCheck())
 
 
 @pages.post("/workflows/{name}/edit")
-async def save(turn: Turn) -> Answer:
-    return await _take(turn)
+async def save(request: PageRequest) -> PageResponse:
+    return await _take(request)
 
 
 @pages.post("/workflows/check")
-async def check(turn: Turn) -> Answer:
+async def check(request: PageRequest) -> PageResponse:
     """What is wrong with a text as it is now."""
-    checked = await _check(turn, turn.form["source"])
-    return turn.piece("workflows/_checked.html", checked=checked, name=turn.form["name"])
+    checked = await _check(request, request.form["source"])
+    return request.piece("workflows/_checked.html", checked=checked, name=request.form["name"])
 
 
-async def _take(turn: Turn) -> Answer:
-    source = turn.form["source"].replace("\r\n", "\n")
-    if turn.form["act"] == "check":
-        return await _page(turn, source, await _check(turn, source))
+async def _take(request: PageRequest) -> PageResponse:
+    source = request.form["source"].replace("\r\n", "\n")
+    if request.form["act"] == "check":
+        return await _page(request, source, await _check(request, source))
     try:
-        saved = await turn.do("create_workflow", definition=source)
+        saved = await request.run("create_workflow", definition=source)
     except ServiceError as error:
         if "problems" not in error.data:
-            return await _page(turn, source, Checked(), error)
-        return await _page(turn, source, _problems(source, error), status=error.kind.status)
-    return turn.go(f"/workflows/{quote(saved.name)}", f"{saved.id} is saved.")
+            return await _page(request, source, DefinitionCheck(), error)
+        return await _page(request, source, _problems(source, error), status=error.kind.status)
+    return request.go(f"/workflows/{quote(saved.name)}", f"{saved.id} is saved.")
 
 
-async def _check(turn: Turn, source: str) -> Checked:
+async def _check(request: PageRequest, source: str) -> DefinitionCheck:
     try:
-        valid = await turn.do("validate_workflow", definition=source)
+        valid = await request.run("validate_workflow", definition=source)
     except ServiceError as error:
         if "problems" not in error.data:
             raise
         return _problems(source, error)
-    return Checked(valid=valid, picture=picture(valid.definition))
+    return DefinitionCheck(valid=valid, picture=picture(valid.definition))
 
 
-def _problems(source: str, error: ServiceError) -> Checked:
+def _problems(source: str, error: ServiceError) -> DefinitionCheck:
     told = error.data["problems"]
     lines = line_of(source, [each["path"] for each in told])
     found = [
-        Found(each["path"], line, each["message"], each["hint"])
+        DefinitionProblem(each["path"], line, each["message"], each["hint"])
         for each, line in zip(told, lines, strict=True)
     ]
     found.sort(key=lambda each: each.line or 0)
-    return Checked(problems=tuple(found[:MAX_PROBLEMS]), total=len(found))
+    return DefinitionCheck(problems=tuple(found[:MAX_PROBLEMS]), total=len(found))
 
 
 async def _page(
-    turn: Turn,
+    request: PageRequest,
     source: str,
-    checked: Checked,
+    checked: DefinitionCheck,
     error: ServiceError | None = None,
     *,
     status: int = 200,
-) -> Answer:
-    turn.who.require("admin", "Editing workflows")
-    return await turn.page(
+) -> PageResponse:
+    request.user.require("admin", "Editing workflows")
+    return await request.page(
         "workflows/edit.html",
         status=status if error is None else error.kind.status,
         section=SECTION,
-        name=turn.values.get("name", "").partition("@")[0],
+        name=request.values.get("name", "").partition("@")[0],
         source=source,
         checked=checked,
         error=error,

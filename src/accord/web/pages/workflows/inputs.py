@@ -26,7 +26,7 @@ WHOLE: Final = "json"
 """The name of the field for all of the input."""
 
 
-class Field(Struct, frozen=True, kw_only=True):
+class InputField(Struct, frozen=True, kw_only=True):
     """One member of the input."""
 
     name: str
@@ -43,7 +43,7 @@ class Field(Struct, frozen=True, kw_only=True):
         return f"{PREFIX}{self.name}"
 
 
-def fields_of(schema: Any) -> tuple[Field, ...]:
+def fields_of(schema: Any) -> tuple[InputField, ...]:
     """The fields of a schema; none where the input is given as JSON."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return ()
@@ -66,12 +66,12 @@ def value_of(schema: Any, form: Words) -> Any:
     return {each.name: _value(each, form[each.key]) for each in given}
 
 
-def filled(fields: Sequence[Field], form: Words) -> list[tuple[Field, str]]:
+def filled(fields: Sequence[InputField], form: Words) -> list[tuple[InputField, str]]:
     """The fields with what somebody typed, or with what is in them at first."""
     return [(each, next(iter(form.every(each.key)), each.value)) for each in fields]
 
 
-def _field(name: str, schema: Any, required: bool) -> Field:
+def _field(name: str, schema: Any, required: bool) -> InputField:
     about = schema if isinstance(schema, dict) else {}
     told = about.get("description") or about.get("title") or ""
     default = about.get("default")
@@ -84,7 +84,7 @@ def _field(name: str, schema: Any, required: bool) -> Field:
     hint = told if isinstance(told, str) else ""
     if not hint and kind == "json":
         hint = "As JSON."
-    return Field(
+    return InputField(
         name=name, kind=kind, hint=hint[:300], required=required, options=options, value=value
     )
 
@@ -110,7 +110,7 @@ def _options(schema: dict[str, Any]) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _value(field: Field, text: str) -> Any:
+def _value(field: InputField, text: str) -> Any:
     if field.kind == "text":
         return text
     if field.kind == "any":  # nobody said what it is: what reads as JSON is meant so

@@ -1,18 +1,42 @@
-"""Runs: which there are, by workflow, state and who started them."""
+"""Runs: the list, and one run with its graph, log, steps and actions.
+
+Everything that changes while a run is under way is a partial of its own, so a script replaces only
+what changed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import time
-from typing import Final, get_args
-from urllib.parse import urlencode
+from typing import Any, Final, get_args
+from urllib.parse import quote, urlencode
 
-from msgspec import UNSET
+import msgspec
+from msgspec import UNSET, Struct
 
-from accord.web.answers import Answer
-from accord.web.pages.workflows.standing import seconds_between
-from accord.web.routing import Pages
-from accord.web.turn import Turn
-from accord.workflows.core.state import RunStatus
+from accord.jsonrpc.nesting import NestingError, decode_json
+from accord.operations.arguments import check_once
+from accord.operations.errors import ConflictError, InvalidError, NotFoundError
+from accord.web.drawing.svg import draw
+from accord.web.pages.workflows.definitions import MUCH, in_line, outline, read, shown
+from accord.web.pages.workflows.run_log import told
+from accord.web.pages.workflows.step_status import (
+    MAX_BARS,
+    SCALE,
+    WHOLE,
+    StepStatus,
+    bars,
+    link_to,
+    seconds_between,
+    waits_for,
+)
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import PageResponse
+from accord.workflows.core.definition import Definition, WaitStep, find_places, inner_lists
+from accord.workflows.core.errors import CoreError
+from accord.workflows.core.state import FINAL, RunStatus
+from accord.workflows.operations.approvals import may_decide
+from accord.workflows.operations.run_views import Run, Step
 
 FILTERS: Final = ("workflow", "state", "started_by")
 AT_ONCE: Final = 50
@@ -21,10 +45,10 @@ pages: Final = Pages()
 
 
 @pages.get("/runs")
-async def listed(turn: Turn) -> Answer:
-    given = turn.query.given(*FILTERS)
-    cursor = turn.query["cursor"]
-    found = await turn.do("list_runs", limit=AT_ONCE, cursor=cursor or UNSET, **given)
+async def listed(request: PageRequest) -> PageResponse:
+    given = request.query.given(*FILTERS)
+    cursor = request.query["cursor"]
+    found = await request.run("list_runs", limit=AT_ONCE, cursor=cursor or UNSET, **given)
     now = time()
     context = {
         "found": found,
@@ -35,6 +59,247 @@ async def listed(turn: Turn) -> Answer:
             each.id: seconds_between(each.created_at, each.finished_at, now) for each in found.items
         },
     }
-    if turn.is_partial and turn.query["rows"]:
-        return turn.piece("workflows/_runs.html", **context)
-    return await turn.page("workflows/runs.html", states=get_args(RunStatus), **context)
+    if request.is_partial and request.query["rows"]:
+        return request.piece("workflows/_runs.html", **context)
+    return await request.page("workflows/runs.html", states=get_args(RunStatus), **context)
+
+
+SECTION: Final = "/runs"
+EVENTS: Final = 100
+MOST_AGAIN: Final = 50
+"""Steps to retry from that are shown."""
+PARTS: Final = ("input", "output", "error", "prompt")
+
+
+@pages.get("/runs/{id}")
+async def one(request: PageRequest) -> PageResponse:
+    context = await run_context(request)
+    if request.is_partial:
+        return request.piece("workflows/_run.html", **context)
+    return await request.page("workflows/run.html", **context)
+
+
+@pages.get("/runs/{id}/steps")
+async def steps(request: PageRequest) -> PageResponse:
+    """All steps, where there are more than a timeline can show."""
+    id = request.values["id"]
+    run = await request.run("get_run", id=id)
+    cursor = request.query.given("cursor")
+    found = await request.run("list_run_steps", id=id, limit=100, **cursor)
+    return await request.page("workflows/steps.html", section=SECTION, run=run, found=found)
+
+
+@pages.get("/runs/{id}/history")
+async def history(request: PageRequest) -> PageResponse:
+    """Everything that happened, from the beginning on."""
+    id = request.values["id"]
+    run = await request.run("get_run", id=id)
+    found = await request.run("get_run_history", id=id, limit=100, **request.query.given("after"))
+    return await request.page(
+        "workflows/history.html",
+        section=SECTION,
+        run=run,
+        found=found,
+        events=[told(each, run.created_at) for each in found.items],
+    )
+
+
+@pages.get("/runs/{id}/value")
+async def value(request: PageRequest) -> PageResponse:
+    """All of an input or output."""
+    id, step, part = request.values["id"], request.query["step"], request.query["of"]
+    if part not in PARTS:
+        raise NotFoundError(f"there is {', '.join(PARTS)}")
+    run = await request.run("get_run", id=id)
+    about = run if step in ("", WHOLE) else await request.run("get_run_step", id=id, step=step)
+    return await request.page(
+        "workflows/value.html",
+        section=SECTION,
+        run=run,
+        step="" if about is run else step,
+        part=part,
+        value=shown(getattr(about, part, None), MUCH),
+    )
+
+
+async def run_context(request: PageRequest) -> dict[str, Any]:
+    """All that is to be seen of a run."""
+    id = request.values["id"]
+    run: Run = await request.run("get_run", id=id)
+    workflow = await request.run("get_workflow", name=f"{run.workflow}@{run.workflow_version}")
+    is_final = run.state in FINAL
+    calls = () if is_final else (await request.run("list_run_calls", id=id, open=True)).items
+    events = await request.run("get_run_history", id=id, last=True, limit=EVENTS)
+    now = time()
+    standing = StepStatus(run, calls, now)
+    is_known = run.steps or run.problem is None
+    chosen = request.query["step"] if is_known else WHOLE
+    chosen = chosen or standing.usual()
+    step = None
+    if chosen != WHOLE:
+        step = await request.run("get_run_step", id=id, step=chosen)
+    definition = _definition(workflow.definition, run)
+    link = link_to(id)
+    return {
+        "section": SECTION,
+        "run": run,
+        "workflow": workflow,
+        "is_final": is_final,
+        "picture": draw(
+            standing.graph(outline(definition), chosen, link), f"The steps of run {id[-8:]}"
+        ),
+        "bars": bars(standing, run.steps, now),
+        "most_bars": MAX_BARS,
+        "scale": SCALE,
+        "events": [told(each, run.created_at) for each in events.items],
+        "waits": waits_for(run, now),
+        "chosen": chosen,
+        "whole": WHOLE,
+        "step": step,
+        "seconds": None if step is None else standing.seconds(step),
+        "attempts": 0 if step is None else max(standing.attempts(step), len(step.calls) and 1),
+        "awaits": None if step is None else _signal(definition, step),
+        "link": link,
+        "quote": quote,
+        "again": list(_again(definition, run)) if is_final and run.state != "completed" else (),
+        "most_again": MOST_AGAIN,
+        "shown": shown,
+        "in_line": in_line,
+        **_rights(request, run),
+    }
+
+
+class Again(Struct, frozen=True):
+    """A step that a run may be retried from, and what is known to have been answered."""
+
+    step: Step
+    answered: Any
+
+
+def _again(definition: Definition, run: Run) -> Iterator[Again]:
+    """The steps that started, the last first: of those with steps inside, the inner ones."""
+    places = {place.step.name: place for place in find_places(definition)}
+    for step in reversed(run.steps):
+        place = places.get(step.name)
+        if step.started_at is None or place is None or place.path.startswith("on_error"):
+            continue
+        if not inner_lists(place.step):
+            yield Again(step, answered_by(step))
+
+
+def answered_by(step: Step) -> Any:
+    """What came of a step: its output; else what was answered although it failed, or its error."""
+    if step.error is None:
+        return step.output
+    details = step.error.details
+    answered = details.get("answered") if isinstance(details, dict) else None
+    return answered or f"{step.error.code}: {step.error.message}"
+
+
+def _definition(definition: dict[str, Any], run: Run) -> Definition:
+    """What is drawn: nothing where a newer release wrote it."""
+    try:
+        return read(definition)
+    except (msgspec.DecodeError, CoreError):
+        return Definition(name=run.workflow, steps=())
+
+
+def _rights(request: PageRequest, run: Run) -> dict[str, Any]:
+    """What whoever looks may have the run do now."""
+    caller = request.user
+    commands = caller.may("run") and (caller.is_administrator or caller.username == run.started_by)
+    decides = caller.may("approve")
+    return {
+        "may_command": commands,
+        "decisions": [each for each in run.approvals if decides and may_decide(caller, each.by)],
+    }
+
+
+def _signal(definition: Any, step: Any) -> str | None:
+    """The name of the signal that a step waits for."""
+    if step.state != "waiting":
+        return None
+    if step.prompt is not None:
+        key: str = step.key
+        return key
+    for place in find_places(definition):
+        if place.step.name == step.name and isinstance(place.step, WaitStep):
+            return place.step.signal
+    return None
+
+
+@pages.post("/runs/{id}/pause")
+async def pause(request: PageRequest) -> PageResponse:
+    return await _ask(
+        request, "pause_run", "Paused: what is under way goes on, nothing new starts."
+    )
+
+
+@pages.post("/runs/{id}/resume")
+async def resume(request: PageRequest) -> PageResponse:
+    return await _ask(request, "resume_run", "Resumed.")
+
+
+@pages.post("/runs/{id}/cancel")
+async def cancel(request: PageRequest) -> PageResponse:
+    return await _ask(
+        request, "cancel_run", "Cancelled: agents are told.", reason=request.form["reason"]
+    )
+
+
+@pages.post("/runs/{id}/retry")
+async def retry(request: PageRequest) -> PageResponse:
+    step = request.form["step"]
+    said = f"Retrying from {step}." if step else "Retrying what did not complete."
+    return await _ask(request, "retry_run", said, step=step or UNSET)
+
+
+@pages.post("/runs/{id}/decide")
+async def decide(request: PageRequest) -> PageResponse:
+    """Approve what waits, or reject it."""
+    approved = request.form["decision"] != "reject"
+    return await _ask(
+        request,
+        "approve_run",
+        "Approved." if approved else "Rejected.",
+        step=request.form["step"] or UNSET,
+        approved=approved,
+        reason=request.form["reason"],
+    )
+
+
+@pages.post("/runs/{id}/signal")
+async def signal(request: PageRequest) -> PageResponse:
+    """Say something that a step waits for: a text, or JSON."""
+    name = request.form["name"]
+    return await _ask(
+        request,
+        "signal_run",
+        f"{name} is told.",
+        name=name,
+        payload=_payload(request.form["payload"]),
+    )
+
+
+async def _ask(request: PageRequest, operation: str, said: str, **arguments: Any) -> PageResponse:
+    id = request.values["id"]
+    back = f"/runs/{quote(id)}" if request.form["back"] != "approvals" else "/approvals"
+    try:
+        await request.run(operation, run=id, **arguments)
+        if operation == "retry_run":  # it is over until somebody takes that up
+            back = f"{back}?follow=1"
+    except ConflictError as error:  # it went on meanwhile: how it is now says more than a refusal
+        return request.go(back, f"Nothing was done: {error.message}.")
+    return request.go(back, said)
+
+
+def _payload(text: str) -> Any:
+    """What somebody typed: what reads as JSON is meant so."""
+    try:
+        value = decode_json(text)
+        check_once(text.encode(errors="replace"), "payload")
+    except NestingError as error:
+        raise InvalidError("payload", f"is {error}") from None
+    except msgspec.DecodeError:
+        return text
+    return value

@@ -1,5 +1,7 @@
-"""What is costly to find out and the same for everybody, kept until somebody changes something, in
-this process or in another one. Not for long either: what a run changes is not told.
+"""A cache of page data that is costly and the same for all users.
+
+A write, in this process or in another one, clears it. Entries also expire, because changes that
+runs make are not announced.
 """
 
 from __future__ import annotations
@@ -11,11 +13,11 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-KEPT_SECONDS: Final = 15.0
-MAX_KEPT: Final = 100
+CACHE_SECONDS: Final = 15.0
+MAX_ENTRIES: Final = 100
 
 
-class Keeping:
+class PageCache:
     """Results by name."""
 
     def __init__(self) -> None:
@@ -41,11 +43,11 @@ class Keeping:
             found = await find()
             if writes == self._writes:  # else it may be older than a change
                 self._make_room()
-                self._kept[name] = (monotonic() + KEPT_SECONDS, found)
+                self._kept[name] = (monotonic() + CACHE_SECONDS, found)
             return found
 
     def _make_room(self) -> None:
-        if len(self._kept) >= MAX_KEPT:
+        if len(self._kept) >= MAX_ENTRIES:
             self._kept.clear()
-        if len(self._locks) >= 2 * MAX_KEPT:
+        if len(self._locks) >= 2 * MAX_ENTRIES:
             self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}

@@ -15,8 +15,8 @@ from markupsafe import Markup
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from accord.web import dates
-from accord.web.findings import href_of
+from accord.web import formatting
+from accord.web.formatting import href_of
 from accord.web.redline import redline, unified
 
 ITEMS: Final = frozenset(
@@ -63,7 +63,7 @@ _HIDDEN: Final = frozenset({"status", "assignee", "epic_id", "user_story_id", "r
 """Fields that the sentence itself tells about where they are all that changed."""
 
 
-class Part(Struct, frozen=True):
+class SentencePart(Struct, frozen=True):
     """A piece of a sentence; the name of an item leads to it."""
 
     text: str
@@ -73,14 +73,14 @@ class Part(Struct, frozen=True):
     """What stands between it and the next."""
 
 
-class Redlined(Struct, frozen=True):
+class FieldRedline(Struct, frozen=True):
     """How one field changed."""
 
     field: str
     text: Markup
 
 
-class Told(Struct, frozen=True):
+class ActivityEntry(Struct, frozen=True):
     """One change."""
 
     id: str
@@ -94,10 +94,10 @@ class Told(Struct, frozen=True):
     """The name of the token that it used."""
     proposal: Any
     """The change itself, where it carries out a proposal; else None."""
-    parts: tuple[Part, ...]
+    parts: tuple[SentencePart, ...]
     heading: str
     """What the one thing is about that it touched."""
-    redlines: tuple[Redlined, ...]
+    redlines: tuple[FieldRedline, ...]
     is_undone: bool
     is_lasting: bool
     """Whether it is nothing to take back."""
@@ -105,18 +105,18 @@ class Told(Struct, frozen=True):
 
 class Day(Struct, frozen=True):
     name: str
-    changes: tuple[Told, ...]
+    changes: tuple[ActivityEntry, ...]
 
 
 def days(news: Sequence[Any], today: date) -> list[Day]:
     """What `list_news` gives, by day."""
-    by_day = groupby(news, lambda each: dates.parse(each.time).date())
+    by_day = groupby(news, lambda each: formatting.parse(each.time).date())
     return [Day(_day(day, today), tuple(tell(each) for each in some)) for day, some in by_day]
 
 
-def tell(news: Any) -> Told:
+def tell(news: Any) -> ActivityEntry:
     one = news.touched[0] if news.total == 1 and news.touched else None
-    return Told(
+    return ActivityEntry(
         id=news.id,
         time=news.time,
         actor=news.actor,
@@ -149,59 +149,59 @@ def _day(day: date, today: date) -> str:
 # Sentences
 
 
-def _parts(news: Any) -> Iterator[Part]:
+def _parts(news: Any) -> Iterator[SentencePart]:
     touched = [each for each in news.touched if each.kind != "proposal"]
     if news.operation == "propose_changes":
-        yield Part("proposed changes")
+        yield SentencePart("proposed changes")
     elif news.operation == "reject_proposal":
-        yield Part("rejected a proposal")
+        yield SentencePart("rejected a proposal")
     elif news.operation in _IN_BULK:
-        yield Part(f"{_IN_BULK[news.operation]} {news.total:,} things")
+        yield SentencePart(f"{_IN_BULK[news.operation]} {news.total:,} things")
     elif news.total == 1 and touched and news.operation not in _BY_OPERATION:
         yield from _about_one(touched[0])
     else:
-        yield Part(_BY_OPERATION.get(news.operation) or _shared_verb(touched))
+        yield SentencePart(_BY_OPERATION.get(news.operation) or _shared_verb(touched))
         yield from _names(touched, news)
 
 
-def _about_one(one: Any) -> Iterator[Part]:
+def _about_one(one: Any) -> Iterator[SentencePart]:
     if one.kind in ITEMS:
         yield from _about_item(one)
     elif one.kind == "comment":
-        yield Part(_comment_verb(one))
+        yield SentencePart(_comment_verb(one))
         yield _name(one.reference_id)
     else:
         verbs = _OF_OTHERS.get(one.kind)
         index = _ACTIONS.index(one.action)
         plain = one.kind.replace("_", " ")
-        yield Part(verbs[index] if verbs else f"{_OF_ITEMS[one.action]} a {plain}")
+        yield SentencePart(verbs[index] if verbs else f"{_OF_ITEMS[one.action]} a {plain}")
         yield from with_links(one.reference_id)
 
 
-def _about_item(one: Any) -> Iterator[Part]:
+def _about_item(one: Any) -> Iterator[SentencePart]:
     name = _name_of(one)
     changed = {each.field: each for each in one.differences}
     if one.action != "updated":
-        yield from (Part(_OF_ITEMS[one.action]), name)
+        yield from (SentencePart(_OF_ITEMS[one.action]), name)
     elif not changed:
-        yield from (Part("moved"), name)
+        yield from (SentencePart("moved"), name)
     elif changed.keys() == {"status"}:
-        yield from (Part("set"), name, Part(f"to {changed['status'].after}"))
+        yield from (SentencePart("set"), name, SentencePart(f"to {changed['status'].after}"))
     elif changed.keys() == {"assignee"}:
         whom = changed["assignee"].after
-        yield from (Part("assigned" if whom else "unassigned"), name)
+        yield from (SentencePart("assigned" if whom else "unassigned"), name)
         if whom:
-            yield Part(f"to {whom}")
+            yield SentencePart(f"to {whom}")
     elif changed.keys() <= {"epic_id", "user_story_id"}:
         parent = next(iter(changed.values()))
         yield from (
-            Part("moved"),
+            SentencePart("moved"),
             name,
-            Part("to"),
+            SentencePart("to"),
             _name(str(parent.after)),
         )
     else:
-        yield from (Part("edited"), name)
+        yield from (SentencePart("edited"), name)
 
 
 def _comment_verb(one: Any) -> str:
@@ -216,31 +216,35 @@ def _shared_verb(touched: Sequence[Any]) -> str:
     return _OF_ITEMS[actions.pop()] if len(actions) == 1 else "changed"
 
 
-def _names(touched: Sequence[Any], news: Any) -> Iterator[Part]:
+def _names(touched: Sequence[Any], news: Any) -> Iterator[SentencePart]:
     named = {each.reference_id: each for each in touched if each.reference_id}
     more = news.total - len(news.touched)
     for place, each in enumerate(named.values(), 1):
-        part = _name_of(each) if each.kind in ITEMS else Part(each.reference_id.replace("_", " "))
+        part = (
+            _name_of(each)
+            if each.kind in ITEMS
+            else SentencePart(each.reference_id.replace("_", " "))
+        )
         yield part if place == len(named) else replace(part, behind=", ")
     if more > 0:
-        yield Part(f"and {more:,} more")
+        yield SentencePart(f"and {more:,} more")
 
 
-def with_links(reference: str) -> Iterator[Part]:
+def with_links(reference: str) -> Iterator[SentencePart]:
     """A name such as `REQ-012 depends_on REQ-009`, with its items as links."""
     for word in reference.split():
         is_item = _NAME.fullmatch(word) is not None
-        yield _name(word) if is_item else Part(word.replace("_", " "))
+        yield _name(word) if is_item else SentencePart(word.replace("_", " "))
 
 
-def _name(reference: str) -> Part:
-    return Part(reference, f"/items/{reference}", is_name=True)
+def _name(reference: str) -> SentencePart:
+    return SentencePart(reference, f"/items/{reference}", is_name=True)
 
 
-def _name_of(one: Any) -> Part:
+def _name_of(one: Any) -> SentencePart:
     """The name of an item, which leads to it where it is still there."""
     href = "" if one.action == "deleted" else href_of(one.kind, one.reference_id)
-    return Part(one.reference_id, href, is_name=True)
+    return SentencePart(one.reference_id, href, is_name=True)
 
 
 # What changed
@@ -250,7 +254,7 @@ def _has_heading(one: Any) -> bool:
     return one.kind in ITEMS or (one.kind in ("comment", "proposal") and one.action == "created")
 
 
-def _redlines(one: Any) -> tuple[Redlined, ...]:
+def _redlines(one: Any) -> tuple[FieldRedline, ...]:
     if one is None or one.kind not in ITEMS or one.action != "updated":
         return ()
     fields = {each.field for each in one.differences}
@@ -259,11 +263,13 @@ def _redlines(one: Any) -> tuple[Redlined, ...]:
     return tuple(_redlined(each) for each in one.differences[:MAX_REDLINES])
 
 
-def _redlined(difference: Any) -> Redlined:
+def _redlined(difference: Any) -> FieldRedline:
     name = difference.field.removesuffix("_id").replace("_", " ")
     if difference.diff is not UNSET:
-        return Redlined(name, unified(difference.diff, around=AROUND))
-    return Redlined(name, redline(_text(difference.before), _text(difference.after), around=AROUND))
+        return FieldRedline(name, unified(difference.diff, around=AROUND))
+    return FieldRedline(
+        name, redline(_text(difference.before), _text(difference.after), around=AROUND)
+    )
 
 
 def _text(value: Any) -> str:

@@ -15,12 +15,12 @@ from msgspec import Struct
 from accord.hub.domain.kinds import Kind, parse_reference
 from accord.operations.caller import Caller
 from accord.operations.rights import Right
-from accord.web.frame import RAIL
+from accord.web.layout import NAVIGATION
 
 _WORD: Final = re.compile(r"\w+")
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class PaletteCommand(Struct, frozen=True, kw_only=True):
     """One thing to do, or one place to go to."""
 
     label: str
@@ -38,47 +38,57 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 PLACES: Final = (
-    Command(
+    PaletteCommand(
         label="Your account", href="/account", words="password sessions theme profile", keys="g i"
     ),
-    Command(label="Coverage matrix", href="/traceability/matrix", words="traceability gaps"),
-    Command(label="Suspect links", href="/traceability/suspects", words="traceability confirm"),
-    Command(label="Approvals", href="/approvals", words="runs decide workflows"),
-    Command(label="Steering documents", href="/steering-documents", words="std"),
-    Command(label="Baselines", href="/baselines", words="compare release"),
-    Command(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
+    PaletteCommand(label="Coverage matrix", href="/traceability/matrix", words="traceability gaps"),
+    PaletteCommand(
+        label="Suspect links", href="/traceability/suspects", words="traceability confirm"
+    ),
+    PaletteCommand(label="Approvals", href="/approvals", words="runs decide workflows"),
+    PaletteCommand(label="Steering documents", href="/steering-documents", words="std"),
+    PaletteCommand(label="Baselines", href="/baselines", words="compare release"),
+    PaletteCommand(label="All keys", href="/keys", words="shortcuts keyboard help", keys="?"),
 )
 """Beside those of the rail."""
 ACTIONS: Final = (
-    Command(label="Create an epic", href="/new?kind=epic", words="new add", right="write"),
-    Command(
+    PaletteCommand(label="Create an epic", href="/new?kind=epic", words="new add", right="write"),
+    PaletteCommand(
         label="Create a user story", href="/new?kind=user_story", words="new add", right="write"
     ),
-    Command(
+    PaletteCommand(
         label="Create acceptance criteria",
         href="/new?kind=acceptance_criteria",
         words="new add",
         right="write",
     ),
-    Command(
+    PaletteCommand(
         label="Create a requirement", href="/new?kind=requirement", words="new add", right="write"
     ),
-    Command(
+    PaletteCommand(
         label="Create a steering document",
         href="/new?kind=steering_document",
         words="new add",
         right="write",
     ),
-    Command(label="Create a baseline", href="/baselines/new", words="new add", right="write"),
-    Command(label="Create a token", href="/tokens/new", words="new connect assistant mcp api"),
-    Command(label="Create a prompt", href="/prompts/new", words="new add", right="admin"),
-    Command(
+    PaletteCommand(
+        label="Create a baseline", href="/baselines/new", words="new add", right="write"
+    ),
+    PaletteCommand(
+        label="Create a token", href="/tokens/new", words="new connect assistant mcp api"
+    ),
+    PaletteCommand(label="Create a prompt", href="/prompts/new", words="new add", right="admin"),
+    PaletteCommand(
         label="Create a workflow", href="/workflows/new", words="new add definition", right="admin"
     ),
-    Command(label="Register an agent", href="/agents/new", words="new add", right="admin"),
-    Command(label="Add a person", href="/users/new", words="new user invite", right="accounts"),
-    Command(label="Import a file", href="/import", words="csv json markdown load", right="write"),
-    Command(label="Export", href="/export", words="download csv json markdown"),
+    PaletteCommand(label="Register an agent", href="/agents/new", words="new add", right="admin"),
+    PaletteCommand(
+        label="Add a person", href="/users/new", words="new user invite", right="accounts"
+    ),
+    PaletteCommand(
+        label="Import a file", href="/import", words="csv json markdown load", right="write"
+    ),
+    PaletteCommand(label="Export", href="/export", words="download csv json markdown"),
 )
 PERSONAL: Final = (
     ("Use the light theme", "light"),
@@ -95,44 +105,44 @@ _BELOW: Final[dict[Kind, tuple[tuple[str, str], ...]]] = {
 """By kind: what is created below one."""
 
 
-def places(caller: Caller) -> Iterator[Command]:
+def places(caller: Caller) -> Iterator[PaletteCommand]:
     """Where somebody can go."""
-    for group in RAIL:
+    for group in NAVIGATION:
         for entry in group.entries:
             if caller.is_administrator or not entry.admin:
                 keys = f"g {entry.key}" if entry.key else ""
                 also = f"{group.title} {entry.words}"
-                yield Command(label=entry.name, href=entry.path, words=also, keys=keys)
+                yield PaletteCommand(label=entry.name, href=entry.path, words=also, keys=keys)
     yield from _allowed(caller, PLACES)
 
 
-def actions(caller: Caller, at: str) -> Iterator[Command]:
+def actions(caller: Caller, at: str) -> Iterator[PaletteCommand]:
     """What somebody can do, on the page at the path `at` first."""
     yield from _allowed(caller, _about_item(at))
     yield from _allowed(caller, ACTIONS)
     for label, theme in PERSONAL:
-        yield Command(
+        yield PaletteCommand(
             label=label,
             post="/theme",
             fields=(("theme", theme), ("next", at)),
             words="dark light appearance colours",
         )
-    yield Command(label="Sign out", post="/sign-out", words="log out leave")
+    yield PaletteCommand(label="Sign out", post="/sign-out", words="log out leave")
 
 
-def matching(commands: Iterable[Command], query: str) -> list[Command]:
+def matching(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
     """Those for which every word of the query begins a word of theirs; first those whose label has
     them, and begins with the query."""
     asked = words(query)
 
-    def rank(each: Command) -> tuple[bool, bool]:
+    def rank(each: PaletteCommand) -> tuple[bool, bool]:
         return not is_meant(each, query), not _matches(asked, words(each.label))
 
     found = [each for each in commands if _matches(asked, words(f"{each.label} {each.words}"))]
     return sorted(found, key=rank)
 
 
-def is_meant(command: Command, query: str) -> bool:
+def is_meant(command: PaletteCommand, query: str) -> bool:
     """Whether somebody types its name: its beginning, or some words of it."""
     asked = words(query)
     begins = command.label.casefold().startswith(" ".join(asked))
@@ -147,24 +157,24 @@ def _matches(asked: Iterable[str], words: list[str]) -> bool:
     return all(any(word.startswith(each) for word in words) for each in asked)
 
 
-def _allowed(caller: Caller, commands: Iterable[Command]) -> Iterator[Command]:
+def _allowed(caller: Caller, commands: Iterable[PaletteCommand]) -> Iterator[PaletteCommand]:
     return (each for each in commands if caller.may(each.right))
 
 
-def _about_item(at: str) -> Iterator[Command]:
+def _about_item(at: str) -> Iterator[PaletteCommand]:
     """What is done to the item that a page is about."""
     name = at.partition("?")[0].split("/")[2] if at.startswith("/items/") else ""
     reference = parse_reference(name)
     if reference is None:
         return
     for label, kind in _BELOW.get(reference.kind, ()):
-        yield Command(
+        yield PaletteCommand(
             label=label.format(reference),
             href=f"/new?kind={kind}&parent={reference}",
             words="new add",
             right="write",
         )
-    yield Command(
+    yield PaletteCommand(
         label=f"Show {reference} in the graph",
         href=f"/traceability/graph?item={reference}",
         words="links impact relationships traceability",

@@ -1,4 +1,4 @@
-"""What a page is answered with, and the header lines that all of them have. Pure."""
+"""Responses of pages, and the header lines that all of them carry. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLICY: Final = "; ".join(
     )
 )
 """Nothing but our own files runs, and nobody puts a page of ours into theirs."""
-SAFETY: Final = (
+SECURITY_HEADERS: Final = (
     b"x-content-type-options: nosniff\r\n"
     b"referrer-policy: same-origin\r\n"
     b"cross-origin-opener-policy: same-origin\r\n"
@@ -30,17 +30,17 @@ SAFETY: Final = (
 )
 
 
-def lines_for(policy: str) -> bytes:
+def page_headers(policy: str) -> bytes:
     """Header lines of a page under a policy."""
     framed = "SAMEORIGIN" if "frame-ancestors 'self'" in policy else "DENY"
-    return SAFETY + (
+    return SECURITY_HEADERS + (
         b"x-frame-options: %b\r\ncache-control: no-store\r\nvary: cookie, hx-request\r\n"
         b"content-security-policy: %b\r\n" % (framed.encode("ascii"), policy.encode("ascii"))
     )
 
 
-LINES: Final = lines_for(POLICY)
-HTML: Final = b"content-type: text/html; charset=utf-8\r\n"
+PAGE_HEADERS: Final = page_headers(POLICY)
+HTML_TYPE: Final = b"content-type: text/html; charset=utf-8\r\n"
 
 
 class Html(Struct, frozen=True):
@@ -66,7 +66,7 @@ _PLAIN: Final = frozenset(ascii_letters + digits + " .,+-_()@'")
 """What the name of a file may have for clients that know nothing of RFC 6266."""
 
 
-class File(Struct, frozen=True):
+class FileDownload(Struct, frozen=True):
     """Something to keep."""
 
     body: bytes
@@ -80,10 +80,10 @@ class File(Struct, frozen=True):
         return f"content-type: {self.media_type}\r\ncontent-disposition: {told}\r\n".encode("ascii")
 
 
-Answer = Html | Redirect | File
+PageResponse = Html | Redirect | FileDownload
 
 
-def is_ours(path: str) -> bool:
+def is_local_path(path: str) -> bool:
     """Whether a path leads nowhere but to a page of this server: who sends people on by a path that
     others may have written asks this first."""
     return (

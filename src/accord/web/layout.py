@@ -1,7 +1,6 @@
-"""What stands around every page: where one can go, what waits there, the prompt that is active.
+"""The frame of every page: navigation, pending counts, the active prompt.
 
-Counts are kept for some seconds and forgotten with every write: they are on every page, and nobody
-wants to pay for them again and again.
+Counts are cached for some seconds, because every page shows them, and dropped by every write.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from msgspec import Struct
 from accord.operations.caller import Caller
 from accord.operations.errors import ServiceError
 
-KEPT_SECONDS: Final = 15.0
-MAX_KEPT: Final = 1_000
+CACHE_SECONDS: Final = 15.0
+MAX_CACHED_USERS: Final = 1_000
 """For how many people."""
 
 Ask: TypeAlias = Callable[..., Awaitable[Any]]
 """Asks for an operation by its name, as somebody."""
 
 
-class Entry(Struct, frozen=True):
+class NavigationEntry(Struct, frozen=True):
     """One place to go to."""
 
     name: str
@@ -38,52 +37,52 @@ class Entry(Struct, frozen=True):
     """Other words by which people look for it."""
 
 
-class Group(Struct, frozen=True):
+class NavigationGroup(Struct, frozen=True):
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[NavigationEntry, ...]
 
 
-RAIL: Final = (
-    Group(
+NAVIGATION: Final = (
+    NavigationGroup(
         "",
         (
-            Entry("Home", "/", "h", "approvals"),
-            Entry("Requirements", "/requirements", "r"),
-            Entry("Traceability", "/traceability", "t"),
-            Entry("Search", "/search", "s"),
-            Entry("Changes", "/changes", "c", words="what changed history undo who"),
+            NavigationEntry("Home", "/", "h", "approvals"),
+            NavigationEntry("Requirements", "/requirements", "r"),
+            NavigationEntry("Traceability", "/traceability", "t"),
+            NavigationEntry("Search", "/search", "s"),
+            NavigationEntry("Changes", "/changes", "c", words="what changed history undo who"),
         ),
     ),
-    Group(
+    NavigationGroup(
         "Workflows",
         (
-            Entry("Runs", "/runs", "u", "runs"),
-            Entry("Definitions", "/workflows", "d"),
-            Entry("Agents", "/agents", "a", admin=True),
-            Entry("Dead letters", "/dead-letters", "x", "dead_letters", admin=True),
+            NavigationEntry("Runs", "/runs", "u", "runs"),
+            NavigationEntry("Definitions", "/workflows", "d"),
+            NavigationEntry("Agents", "/agents", "a", admin=True),
+            NavigationEntry("Dead letters", "/dead-letters", "x", "dead_letters", admin=True),
         ),
     ),
-    Group(
+    NavigationGroup(
         "Assistants",
         (
-            Entry("Prompts", "/prompts", "p"),
-            Entry("Tokens", "/tokens", "k"),
-            Entry("Proposals", "/proposals", "o", "proposals"),
+            NavigationEntry("Prompts", "/prompts", "p"),
+            NavigationEntry("Tokens", "/tokens", "k"),
+            NavigationEntry("Proposals", "/proposals", "o", "proposals"),
         ),
     ),
-    Group(
+    NavigationGroup(
         "System",
         (
-            Entry("API explorer", "/explorer", "e"),
-            Entry("Audit log", "/audit", "l", admin=True),
-            Entry("Users", "/users", "m", admin=True),
-            Entry("Types and labels", "/settings", "y", admin=True),
+            NavigationEntry("API explorer", "/explorer", "e"),
+            NavigationEntry("Audit log", "/audit", "l", admin=True),
+            NavigationEntry("Users", "/users", "m", admin=True),
+            NavigationEntry("Types and labels", "/settings", "y", admin=True),
         ),
     ),
 )
 
 
-class Waiting(Struct, frozen=True):
+class PendingCounts(Struct, frozen=True):
     """What waits for somebody, and the prompt that assistants are given."""
 
     approvals: int = 0
@@ -93,27 +92,27 @@ class Waiting(Struct, frozen=True):
     prompt: Any = None
 
 
-class Frames:
+class PendingCountCache:
     """What waits for whom, for as long as that is worth remembering."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, Waiting]] = {}
+        self._kept: dict[str, tuple[float, PendingCounts]] = {}
 
     def forget(self) -> None:
         self._kept.clear()
 
-    async def waiting(self, caller: Caller, ask: Ask) -> Waiting:
+    async def get(self, caller: Caller, ask: Ask) -> PendingCounts:
         kept = self._kept.get(caller.user_id)
         if kept is not None and kept[0] > monotonic():
             return kept[1]
-        found = await _waiting(caller, ask)
-        if len(self._kept) >= MAX_KEPT:
+        found = await _count_pending(caller, ask)
+        if len(self._kept) >= MAX_CACHED_USERS:
             self._kept.clear()
-        self._kept[caller.user_id] = (monotonic() + KEPT_SECONDS, found)
+        self._kept[caller.user_id] = (monotonic() + CACHE_SECONDS, found)
         return found
 
 
-async def _waiting(caller: Caller, ask: Ask) -> Waiting:
+async def _count_pending(caller: Caller, ask: Ask) -> PendingCounts:
     async def total(operation: str, **arguments: Any) -> int:
         try:
             count: int = (await ask(operation, limit=1, **arguments)).total
@@ -139,4 +138,4 @@ async def _waiting(caller: Caller, ask: Ask) -> Waiting:
         dead_letters(),
         prompt(),
     )
-    return Waiting(approvals, runs, proposals, letters, active)
+    return PendingCounts(approvals, runs, proposals, letters, active)

@@ -10,9 +10,8 @@ from accord.hub.exchange.project import FormatError
 from accord.hub.exchange.report import Report, Row
 from accord.hub.exchange.reqif_archive import is_archive
 from accord.operations.errors import InvalidError, ServiceError
-from accord.web.answers import Answer, File
-from accord.web.routing import Pages
-from accord.web.turn import Turn
+from accord.web.request import PageRequest, Pages
+from accord.web.responses import FileDownload, PageResponse
 
 SHOWN: Final = 500
 """How many rows of a report are shown."""
@@ -52,75 +51,75 @@ pages: Final = Pages()
 
 
 @pages.get("/import")
-async def import_form(turn: Turn) -> Answer:
-    turn.who.require("write", "import_items")
-    return await _form(turn)
+async def import_form(request: PageRequest) -> PageResponse:
+    request.user.require("write", "import_items")
+    return await _form(request)
 
 
 @pages.post("/import", is_upload=True)
-async def import_file(turn: Turn) -> Answer:
+async def import_file(request: PageRequest) -> PageResponse:
     """Tell what an import would do; or do it, where somebody has seen that."""
-    asked = turn.form.given("source", "on_conflict")
+    asked = request.form.given("source", "on_conflict")
     try:
-        text = _text(turn)
+        text = _text(request)
         if not text.strip():
             raise InvalidError("content", "choose a file, or paste what is in it")
-        format = _format(turn, text)
-        partial = bool(turn.form["partial"])
-        if turn.form["sure"]:
-            report: Report = await turn.do(
+        format = _format(request, text)
+        partial = bool(request.form["partial"])
+        if request.form["sure"]:
+            report: Report = await request.run(
                 "import_items", format=format, content=text, partial=partial, **asked
             )
-            return turn.go("/requirements", _said(report))
-        tried = await turn.do(
+            return request.go("/requirements", _said(report))
+        tried = await request.run(
             "import_items", format=format, content=text, partial=True, dry_run=True, **asked
         )
     except ServiceError as error:
-        return await _form(turn, error=error)
-    return await _report(turn, format, text, tried.result)
+        return await _form(request, error=error)
+    return await _report(request, format, text, tried.result)
 
 
 @pages.get("/export")
-async def export_form(turn: Turn) -> Answer:
-    epics = await turn.do("list_epics", fields=["title"], limit=100, sort="position")
-    return await turn.page(
+async def export_form(request: PageRequest) -> PageResponse:
+    epics = await request.run("list_epics", fields=["title"], limit=100, sort="position")
+    return await request.page(
         "requirements/export.html",
         section="/requirements",
-        formats=_titles(turn),
+        formats=_titles(request),
         epics=epics.items,
     )
 
 
 @pages.get("/export/file")
-async def export_file(turn: Turn) -> Answer:
-    asked = turn.query.given("format", "epic_id")
-    made = await turn.do("export_items", **asked)
+async def export_file(request: PageRequest) -> PageResponse:
+    asked = request.query.given("format", "epic_id")
+    made = await request.run("export_items", **asked)
     name = made.file_name
     if "epic_id" in asked:
         name = f"{asked['epic_id'].upper()}-{name}"
-    return File(made.content.encode(), name, f"{made.media_type}; charset=utf-8")
+    return FileDownload(made.content.encode(), name, f"{made.media_type}; charset=utf-8")
 
 
-def _text(turn: Turn) -> str:
+def _text(request: PageRequest) -> str:
     """Return the content that was chosen or pasted, with the line ends of a file on Unix. Raises
     InvalidError."""
     try:
-        text = content_of(turn.form.file("file")) or turn.form["content"]
+        text = content_of(request.form.file("file")) or request.form["content"]
     except FormatError as error:
         raise InvalidError("content", str(error)) from None
     return text.replace("\r\n", "\n")
 
 
-def _titles(turn: Turn) -> dict[str, str]:
+def _titles(request: PageRequest) -> dict[str, str]:
     """What the formats are called; those of plugins by their names."""
-    formats = turn.services.runner.service(Formats)
+    formats = request.services.runner.service(Formats)
     return TITLES | {name: name for name in formats if name not in TITLES}
 
 
-def _format(turn: Turn, text: str) -> str:
+def _format(request: PageRequest, text: str) -> str:
     """The format that was asked for, or else the one that the text looks like."""
-    asked = turn.form["format"]
-    if asked in _titles(turn):
+    asked = request.form["format"]
+    if asked in _titles(request):
         return asked
     begins = text.lstrip()
     if begins.startswith(("{", "[")):
@@ -141,32 +140,32 @@ def _said(report: Report) -> str:
     return f"Imported: {' and '.join(parts)}{left}"
 
 
-async def _form(turn: Turn, *, error: ServiceError | None = None) -> Answer:
-    return await turn.page(
+async def _form(request: PageRequest, *, error: ServiceError | None = None) -> PageResponse:
+    return await request.page(
         "requirements/import.html",
         status=200 if error is None else error.kind.status,
         section="/requirements",
-        formats=_titles(turn),
+        formats=_titles(request),
         example=EXAMPLE,
         error=error,
-        format=turn.form["format"],
-        content=turn.form["content"],
-        source=turn.form["source"],
-        on_conflict=turn.form["on_conflict"],
+        format=request.form["format"],
+        content=request.form["content"],
+        source=request.form["source"],
+        on_conflict=request.form["on_conflict"],
         conflicts=CONFLICTS,
     )
 
 
-async def _report(turn: Turn, format: str, text: str, report: Report) -> Answer:
+async def _report(request: PageRequest, format: str, text: str, report: Report) -> PageResponse:
     rows = sorted(report.rows, key=_urgency)
-    return await turn.page(
+    return await request.page(
         "requirements/report.html",
         section="/requirements",
         format=format,
-        title=_titles(turn)[format],
+        title=_titles(request)[format],
         content=text,
-        source=turn.form["source"],
-        on_conflict=turn.form["on_conflict"],
+        source=request.form["source"],
+        on_conflict=request.form["on_conflict"],
         conflicts=CONFLICTS,
         report=report,
         rows=rows[:SHOWN],

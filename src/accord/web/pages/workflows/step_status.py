@@ -1,7 +1,6 @@
-"""How far the steps of a run are, on the boxes of its definition. Pure: the time comes in.
+"""The status of a run's steps: on its graph, as a timeline, and in words. Pure: the time comes in.
 
-A step in a loop has one box for all rounds: it says how many are done, and looks as the one that
-matters most.
+A step in a loop has one box for all rounds, which counts how many are done.
 """
 
 from __future__ import annotations
@@ -11,12 +10,48 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from accord.web.dates import duration, parse
-from accord.web.drawing.graph import Graph, Node
-from accord.web.pages.workflows.outline import FAILED, Box, Outline, title_of
-from accord.web.states import Tone
+from msgspec import Struct
+
+from accord.web.drawing.graph import Graph, GraphNode
+from accord.web.formatting import Tone, duration, parse
+from accord.web.pages.workflows.definitions import FAILED, Box, DefinitionGraph, title_of
 from accord.workflows.operations.run_calls import RunCall
-from accord.workflows.operations.run_views import Run, Step
+from accord.workflows.operations.run_views import Run, RunWait, Step
+
+_FIRST: tuple[str, ...] = ("approval", "question", "signal", "time", "run", "task")
+"""What people can do something about comes first."""
+
+
+def waits_for(run: Run, now: float) -> str:
+    """What a run waits for; empty for one that has ended."""
+    if run.problem is not None:
+        return f"does not go on: {run.problem.code}"
+    if run.state == "pending":
+        return "waiting for an executor"
+    if run.state == "paused":
+        return "until somebody resumes it"
+    if not run.waits:
+        return ""
+    waits = sorted(run.waits, key=lambda wait: _FIRST.index(wait.kind))
+    more = f", and {len(waits) - 1} more" if len(waits) > 1 else ""
+    return _said(waits[0], now) + more
+
+
+def _said(wait: RunWait, now: float) -> str:
+    left = None if wait.until is None else max(0.0, parse(wait.until).timestamp() - now)
+    if wait.kind == "time":
+        return f"{wait.step} is due in {duration(left)}" if left is not None else wait.step
+    words = {
+        "approval": f"waiting for the approval of {wait.what}",
+        "question": f"waiting for an answer to {wait.what}",
+        "signal": f"waiting for the signal {wait.what}",
+        "run": f"waiting for a run of {wait.what}",
+        "task": f"waiting for {wait.what}",
+    }
+    is_asked = wait.kind not in ("run", "task")
+    expires = f", expires in {duration(left)}" if is_asked and left is not None else ""
+    return f"{words[wait.kind]} ({wait.step}){expires}"
+
 
 TONES: Final[Mapping[str, Tone]] = {
     "completed": "ok",
@@ -30,7 +65,7 @@ WHOLE: Final = "@run"
 """Stands for the run itself where a step is chosen; no step has such a name."""
 
 
-class Standing:
+class StepStatus:
     """The steps of a run by name, and what is under way."""
 
     def __init__(self, run: Run, calls: Sequence[RunCall], now: float) -> None:
@@ -41,7 +76,7 @@ class Standing:
         for step in run.steps:
             self._by_name.setdefault(step.name, []).append(step)
 
-    def graph(self, outline: Outline, chosen: str, link: Callable[[str], str]) -> Graph:
+    def graph(self, outline: DefinitionGraph, chosen: str, link: Callable[[str], str]) -> Graph:
         """The boxes with their states; those of steps that there are lead to `link(key)`."""
         return outline.graph(lambda box: self._node(box, chosen, link))
 
@@ -62,13 +97,13 @@ class Standing:
     def attempts(self, step: Step) -> int:
         return self._attempts.get(step.key, step.attempts)
 
-    def _node(self, box: Box, chosen: str, link: Callable[[str], str]) -> Node:
+    def _node(self, box: Box, chosen: str, link: Callable[[str], str]) -> GraphNode:
         rounds = self._by_name.get(box.name, [])
         if not rounds:
             note = "" if box.name == FAILED else "pending"
-            return Node(id=box.name, title=title_of(box), subtitle=box.about, note=note)
+            return GraphNode(id=box.name, title=title_of(box), subtitle=box.about, note=note)
         step = min(rounds, key=lambda each: _URGENT.index(_plain(each.state)))
-        return Node(
+        return GraphNode(
             id=box.name,
             title=box.name,
             subtitle=box.about,
@@ -120,3 +155,42 @@ def _short(seconds: float) -> str:
 
 def _plain(state: str) -> str:
     return "completed" if state == "skipped" else state
+
+
+SCALE: Final = 1_000
+"""The whole time of a run, in the units of a bar."""
+LEAST: Final = 8
+"""What is over in no time is to be seen, too."""
+MAX_BARS: Final = 200
+
+
+class Bar(Struct, frozen=True):
+    """One step; `left` and `width` are of `SCALE`."""
+
+    step: Step
+    tone: Tone
+    left: int
+    width: int
+    seconds: float
+
+
+def bars(standing: StepStatus, steps: Sequence[Step], now: float) -> list[Bar]:
+    """The steps that began, in their order; the first `MAX_BARS` of them."""
+    run = standing.run
+    begin = parse(run.created_at).timestamp()
+    end = now if run.finished_at is None else parse(run.finished_at).timestamp()
+    whole = max(end - begin, 0.001)
+    found = []
+    for step in steps:
+        seconds = standing.seconds(step)
+        if step.started_at is None or seconds is None:
+            continue
+        width = max(LEAST, round(seconds / whole * SCALE))
+        left = round((parse(step.started_at).timestamp() - begin) / whole * SCALE)
+        left = min(max(left, 0), SCALE - LEAST)
+        found.append(
+            Bar(step, TONES.get(step.state, "idle"), left, min(width, SCALE - left), seconds)
+        )
+        if len(found) == MAX_BARS:
+            break
+    return found

@@ -7,15 +7,14 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.web.dates import parse
-from accord.web.states import Tone
+from accord.web.formatting import Tone, parse
 from accord.workflows.operations.run_views import RunEvent
 
 MAX_TEXT: Final = 300
 """Most characters of what somebody said in an event."""
 
 
-class Happening(Struct, frozen=True):
+class RunLogEntry(Struct, frozen=True):
     """One event: when, after the beginning; which step; what."""
 
     sequence: int
@@ -26,7 +25,7 @@ class Happening(Struct, frozen=True):
     tone: Tone
 
 
-def told(event: RunEvent, begin: str) -> Happening:
+def told(event: RunEvent, begin: str) -> RunLogEntry:
     """An event as people say it."""
     detail = event.detail
     step = str(detail.get("key") or detail.get("task") or "").partition("@")[0]
@@ -36,7 +35,9 @@ def told(event: RunEvent, begin: str) -> Happening:
         text = say(detail)
     except (AttributeError, TypeError, ValueError):  # a newer release tells it differently
         text = plain
-    return Happening(event.sequence, event.at, clock(event.at, begin), step, text[:MAX_TEXT], tone)
+    return RunLogEntry(
+        event.sequence, event.at, clock(event.at, begin), step, text[:MAX_TEXT], tone
+    )
 
 
 def clock(at: str, begin: str) -> str:

@@ -1,0 +1,211 @@
+"""How pages show states, times, programs, provenance, links and search results. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TypeAlias
+
+from markupsafe import Markup, escape
+from msgspec import Struct, UnsetType
+
+Tone: TypeAlias = Literal["idle", "info", "ok", "warn", "bad", "accent"]
+Shape: TypeAlias = Literal["empty", "half", "full", "crossed"]
+
+
+class StateLook(Struct, frozen=True):
+    """What a chip looks like."""
+
+    tone: Tone
+    shape: Shape
+    word: str
+
+
+_TABLE: Final[tuple[tuple[Tone, Shape, tuple[str, ...]], ...]] = (
+    ("idle", "empty", ("Backlog", "Draft", "pending", "inactive", "unknown", "dry run")),
+    ("info", "half", ("In Progress", "running", "queued", "paused", "cancelling", "retrying")),
+    ("accent", "empty", ("waiting",)),
+    ("ok", "full", ("Done", "Active", "completed", "succeeded", "accepted", "healthy", "approved")),
+    ("ok", "full", ("usable", "intact", "verified", "created")),
+    ("info", "half", ("updated",)),
+    ("warn", "empty", ("Suspect", "open", "stale", "half-open", "expired")),
+    ("bad", "full", ("failed", "rejected", "unhealthy", "denied", "refused", "timed out")),
+    ("bad", "full", ("unauthenticated", "broken")),
+    ("warn", "half", ("temporary password",)),
+    ("accent", "full", ("this one",)),
+    ("idle", "crossed", ("deactivated",)),
+    ("idle", "crossed", ("Cancelled", "Obsolete", "cancelled", "skipped", "revoked", "archived")),
+)
+_LOOKS: Final = {word.lower(): (tone, shape) for tone, shape, words in _TABLE for word in words}
+
+
+def look_of(state: str) -> StateLook:
+    """How to show a state by its name in the API; one that is not known is shown quietly."""
+    tone, shape = _LOOKS.get(state.lower().replace("_", " "), ("idle", "empty"))
+    word = state.replace("_", " ")
+    return StateLook(tone, shape, word[:1].upper() + word[1:].lower())
+
+
+_STEPS: Final = (
+    (60, 1, "second"),
+    (3_600, 60, "minute"),
+    (86_400, 3_600, "hour"),
+    (86_400 * 30, 86_400, "day"),
+)
+
+
+def parse(value: str | float) -> datetime:
+    """A time as the API tells it: in ISO 8601, or in seconds since 1970."""
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    return datetime.fromisoformat(value).astimezone(UTC)
+
+
+def relative(time: datetime, now: datetime) -> str:
+    """How long ago, or how soon; the date for what is further than a month."""
+    seconds = (now - time).total_seconds()
+    away = abs(seconds)
+    if away < 5:
+        return "just now"
+    for limit, size, unit in _STEPS:
+        if away < limit:
+            count = int(away // size)
+            said = f"{count} {unit}{'' if count == 1 else 's'}"
+            return f"{said} ago" if seconds > 0 else f"in {said}"
+    return f"{time.day} {time:%b %Y}"
+
+
+def exact(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def duration(seconds: float) -> str:
+    """How long something took."""
+    if seconds < 0.001:
+        return "0 s"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5_400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3_600:.1f} h"
+
+
+_BROWSERS: Final = (
+    ("Edg", "Edge"),
+    ("OPR", "Opera"),
+    ("SamsungBrowser", "Samsung Internet"),
+    ("Firefox", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("CriOS", "Chrome"),
+    ("HeadlessChrome", "Chrome"),
+    ("Chrome", "Chrome"),
+    ("Version", "Safari"),
+)
+"""By what stands before the version; the first that is there counts."""
+_SYSTEMS: Final = (
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iPadOS"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def program_name(text: str) -> str:
+    """A browser by its name, version and system; every other program as it says."""
+    if not text.startswith("Mozilla/5.0 ("):
+        return text
+    for word, name in _BROWSERS:
+        found = re.search(rf"\b{word}/([0-9]{{1,4}})", text)
+        if found:
+            system = next((name for word, name in _SYSTEMS if word in text), "")
+            return f"{name} {found[1]}" + (f" on {system}" if system else "")
+    return text
+
+
+ASSISTANTS: Final = frozenset({"mcp", "a2a"})
+"""Faces that programs use which write by themselves."""
+FACES: Final = {
+    "mcp": "an MCP client",
+    "rest": "the REST interface",
+    "rpc": "JSON-RPC",
+    "a2a": "an agent",
+    "cli": "the command line",
+    "web": "",
+    "system": "a workflow",
+}
+
+
+def through(face: str | UnsetType, client: str | UnsetType) -> str:
+    """The program, or the face where it did not tell its name; empty for the pages, which everybody
+    uses."""
+    if isinstance(face, UnsetType) or face == "web":
+        return ""
+    return client if client and not isinstance(client, UnsetType) else FACES.get(face, face)
+
+
+def is_assistant(face: str | UnsetType) -> bool:
+    return face in ASSISTANTS
+
+
+KINDS: Final = {
+    "epic": "Epic",
+    "user_story": "User story",
+    "acceptance_criteria": "Acceptance criteria",
+    "requirement": "Requirement",
+    "steering_document": "Steering document",
+    "prompt": "Prompt",
+    "comment": "Comment",
+}
+"""By the name in the API: what people call it."""
+_MARK: Final = Markup("<mark>{}</mark>")
+
+
+class SearchResult(Struct, frozen=True):
+    """One of them."""
+
+    href: str
+    reference_id: str
+    kind: str
+    title: str
+    status: str
+    snippet: Markup
+    has_marks: bool
+    """Whether the snippet has any of the words."""
+
+
+def search_result(found: Any) -> SearchResult:
+    """From what `search_global` gives."""
+    return SearchResult(
+        href=href_of(found.kind, found.reference_id, found.id),
+        reference_id=found.reference_id,
+        kind=KINDS.get(found.kind, found.kind),
+        title=found.title,
+        status=found.status or "",
+        snippet=marked(found.snippet, found.marks),
+        has_marks=bool(found.marks),
+    )
+
+
+def href_of(kind: str, reference_id: str, id: str = "") -> str:
+    """Where something is shown. A comment is on the page of what it is on."""
+    if kind == "comment":
+        return f"/items/{reference_id}#comment-{id}"
+    return f"/prompts/{reference_id}" if kind == "prompt" else f"/items/{reference_id}"
+
+
+def marked(text: str, marks: Sequence[Sequence[int]]) -> Markup:
+    """A text in which all that stands between the places of each pair is marked."""
+    pieces: list[Markup] = []
+    end = 0
+    for begin, until in marks:
+        pieces += [escape(text[end:begin]), _MARK.format(text[begin:until])]
+        end = until
+    return Markup("").join([*pieces, escape(text[end:])])

@@ -1,0 +1,246 @@
+"""The request of a browser while a page answers it, what all pages share, and their routes.
+
+A page is a function of one `PageRequest`, declared with its path by `Pages`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from urllib.parse import quote, unquote
+
+from msgspec import UNSET, Struct
+
+from accord.hub.undo import can_be_undone
+from accord.operations.accounts.accounts import Accounts
+from accord.operations.accounts.authentication import RequestAuthenticator
+from accord.operations.accounts.credentials import Credentials
+from accord.operations.arguments import convert
+from accord.operations.caller import Caller
+from accord.operations.outcome import Outcome
+from accord.operations.runner import Runner
+from accord.transports.http.request import WebRequest
+from accord.web.assets import Assets
+from accord.web.cache import PageCache
+from accord.web.forms import Words
+from accord.web.layout import NAVIGATION, PendingCountCache, PendingCounts
+from accord.web.responses import Html, PageResponse, Redirect, is_local_path
+from accord.web.templating import TakesLongError, Templates
+
+if TYPE_CHECKING:
+    pass
+
+
+class PageServices(Struct, frozen=True):
+    runner: Runner
+    accounts: Accounts
+    authenticator: RequestAuthenticator
+    assets: Assets
+    templates: Templates
+    pending_counts: PendingCountCache
+    cache: PageCache
+    public_url: str
+    """Where people reach the system, for what they paste into their programs; empty where that is
+    what they asked for."""
+
+
+NOTICE: Final = "accord_notice"
+NOTICE_UNDO: Final = "accord_notice_undo"
+THEME: Final = "accord_theme"
+HOST_NAME: Final = re.compile(r"[A-Za-z0-9.\-\[\]:]{1,255}")
+COOKIE_PREFIX: Final = "accord_"
+"""The prefix of the names of our cookies."""
+SECURE_COOKIE_PREFIX: Final = "__Host-"
+"""Over https: browsers let no other host, and nobody without https, set such a cookie."""
+MAX_COOKIES: Final = 4_096
+MAX_NOTICE: Final = 300
+"""The maximum number of characters of a notice."""
+
+
+class PageRequest(Struct, kw_only=True):
+    """A request while its page answers it: caller, values, operations, and ways to respond."""
+
+    services: PageServices
+    caller: Caller | None
+    """None on pages for people who have not signed in."""
+    http: WebRequest
+    credentials: Credentials
+    values: Mapping[str, str]
+    """The values of the path's parameters, by name."""
+    query: Words
+    form: Words
+    csrf: str = ""
+    cookies: Mapping[str, str]
+    undoable: str = ""
+    """The change that this request made last, if it can be undone."""
+
+    @property
+    def user(self) -> Caller:
+        """The signed-in caller; use it on pages that are not public."""
+        assert self.caller is not None, "a page that is not public has a caller"
+        return self.caller
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a script of the page asks for a partial instead of a whole page."""
+        fields = self.http.fields
+        return fields.get("hx-request") == "true" and "hx-history-restore-request" not in fields
+
+    @property
+    def url(self) -> str:
+        """The base URL of the system as people reach it, to paste into their programs."""
+        if self.services.public_url:
+            return self.services.public_url
+        host = self.http.fields.get("host", "")
+        scheme = "https" if self.credentials.secure else "http"
+        return f"{scheme}://{host}" if HOST_NAME.fullmatch(host) else ""
+
+    # Operations
+
+    async def run(self, operation: str, /, **arguments: Any) -> Any:
+        """Run an operation as the signed-in caller and return its result.
+
+        Raises ServiceError and InternalError.
+        """
+        return (await self.outcome(operation, **arguments)).result
+
+    async def outcome(self, operation: str, /, **arguments: Any) -> Outcome:
+        """Run an operation and return its outcome, effects included.
+
+        Arguments that are UNSET are left out.
+        """
+        runner = self.services.runner
+        found = runner.registry[operation]
+        given = {name: value for name, value in arguments.items() if value is not UNSET}
+        outcome = await runner.run(found, lambda: convert(found, given, from_text=True), self.user)
+        if outcome.change_id and can_be_undone(effect.kind for effect in outcome.effects):
+            self.undoable = outcome.change_id
+        return outcome
+
+    # Answers
+
+    async def page(self, template: str, /, *, status: int = 200, **context: Any) -> Html:
+        """Return a whole page; `template` extends `frame.html`."""
+        waiting = PendingCounts()
+        if self.caller is not None:
+            waiting = await self.services.pending_counts.get(self.caller, self.run)
+        context |= {
+            "navigation": NAVIGATION,
+            "waiting": waiting,
+            "notice": self.cookies.get(NOTICE, "")[:MAX_NOTICE],
+            "notice_undo": self.cookies.get(NOTICE_UNDO, ""),
+            "theme": self.cookies.get(THEME, ""),
+        }
+        return self._html(template, context, status)
+
+    def piece(
+        self, template: str, /, *, status: int = 200, headers: bytes = b"", **context: Any
+    ) -> Html:
+        """Return a partial, which a script puts into the page."""
+        return self._html(template, context, status, headers)
+
+    def go(self, path: str, notice: str = "") -> Redirect | Html:
+        """Send the browser to another page, with a `notice` that offers to undo the change."""
+        headers = self.cookie(NOTICE, notice[:MAX_NOTICE], seconds=60) if notice else b""
+        if notice and self.undoable:
+            headers += self.cookie(NOTICE_UNDO, self.undoable, seconds=60)
+        if not is_local_path(path):
+            path = "/"
+        if self.is_partial:  # a script would follow by itself, and put a page into a piece
+            return Html("", headers=headers + f"hx-redirect: {path}\r\n".encode("ascii"))
+        return Redirect(path, headers)
+
+    def cookie(self, name: str, value: str, *, seconds: int) -> bytes:
+        """Return the header line of a cookie without secrets."""
+        name, end = (
+            (f"{SECURE_COOKIE_PREFIX}{name}", "; Secure") if self.credentials.secure else (name, "")
+        )
+        told = f"{name}={quote(value)}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{end}"
+        return f"set-cookie: {told}\r\n".encode("ascii")
+
+    def _html(
+        self, template: str, context: dict[str, Any], status: int, headers: bytes = b""
+    ) -> Html:
+        context |= {
+            "request": self,
+            "caller": self.caller,
+            "csrf": self.csrf,
+            "path": self.http.path,
+            "query": self.query,
+            "form": self.form,
+            "status": status,
+        }
+        if self.cookies.get(NOTICE) and "notice" in context:
+            headers += self.cookie(NOTICE, "", seconds=0)
+            headers += self.cookie(NOTICE_UNDO, "", seconds=0)
+        templates = self.services.templates
+        try:
+            return Html(templates.fill(template, context), status, headers)
+        except TakesLongError:
+            rest = partial(templates.fill_in_thread, template, context)
+            return Html("", status, headers, rest=rest)
+
+
+def read_cookies(header: str, *, secure: bool) -> dict[str, str]:
+    """Return our own cookies of a request.
+
+    Over https only cookies with the secure prefix count: nobody else can set those.
+    """
+    known = (
+        (f"{SECURE_COOKIE_PREFIX}{COOKIE_PREFIX}",)
+        if secure
+        else (f"{SECURE_COOKIE_PREFIX}{COOKIE_PREFIX}", COOKIE_PREFIX)
+    )
+    pairs = (each.strip().partition("=") for each in header[:MAX_COOKIES].split(";"))
+    return {
+        name.removeprefix(SECURE_COOKIE_PREFIX): unquote(value)
+        for name, _, value in pairs
+        if name.startswith(known)
+    }
+
+
+Verb: TypeAlias = Literal["GET", "POST"]
+PageFunction: TypeAlias = "Callable[[PageRequest], Awaitable[PageResponse]]"
+
+
+class PageRoute(Struct, frozen=True):
+    """A function at a path such as `/items/{id}`; its parameters are in `PageRequest.values`."""
+
+    verb: Verb
+    path: str
+    function: PageFunction
+    is_public: bool
+    """Whether it is there for people who have not signed in."""
+    is_upload: bool = False
+    """Whether its form has files, and may be as large as any request."""
+
+
+class Pages:
+    """Pages that belong together."""
+
+    def __init__(self) -> None:
+        self._routes: Final[list[PageRoute]] = []
+
+    def __iter__(self) -> Iterator[PageRoute]:
+        return iter(self._routes)
+
+    def get(self, path: str, *, is_public: bool = False) -> Callable[[PageFunction], PageFunction]:
+        """Have a function show a page."""
+        return self._add("GET", path, is_public)
+
+    def post(
+        self, path: str, *, is_public: bool = False, is_upload: bool = False
+    ) -> Callable[[PageFunction], PageFunction]:
+        """Have a function take a form."""
+        return self._add("POST", path, is_public, is_upload)
+
+    def _add(
+        self, verb: Verb, path: str, is_public: bool, is_upload: bool = False
+    ) -> Callable[[PageFunction], PageFunction]:
+        def decorate(function: PageFunction) -> PageFunction:
+            self._routes.append(PageRoute(verb, path, function, is_public, is_upload))
+            return function
+
+        return decorate
