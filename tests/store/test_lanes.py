@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store
-from accord.store.errors import ConstraintError, UnavailableError
+from accord.store.store import ConstraintError, UnavailableError
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
 from tests.store.program import count

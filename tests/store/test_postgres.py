@@ -12,10 +12,9 @@ import sys
 import pytest
 
 from accord.store import Transaction, open_store
-from accord.store.errors import UnavailableError
 from accord.store.postgres import PostgresStore
-from accord.store.postgres_transaction import together
-from accord.store.store import Reading
+from accord.store.postgres_lane import together
+from accord.store.store import Reading, UnavailableError
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.cluster import Cluster
 

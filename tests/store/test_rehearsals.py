@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from accord.store import Store, Transaction, open_store
-from accord.store.errors import ConstraintError
+from accord.store.store import ConstraintError
 from tests.patience import PATIENCE as PATIENCE
 
 TABLES = ("notes", "tags")

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from accord.store import Store, StoreError, Transaction, open_store, sqlite_reader
-from accord.store.errors import UnavailableError
-from accord.store.store import Reading
+from accord.store.store import Reading, UnavailableError
 from accord.store.wake import WakeFolder
 from tests.patience import PATIENCE
 
@@ -106,7 +105,7 @@ async def test_cancelled_transactions_that_have_not_begun_are_not_run(tmp_path: 
 async def test_a_database_that_is_locked_for_too_long_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.store.sqlite_connection.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("accord.store.sqlite_reader.BUSY_SECONDS", 0.05)
     async with open_store(url(tmp_path)) as store:
         await store.execute("CREATE TABLE t (x integer)")
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
@@ -277,7 +276,7 @@ async def test_a_statement_has_so_many_arguments(tmp_path: Path) -> None:
 async def test_the_log_beside_the_file_is_cut_once_it_is_in_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.store.sqlite_connection.MAX_WAL", 1024 * 1024)
+    monkeypatch.setattr("accord.store.sqlite_reader.MAX_WAL", 1024 * 1024)
     async with open_store(url(tmp_path), durable=False) as store:
         await store.execute("CREATE TABLE t (x blob)")
         for _ in range(3):

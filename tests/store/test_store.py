@@ -1,8 +1,9 @@
-"""Stores on both engines, through the face that they share."""
+"""Stores in SQLite and PostgreSQL: statements, transactions, wakes and full-text search."""
 
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from copy import copy
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from accord.store import Row, Store, StoreError, Transaction, open_store
-from accord.store.errors import ConstraintError, UnavailableError
-from accord.store.store import Reading
+from accord.store.sqlite_reader import translation
+from accord.store.store import ConstraintError, Reading, UnavailableError
 from tests.patience import PATIENCE as PATIENCE
 from tests.store.program import count
 
@@ -369,3 +370,12 @@ async def test_a_relative_path_is_where_the_program_runs(
     async with open_store("sqlite:a%20b.db", durable=False) as store:
         await store.execute("CREATE TABLE t (x text)")
     assert (tmp_path / "a b.db").exists()
+
+
+def test_a_sqlite_without_full_text_search_is_told_by_name() -> None:
+    error = translation(sqlite3.OperationalError("no such module: fts5"))
+    assert type(error) is StoreError
+    assert str(error) == (
+        f"SQLite {sqlite3.sqlite_version} of this Python has no full text search (FTS5): use "
+        "another build of Python, or PostgreSQL"
+    )

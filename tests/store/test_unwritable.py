@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from accord.store import Store, Transaction, open_store
-from accord.store.errors import UnavailableError, UnwritableError
 from accord.store.sqlite import MIN_FREE
+from accord.store.store import UnavailableError, UnwritableError
 from tests.patience import PATIENCE
 from tests.store.unwritable import TROUBLES, Trouble, unwritable
 
@@ -80,7 +80,7 @@ FEW_BYTES = 600_000
 LIMITED = f"""
 import asyncio, resource, signal, sys
 from accord.store import open_store
-from accord.store.errors import UnwritableError
+from accord.store.store import UnwritableError
 
 async def main():
     async with open_store(f"sqlite://{{sys.argv[1]}}") as store:

@@ -17,8 +17,7 @@ import msgspec
 from accord.app.engine import Engine
 from accord.app.fellows import Fellows
 from accord.store.catalog import PING
-from accord.store.errors import StoreError
-from accord.store.store import Store
+from accord.store.store import Store, StoreError
 from accord.telemetry.exposition import MEDIA_TYPE, Exposition, Family
 from accord.transports.http.replies import Reply, text_reply
 from accord.transports.web.app import (

@@ -23,7 +23,7 @@ from accord.cli.exits import (
 from accord.cli.output import complain, print_error_line, print_json
 from accord.jsonrpc.errors import RpcError, TransportError
 from accord.operations.errors import NotFoundError, ServiceError
-from accord.store.errors import StoreError, UnavailableError
+from accord.store.store import StoreError, UnavailableError
 
 NO_DATABASE: Final = (
     "check that the database runs and that --database, or ACCORD_DATABASE, is right: accord doctor"

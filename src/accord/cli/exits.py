@@ -65,7 +65,7 @@ def _exit_code_of_call(error: BaseException) -> int:
     from accord.a2a.protocol.errors import UnknownOutcomeError
     from accord.jsonrpc.errors import AccordError, CallTimeoutError, TransportError
     from accord.operations.errors import ServiceError
-    from accord.store.errors import StoreError, UnavailableError
+    from accord.store.store import StoreError, UnavailableError
 
     if isinstance(error, TransportError | UnavailableError):
         return NO_CONNECTION

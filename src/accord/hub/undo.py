@@ -17,7 +17,7 @@ from accord.hub.storage import items, relationships, revisions, rows
 from accord.hub.storage.revisions import ChangeRow, RevisionRow
 from accord.operations.errors import ConflictError, ForbiddenError
 from accord.operations.work import Database, Effect, Work
-from accord.store.errors import ConstraintError
+from accord.store.store import ConstraintError
 
 ASIDE: Final = frozenset({"proposal"})
 """Kinds that describe the origin of a change; undo leaves them unchanged."""

@@ -43,8 +43,12 @@ from accord.operations.outcome import Change, Outcome, Preview
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.storage import LANE
 from accord.operations.work import Changed, Effect, Work
-from accord.store.errors import ConstraintError, UnavailableError as StoreUnavailableError
-from accord.store.store import Store, Transaction
+from accord.store.store import (
+    ConstraintError,
+    Store,
+    Transaction,
+    UnavailableError as StoreUnavailableError,
+)
 
 log = logging.getLogger("accord.operations")
 

@@ -1,23 +1,24 @@
-"""A small database behind one face: SQLite in a file, or PostgreSQL.
+"""A small interface to a database: SQLite in a file, or PostgreSQL.
 
     async with open_store("sqlite:///var/lib/shop/shop.db") as store:
         await store.migrate("shop", Path("migrations"))
         await store.execute("INSERT INTO carts (id, body) VALUES ($1, $2)", id, body)
         rows = await store.fetch("SELECT body FROM carts WHERE id = $1", id)
 
-errors       what can go wrong
-store        the face: `Store`, `Transaction`, `Row`
-opening      `open_store`: which database a URL means
-migrations   numbered .sql files, and which of them are to be run
-sqlite       one file, and the thread that writes to it
-sqlite_reader, sqlite_connection
-             those who read it; statements, and what errors are called
-wake         how one process wakes another that uses the same file
-postgres     a pool of connections, and one that listens
-postgres_lane, postgres_transaction
-             writers who wait for each other; statements, and what errors are called
+store          the interface: `Store`, `Transaction`, `Row`, the errors
+opening        `open_store`: from a URL to a store
+migrations     numbered .sql files, and which of them have not run yet
+sqlite         one file, its writer thread, copies of it
+sqlite_reader  connections to the file, and reads while others write
+wake           wake-ups between processes that use the same file
+postgres       a connection pool, and a connection that listens
+postgres_lane  statements, and transactions that take turns
 """
 
-from accord.store.errors import StoreError as StoreError
 from accord.store.opening import open_store as open_store
-from accord.store.store import Row as Row, Store as Store, Transaction as Transaction
+from accord.store.store import (
+    Row as Row,
+    Store as Store,
+    StoreError as StoreError,
+    Transaction as Transaction,
+)

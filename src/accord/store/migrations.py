@@ -16,8 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.errors import StoreError
-from accord.store.store import Engine
+from accord.store.store import Engine, StoreError
 
 TABLE: Final = """
 CREATE TABLE IF NOT EXISTS accord_migrations (

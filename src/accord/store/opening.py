@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from accord.store.errors import UnavailableError
-from accord.store.store import Store
+from accord.store.store import Store, UnavailableError
 
 SQLITE: Final = "sqlite"
 POSTGRES: Final = ("postgresql", "postgres")

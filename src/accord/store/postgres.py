@@ -21,18 +21,20 @@ from zlib import crc32
 import asyncpg
 
 from accord.store import migrations
-from accord.store.counts import Load, StoreCounts
-from accord.store.errors import UnavailableError, UnwritableError
-from accord.store.postgres_lane import Lane
-from accord.store.postgres_transaction import (
-    FOREIGN,
-    ConflictError,
-    PostgresTransaction,
-    translated,
+from accord.store.postgres_lane import FOREIGN, ConflictError, Lane, PostgresTransaction, translated
+from accord.store.store import (
+    Engine,
+    Load,
+    ReadWork,
+    Row,
+    StoreCounts,
+    UnavailableError,
+    UnwritableError,
+    Work,
+    Writability,
+    try_writing,
 )
-from accord.store.store import Engine, ReadWork, Row, Work
 from accord.store.wake import check_channel
-from accord.store.writing import Writability, try_writing
 
 log = logging.getLogger("accord.store")
 

@@ -1,42 +1,184 @@
-"""The writers of one lane: one after the other, in this process and in all others.
+"""Statements on a PostgreSQL connection, and the lanes in which transactions take turns.
 
-One task takes all transactions that wait, takes the lane's lock in the database, runs them one
-after the other, each behind a savepoint, and commits them together: the disk and the network are
-waited for once, and however many wait, one connection is used.
+Each statement is a round trip. Statements of `execute_later` are combined into one statement of
+common table expressions: they see the same state, and constraints are checked at its end.
+
+The transactions of a lane run one after the other, in this process and in all others. One task
+takes all transactions that wait, takes the lane's advisory lock, runs each in a savepoint, and
+commits them together: one fsync and few round trips for all, over a single connection.
 
     BEGIN, lock and savepoint      one round trip
     the statements of a job
     release and savepoint          one, between two jobs
-    release and COMMIT             one; the lock goes with the transaction, after all can see it
+    release and COMMIT             one; the lock is released after the commit is visible
 
-Notifications leave with the release of their job.
+Notifications are sent with the release of their job.
 
-Who has the lane is alone with its tables. So READ COMMITTED is enough: each statement sees all
-that those before it committed, and nothing has to be run again because of others.
+The holder of the lock is alone with the tables of its lane. So READ COMMITTED is enough: each
+statement sees everything that was committed before it, and conflicts within a lane cannot happen.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import Context
+from functools import lru_cache
 from time import monotonic
 from typing import Any, Final, TypeVar
 from zlib import crc32
 
 import asyncpg
 
-from accord.store.counts import StoreCounts
-from accord.store.errors import StoreError, UnavailableError
-from accord.store.postgres_transaction import (
-    ConflictError,
-    PostgresTransaction,
-    translated,
-    translation,
+from accord.store.store import (
+    DISK_FAILS,
+    FULL,
+    READ_ONLY,
+    ConstraintError,
+    Engine,
+    Row,
+    StoreCounts,
+    StoreError,
+    UnavailableError,
+    UnwritableError,
+    Work,
 )
-from accord.store.store import Work
 from accord.store.wake import check_channel
+
+FOREIGN: Final = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # the first use of a connection that the server has closed
+    OSError,  # also TimeoutError
+)
+"""What the driver raises, and the network."""
+_PARAMETER: Final = re.compile(r"\$([0-9]+)")
+
+
+class ConflictError(UnavailableError):
+    """Two transactions were in each other's way; this one did nothing."""
+
+
+class PostgresTransaction:
+    """Implements `Transaction`. Whoever commits it calls `finish` before."""
+
+    __slots__ = ("_connection", "_later")
+
+    engine: Engine = "postgresql"
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._later: list[tuple[str, tuple[Any, ...]]] = []
+
+    async def finish(self) -> None:
+        """Run what was to be run later. Raises StoreError."""
+        if self._later:
+            later, self._later = self._later, []
+            await self.execute(
+                together(tuple((sql, len(arguments)) for sql, arguments in later)),
+                *[each for _, arguments in later for each in arguments],
+            )
+
+    async def execute(self, sql: str, /, *arguments: Any) -> int:
+        if self._later:
+            await self.finish()
+        try:
+            return changed(await self._connection.execute(sql, *arguments))
+        except FOREIGN as error:
+            raise translation(error) from error
+
+    async def execute_later(self, sql: str, /, *arguments: Any) -> None:
+        if any(sql == other for other, _ in self._later):
+            await self.finish()  # what is said twice keeps its order
+        self._later.append((sql, arguments))
+
+    async def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], /) -> None:
+        if self._later:
+            await self.finish()
+        try:
+            await self._connection.executemany(sql, rows)
+        except FOREIGN as error:
+            raise translation(error) from error
+
+    async def fetch(self, sql: str, /, *arguments: Any) -> list[Row]:
+        if self._later:
+            await self.finish()
+        try:
+            rows: list[Row] = await self._connection.fetch(sql, *arguments)
+            return rows
+        except FOREIGN as error:
+            raise translation(error) from error
+
+    async def notify(self, channel: str, /) -> None:
+        check_channel(channel)
+        await self.execute("SELECT pg_notify($1, '')", channel)
+
+
+@lru_cache(256)
+def together(statements: tuple[tuple[str, int], ...]) -> str:
+    """Statements that change rows as one, given how many arguments each has."""
+    *others, (last, _) = statements
+    parts, before = [], 0
+    for place, (sql, count) in enumerate(others):
+        parts.append(f"later_{place} AS ({_shifted(sql, before)})")
+        before += count
+    begun = f"WITH {', '.join(parts)}\n" if parts else ""
+    return begun + _shifted(last, before)
+
+
+def _shifted(sql: str, by: int) -> str:
+    """A statement whose arguments stand behind so many others."""
+    return _PARAMETER.sub(lambda found: f"${int(found[1]) + by}", sql) if by else sql
+
+
+def changed(status: str) -> int:
+    """How many rows a statement changed, as its status ends: `UPDATE 3`."""
+    count = status.rpartition(" ")[2]
+    return int(count) if count.isdecimal() else 0
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turns the errors of the database and of its driver into ours."""
+    try:
+        yield
+    except FOREIGN as error:
+        raise translation(error) from error
+
+
+def translation(error: Exception) -> StoreError:
+    """What one of the foreign errors is called here."""
+    match error:
+        case asyncpg.SerializationError() | asyncpg.DeadlockDetectedError():
+            return ConflictError(str(error))
+        case asyncpg.IntegrityConstraintViolationError():
+            return ConstraintError(str(error))
+        case asyncpg.DiskFullError():
+            return UnwritableError(str(error), FULL)
+        case asyncpg.ReadOnlySQLTransactionError():
+            return UnwritableError(str(error), READ_ONLY)
+        case asyncpg.PostgresIOError():
+            return UnwritableError(str(error), DISK_FAILS)
+        case ValueError():  # an argument that is not of the type of its parameter
+            return StoreError(str(error))
+        case (
+            OSError()
+            | asyncpg.InterfaceError()
+            | asyncpg.InternalClientError()
+            | asyncpg.PostgresConnectionError()
+            | asyncpg.OperatorInterventionError()
+            | asyncpg.InvalidAuthorizationSpecificationError()
+            | asyncpg.InvalidCatalogNameError()
+            | asyncpg.InsufficientResourcesError()
+            | asyncpg.IdleInTransactionSessionTimeoutError()
+        ):
+            return UnavailableError(f"the database cannot be used: {error}")
+        case _:
+            return StoreError(str(error))
+
 
 T = TypeVar("T")
 

@@ -1,9 +1,11 @@
 """A store in one file: SQLite in WAL mode.
 
-One thread writes. It takes all transactions that wait, runs them one after the other and commits
-them together, so that the disk is waited for once (group commit); one that fails takes back only
-its own changes. What is committed is read at the same time (see `sqlite_reader`). Other processes
-may use the same file: SQLite lets one of them write at a time.
+One thread writes. It takes all transactions that wait, runs each in a savepoint, and commits them
+together, so that the disk is synced once (group commit). Their callers learn of it after the
+commit.
+
+A dry run that may take long runs on a copy of the file: SQLite's backup API reads the file while
+others write to it, and the copy is the state at one moment.
 """
 
 from __future__ import annotations
@@ -14,30 +16,107 @@ import os
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from tempfile import mkstemp
 from time import monotonic
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from accord.store import migrations
-from accord.store.counts import Load, StoreCounts
-from accord.store.errors import StoreError, UnavailableError, UnwritableError
-from accord.store.sqlite_connection import (
+from accord.store.sqlite_reader import (
+    STATEMENTS,
+    Reader,
     SqliteTransaction,
     connect,
     driven,
     statements,
     translated,
 )
-from accord.store.sqlite_copy import scratch_copy
-from accord.store.sqlite_reader import Reader
-from accord.store.store import Engine, ReadWork, Row, Transaction, Work
+from accord.store.store import (
+    FULL,
+    Engine,
+    Load,
+    ReadWork,
+    Row,
+    StoreCounts,
+    StoreError,
+    Transaction,
+    UnavailableError,
+    UnwritableError,
+    Work,
+    Writability,
+    remove_filler,
+    write_filler,
+)
 from accord.store.wake import WakeFolder, check_channel
-from accord.store.writing import FULL, Writability, remove_filler, write_filler
+
+MEMORY_KIB: Final = 64 * 1024
+"""How much of a copy that is soon forgotten is kept in memory, at most."""
+PAGES: Final = 4096
+"""How many are copied before it is told how far it has come."""
+
+
+@contextmanager
+def scratch_copy(source: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection to a copy of the file `source`, in a transaction; the copy is gone with the
+    block, whatever becomes of this process. Raises StoreError."""
+    handle, name = mkstemp(prefix=f".{source.name}.", suffix=".rehearsal", dir=source.parent)
+    os.close(handle)
+    target = Path(name)
+    try:
+        with (
+            translated(),
+            closing(connect(source, durable=True)) as reading,
+            closing(_scratch(target)) as writing,
+        ):
+            reading.backup(writing)
+            # The copy says that it has a log beside it, which it could not find any more.
+            for setting in ("journal_mode = MEMORY", "foreign_keys = ON"):
+                writing.execute(f"PRAGMA {setting}").fetchall()
+            target.unlink()  # what is open stays there until it is closed
+            writing.execute("BEGIN")
+            yield writing
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def _scratch(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, cached_statements=STATEMENTS)
+    connection.row_factory = sqlite3.Row
+    for setting in ("synchronous = OFF", f"cache_size = -{MEMORY_KIB}"):
+        connection.execute(f"PRAGMA {setting}").fetchall()
+    return connection
+
+
+def copy_sqlite(
+    source: Path, target: Path, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Copy the file `source`; `progress` is told how many of how many bytes are done. Raises
+    StoreError, also where the file is damaged."""
+    with (
+        translated(),
+        closing(connect(source, durable=True)) as reading,
+        closing(sqlite3.connect(target, isolation_level=None)) as writing,
+    ):
+        [size] = reading.execute("PRAGMA page_size").fetchone()
+        # What is read from here on is of one moment; else each write of others would begin the
+        # copy anew.
+        reading.execute("BEGIN")
+        reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        reading.backup(
+            writing,
+            pages=PAGES,
+            progress=lambda status, left, total: progress((total - left) * size, total * size),
+        )
+        reading.execute("COMMIT")
+        [found] = writing.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise StoreError(f"{source} is damaged: {found}")
+
 
 log = logging.getLogger("accord.store")
 

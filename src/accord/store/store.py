@@ -1,6 +1,6 @@
-"""The face of a store. Who uses it does not know which database is behind it.
+"""The interface of a store, independent of the database behind it.
 
-SQL is written once for both: parameters are `$1`, `$2`, … . A transaction is a function:
+SQL is written once for both databases: parameters are `$1`, `$2`, … . A transaction is a function:
 
     async def rename(transaction: Transaction) -> int:
         await transaction.fetch(…)
@@ -8,21 +8,80 @@ SQL is written once for both: parameters are `$1`, `$2`, … . A transaction is 
 
     await store.transact(rename)
 
-All transactions are serializable: each sees what those before it left, and nothing of others that
-run at the same time. Those of a lane are so towards each other, and never get in each other's way;
-where two lanes write to one table they only add rows to it. The function may be run again when it
-got in another's way, and may wait for nothing but its own statements. With SQLite it runs in the
-thread that writes: it must not touch what belongs to the event loop.
+All transactions are serializable: each sees what earlier ones committed, and nothing of those that
+run at the same time. Transactions of one lane run one after the other and never conflict; two
+lanes that write to the same table may only add rows to it. The function may run again after a
+conflict, and may await nothing but its own statements. With SQLite it runs in the writer thread:
+it must not touch anything that belongs to the event loop.
+
+The errors of the database drivers are translated; they never leave this package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from importlib.resources.abc import Traversable
 from types import TracebackType
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
-from accord.store.counts import Load, StoreCounts
+from msgspec import Struct
+
+
+class StoreError(Exception):
+    """The store cannot do what it was asked for; the message says why."""
+
+
+class ConstraintError(StoreError):
+    """A row would break a rule of its table, such as a key that is taken."""
+
+
+class UnavailableError(StoreError):
+    """The database cannot be reached, is locked by others for too long, or was closed."""
+
+    told: str = "the database is not available at the moment"
+    """What callers are told, who need not know where it is."""
+
+
+class UnwritableError(UnavailableError):
+    """The database can be read but not written, for a reason such as `its disk is full`."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.told = f"the database cannot be written at the moment: {reason}"
+
+
+class StoreCounts(Struct):
+    """What was written since the store was opened. Each store has one writer, which counts."""
+
+    transactions: int = 0
+    """Those that were run, whatever came of them."""
+    waited: float = 0.0
+    """Seconds that they waited for their turn, together."""
+    commits: int = 0
+    """One may be for many transactions."""
+    failed_commits: int = 0
+    conflicts: int = 0
+    """Transactions that were run again because others were in their way."""
+
+    def begun(self, asked: Iterable[float], now: float) -> None:
+        """Transactions begin that were asked for at these times."""
+        for each in asked:
+            self.transactions += 1
+            self.waited += now - each
+
+
+class Load(Struct, frozen=True):
+    """How busy a store is right now."""
+
+    waiting: int
+    """Transactions that wait for their turn."""
+    busy: int = 0
+    """Connections of the pool that somebody uses; a file has no pool."""
+    idle: int = 0
+    most: int = 0
+    """How many connections the pool may have."""
+
 
 T = TypeVar("T")
 
@@ -145,3 +204,65 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Finish what was begun, and let go of the database."""
+
+
+NOW: Final[dict[Engine, str]] = {
+    "sqlite": "((julianday('now') - 2440587.5) * 86400.0)",
+    "postgresql": "(extract(epoch FROM clock_timestamp())::double precision)",
+}
+"""SQL for the time, in seconds since 1970."""
+
+
+FULL: Final = "its disk is full"
+READ_ONLY: Final = "it is read-only"
+DISK_FAILS: Final = "its disk fails"
+
+_PROBE: Final = "accord_write_probe"
+_FILLER: Final = 1024 * 1024
+"""Characters that are written: more than most writes, and than the database has left over."""
+_MAKE: Final = f"CREATE TABLE IF NOT EXISTS {_PROBE} (filler TEXT)"
+_FILL: Final = f"INSERT INTO {_PROBE} (filler) VALUES ($1)"
+_DROP: Final = f"DROP TABLE IF EXISTS {_PROBE}"
+
+
+class Writability:
+    """What is known about writing to one database."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self) -> None:
+        self.reason = ""
+        """Why the last write that failed for such a reason did; empty where none has."""
+
+    async def check(self, probe: Callable[[], Awaitable[None]]) -> str:
+        """Return why nothing can be written; empty where it can. Raises UnavailableError."""
+        if not self.reason:
+            return ""
+        try:
+            await probe()
+        except UnwritableError as error:
+            self.reason = error.reason
+        except UnavailableError:
+            raise
+        except StoreError:
+            self.reason = ""  # it cannot be tried: the next write will tell
+        else:
+            self.reason = ""
+        return self.reason
+
+
+async def try_writing(transaction: Transaction) -> None:
+    """Write something, and leave nothing of it. Raises StoreError."""
+    await write_filler(transaction)
+    await remove_filler(transaction)
+
+
+async def write_filler(transaction: Transaction) -> None:
+    """Write something that `remove_filler` removes again. Raises StoreError."""
+    await transaction.execute(_MAKE)
+    await transaction.execute(_FILL, "x" * _FILLER)
+
+
+async def remove_filler(transaction: Transaction) -> None:
+    """Remove what `write_filler` wrote, if it did. Raises StoreError."""
+    await transaction.execute(_DROP)

@@ -12,8 +12,7 @@ from typing import Final, get_args
 import msgspec
 from msgspec import Struct
 
-from accord.store.errors import StoreError
-from accord.store.store import Reading, Row, Store
+from accord.store.store import Reading, Row, Store, StoreError
 from accord.telemetry.exposition import Exposition, Labels
 from accord.workflows.membership import MemberKind
 from accord.workflows.storage.backlog import (

@@ -13,8 +13,7 @@ from contextlib import suppress
 from typing import Final, Literal, TypeAlias
 from uuid import uuid4
 
-from accord.store.errors import StoreError
-from accord.store.store import Store
+from accord.store.store import Store, StoreError
 from accord.workflows.storage.shards import (
     ANY_MEMBER,
     DELETE_MEMBER,

@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from msgspec import json
 
-from accord.store.errors import StoreError
-from accord.store.store import Store
+from accord.store.store import Store, StoreError
 from accord.workflows.storage.leases import Lease
 from accord.workflows.storage.old_runs import AT_ONCE, read_old, remove_old
 

@@ -12,8 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Final, TypeAlias
 
-from accord.store.errors import StoreError
-from accord.store.store import Reading, Store
+from accord.store.store import Reading, Store, StoreError
 from accord.workflows.core.events import Event
 from accord.workflows.core.state import FINAL
 from accord.workflows.storage.history import (

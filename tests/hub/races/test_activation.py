@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from accord.store import Store, Transaction, open_store
-from accord.store.errors import ConstraintError
+from accord.store.store import ConstraintError
 from tests.hub.races.line import Line, lines, unique
 from tests.hub.races.racing import Racing
 from tests.hub.world import World

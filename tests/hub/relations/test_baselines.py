@@ -13,7 +13,7 @@ from accord.operations.errors import (
     InvalidError,
     NotFoundError,
 )
-from accord.store.errors import StoreError
+from accord.store.store import StoreError
 from tests.hub.relations.shop import Shop
 from tests.hub.world import World
 

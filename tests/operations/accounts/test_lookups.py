@@ -11,8 +11,7 @@ import pytest
 from accord.operations.accounts.lookups import Lookups
 from accord.operations.accounts.storage.tokens import EQUALS
 from accord.store import Store, open_store
-from accord.store.errors import StoreError, UnavailableError
-from accord.store.store import Row
+from accord.store.store import Row, StoreError, UnavailableError
 
 STATEMENTS = {
     engine: f"SELECT hash, value FROM things WHERE hash {equals}"

@@ -9,7 +9,7 @@ import pytest
 from accord.operations.accounts.attempts import FORGET_SECONDS, FREE
 from accord.operations.accounts.sign_ins import SignIns
 from accord.store import open_store
-from accord.store.clock import NOW
+from accord.store.store import NOW
 
 SECRET = b"s" * 32
 

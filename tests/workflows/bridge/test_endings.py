@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from accord.store import Store, open_store
-from accord.store.errors import UnavailableError
+from accord.store.store import UnavailableError
 from accord.workflows.bridge.endings import Endings
 from accord.workflows.bridge.registry import Agents
 from accord.workflows.bus.embedded import EmbeddedBus

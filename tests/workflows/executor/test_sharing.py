@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord.store import Store, open_store
-from accord.store.clock import NOW
+from accord.store.store import NOW
 from accord.workflows.bus.embedded import EmbeddedBus
 from accord.workflows.core.events import SignalReceived
 from accord.workflows.executor.executor import Executor

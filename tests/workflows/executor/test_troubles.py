@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 
 from accord.store import Store, open_store
-from accord.store.errors import ConstraintError
+from accord.store.store import ConstraintError
 from accord.workflows.core.events import (
     Arrival,
     CancelRequested,

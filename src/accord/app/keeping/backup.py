@@ -41,7 +41,7 @@ from accord.operations.accounts.server_key import (
 from accord.operations.audit.head_file import NAME as HEAD_FILE
 from accord.store import open_store
 from accord.store.catalog import EXPORT_SNAPSHOT, NO_IDLE_TIMEOUT
-from accord.store.sqlite_copy import copy_sqlite
+from accord.store.sqlite import copy_sqlite
 from accord.store.store import Engine, Reading
 
 Staged = dict[str, Path]

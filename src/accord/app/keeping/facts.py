@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from accord.app.keeping.errors import KeepingError
 from accord.operations.accounts.server_key import stored_fingerprint
-from accord.store.errors import UnavailableError
 from accord.store.migrations import ALL_APPLIED, EXISTS
-from accord.store.store import Engine, Reading
+from accord.store.store import Engine, Reading, UnavailableError
 
 
 class Facts(Struct, frozen=True):

@@ -26,9 +26,8 @@ from accord.operations.audit.head_file import NAME, read_head_file
 from accord.operations.audit.storage import READ_HEAD
 from accord.store import StoreError, open_store
 from accord.store.catalog import QUICK_CHECK, SERVER_CLOCK
-from accord.store.errors import UnavailableError
 from accord.store.migrations import APPLIED, EXISTS
-from accord.store.store import Engine, Row
+from accord.store.store import Engine, Row, UnavailableError
 
 # The data directory
 

@@ -60,7 +60,7 @@ from accord.operations.choices import equivalent
 from accord.operations.errors import ConflictError, InvalidError, NotFoundError, ServiceError
 from accord.operations.registry import DRY_RUN, IDEMPOTENCY_KEY, Registry
 from accord.operations.work import Work, is_uuid
-from accord.store.errors import ConstraintError
+from accord.store.store import ConstraintError
 
 ORDER: Final[dict[str, int]] = {
     kind: place

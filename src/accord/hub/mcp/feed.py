@@ -30,8 +30,7 @@ from accord.mcp.server.listeners import PROMPTS_CHANGED, RESOURCES_CHANGED, Chan
 from accord.mcp.server.server import Server
 from accord.operations.accounts.standing import barred
 from accord.operations.faces.tools_caller import known_caller
-from accord.store.errors import StoreError
-from accord.store.store import Reading, Store
+from accord.store.store import Reading, Store, StoreError
 
 log = logging.getLogger("accord.hub")
 

@@ -12,8 +12,7 @@ import logging
 from typing import Final
 
 from accord.hub.storage import search
-from accord.store.errors import StoreError
-from accord.store.store import Store, Transaction
+from accord.store.store import Store, StoreError, Transaction
 
 log = logging.getLogger("accord.hub")
 

@@ -39,8 +39,13 @@ from accord.operations.errors import (
 from accord.operations.identifiers import new_id, utc_now
 from accord.operations.limiter import Limiter
 from accord.operations.storage import LANE
-from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
-from accord.store.store import Row, Store, Transaction
+from accord.store.store import (
+    Row,
+    Store,
+    StoreError,
+    Transaction,
+    UnavailableError as StoreUnavailableError,
+)
 from accord.telemetry.exposition import Exposition
 
 MAX_PASSWORD: Final = 256

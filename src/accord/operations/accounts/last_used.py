@@ -10,8 +10,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from accord.store.errors import StoreError
-from accord.store.store import Store, Transaction
+from accord.store.store import Store, StoreError, Transaction
 
 log = logging.getLogger("accord.accounts")
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from accord.store.errors import StoreError
-from accord.store.store import Engine, Row, Store
+from accord.store.store import Engine, Row, Store, StoreError
 
 
 class Lookups:

@@ -25,8 +25,7 @@ from accord.operations.accounts.storage.login_sessions import (
     SET_FAILURES,
     SWEEP_FAILURES,
 )
-from accord.store.clock import NOW
-from accord.store.store import Store, Transaction
+from accord.store.store import NOW, Store, Transaction
 
 T = TypeVar("T")
 

@@ -28,8 +28,13 @@ from accord.operations.audit.sealer import MAX_SEALED, Sealed, seal
 from accord.operations.audit.storage import INSERT_RECORD, INSERT_RECORDS, RECORD_VALUES
 from accord.operations.audit.verify import DataCheck, Report, look
 from accord.operations.errors import UnavailableError
-from accord.store.errors import StoreError, UnavailableError as StoreUnavailableError
-from accord.store.store import Reading, Store, Transaction
+from accord.store.store import (
+    Reading,
+    Store,
+    StoreError,
+    Transaction,
+    UnavailableError as StoreUnavailableError,
+)
 from accord.telemetry.exposition import Exposition, Kind
 
 log = logging.getLogger("accord.audit")

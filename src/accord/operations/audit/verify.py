@@ -26,8 +26,7 @@ from accord.operations.audit.storage import (
     SEALED_RECORDS,
     UNSEALED_RECORDS,
 )
-from accord.store.errors import StoreError
-from accord.store.store import Reading, Row, Store
+from accord.store.store import Reading, Row, Store, StoreError
 
 PAGE: Final = 1000
 MAX_FINDINGS: Final = 1000

@@ -18,8 +18,7 @@ from typing import Final
 from accord.operations.limiter import Allowance
 from accord.operations.rates.bucket import ROUNDING, checked
 from accord.operations.storage import READ_BUCKET, SWEEP_BUCKETS, TAKE_FROM_BUCKET
-from accord.store.clock import NOW
-from accord.store.store import Row, Store
+from accord.store.store import NOW, Row, Store
 
 SWEEP_SECONDS: Final = 60.0
 SWEPT: Final = 1000

@@ -15,7 +15,7 @@ from accord.a2a.protocol.errors import (
     MalformedAnswerError,
     UnknownOutcomeError,
 )
-from accord.store.errors import StoreError
+from accord.store.store import StoreError
 from accord.workflows.bridge.caller import Outcome, TaskCaller
 from accord.workflows.bridge.claimed import shown_target
 from accord.workflows.bridge.held import Held

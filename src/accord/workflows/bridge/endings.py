@@ -18,8 +18,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.errors import StoreError, UnavailableError
-from accord.store.store import Store, Transaction
+from accord.store.store import Store, StoreError, Transaction, UnavailableError
 from accord.workflows.bus.bus import Bus
 from accord.workflows.storage.dead_letters import DeadLetter, keep_letter
 from accord.workflows.storage.inbox import Message

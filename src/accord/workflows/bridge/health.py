@@ -15,8 +15,7 @@ from accord.a2a.protocol.card import encode_card
 from accord.a2a.protocol.errors import CallError
 from accord.operations.identifiers import utc_now
 from accord.operations.logs.redaction import redact
-from accord.store.errors import StoreError
-from accord.store.store import Store
+from accord.store.store import Store, StoreError
 from accord.workflows.bridge.lines import Lines
 from accord.workflows.bridge.secrets import Secrets
 from accord.workflows.storage.agents import ALL_ACTIVE, SET_HEALTH, AgentRow, Health, agent_of

@@ -17,7 +17,7 @@ from accord.a2a.protocol.errors import (
     UnknownOutcomeError,
 )
 from accord.operations.logs.redaction import redact
-from accord.store.errors import StoreError
+from accord.store.store import StoreError
 from accord.workflows.bridge import logs
 from accord.workflows.bridge.answered import Answer, Answered
 from accord.workflows.bridge.caller import Asked, Failed, Outcome, Succeeded

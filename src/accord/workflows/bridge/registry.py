@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from accord.store.errors import UnavailableError
-from accord.store.store import Store
+from accord.store.store import Store, UnavailableError
 from accord.workflows.storage.agents import ONE_NAMED, WAKE, AgentRow, agent_of
 
 KEPT_SECONDS: Final = 5.0

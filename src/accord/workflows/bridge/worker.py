@@ -27,8 +27,7 @@ from typing import Any, Final
 import msgspec
 
 from accord.a2a.protocol.errors import CallError, DefiniteError
-from accord.store.errors import StoreError
-from accord.store.store import Row, Store
+from accord.store.store import Row, Store, StoreError
 from accord.telemetry.exposition import Exposition
 from accord.workflows.bridge.answered import Answered
 from accord.workflows.bridge.attempts import Attempts

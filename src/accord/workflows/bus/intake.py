@@ -20,8 +20,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from accord.store.errors import UnavailableError
-from accord.store.store import Row, Store, Transaction
+from accord.store.store import Row, Store, Transaction, UnavailableError
 from accord.workflows.bus.asking import grant
 from accord.workflows.bus.awaited import Awaited
 from accord.workflows.bus.counts import BusCounts

@@ -24,8 +24,7 @@ from typing import Any, Final, Literal, TypeAlias
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from accord.store.errors import StoreError
-from accord.store.store import Store, Transaction
+from accord.store.store import Store, StoreError, Transaction
 from accord.workflows.bus import envelope, outbox, topics
 from accord.workflows.bus.address import read_address
 from accord.workflows.bus.awaited import Awaited

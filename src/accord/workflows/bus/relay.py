@@ -20,8 +20,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError
 
-from accord.store.errors import StoreError, UnavailableError
-from accord.store.store import Row, Store
+from accord.store.store import Row, Store, StoreError, UnavailableError
 from accord.workflows.bus.counts import BusCounts
 from accord.workflows.bus.fresh import Fresh
 from accord.workflows.bus.outbox import Batch, Outgoing, keep_only, read_batch

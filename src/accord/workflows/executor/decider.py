@@ -13,8 +13,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from accord.store.errors import UnavailableError
-from accord.store.store import Store, Transaction
+from accord.store.store import Store, Transaction, UnavailableError
 from accord.workflows.bus.bus import Bus
 from accord.workflows.bus.hands import Hands
 from accord.workflows.core.errors import CoreError, NewerSchemaError

@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from accord.store.errors import StoreError
-from accord.store.store import Store
+from accord.store.store import Store, StoreError
 from accord.workflows import membership as members
 from accord.workflows.bus.bus import Bus
 from accord.workflows.bus.hands import Hands

@@ -10,8 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from accord.store.errors import UnavailableError
-from accord.store.store import Store
+from accord.store.store import Store, UnavailableError
 from accord.workflows.executor.held import Held, HeldRuns, hold
 from accord.workflows.executor.mailbox import Trouble
 from accord.workflows.storage.definitions import Definitions

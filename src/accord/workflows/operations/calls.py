@@ -19,8 +19,7 @@ from accord.operations.caller import Caller
 from accord.operations.errors import RateLimitedError, ServiceError, UnavailableError
 from accord.operations.registry import IDEMPOTENCY_KEY
 from accord.operations.runner import InternalError, Runner
-from accord.store.errors import UnavailableError as StoreUnavailableError
-from accord.store.store import Reading, Row
+from accord.store.store import Reading, Row, UnavailableError as StoreUnavailableError
 from accord.workflows.bridge.caller import Failed, Outcome, Progress, Succeeded, Terms
 from accord.workflows.bridge.claimed import ClaimedTask
 from accord.workflows.bridge.spans import Spans, span_of

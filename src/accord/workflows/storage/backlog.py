@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, get_args
 
-from accord.store.clock import NOW
+from accord.store.store import NOW
 from accord.workflows.core.state import RunStatus
 
 MOST_LETTERS: Final = 10_000

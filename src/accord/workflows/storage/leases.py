@@ -6,8 +6,7 @@ import time
 from typing import Final
 from uuid import uuid4
 
-from accord.store.clock import NOW
-from accord.store.store import Store
+from accord.store.store import NOW, Store
 
 _TAKE: Final = """
 INSERT INTO leases (name, owner, until) VALUES ($1, $2, {now} + $3)

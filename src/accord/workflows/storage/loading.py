@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from accord.store.errors import StoreError
-from accord.store.store import Engine, Reading, Row
+from accord.store.store import Engine, Reading, Row, StoreError
 from accord.workflows.core.definition import Definition
 from accord.workflows.core.machine import fold
 from accord.workflows.core.program import Block, Program

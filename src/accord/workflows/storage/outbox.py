@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from accord.store.clock import NOW
-from accord.store.store import Row, Store, Transaction
+from accord.store.store import NOW, Row, Store, Transaction
 
 WAKE: Final = "outbox"
 """The channel on which relays hear that there is something to publish."""

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from accord.store.errors import StoreError
+from accord.store.store import StoreError
 from accord.workflows.core.errors import NewerSchemaError
 from accord.workflows.storage.errors import UnknownWorkflowError
 

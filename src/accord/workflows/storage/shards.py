@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Final
 from zlib import crc32
 
-from accord.store.clock import NOW
-from accord.store.store import Engine
+from accord.store.store import NOW, Engine
 from accord.workflows.storage.lists import IN_NUMBERS
 
 SHARDS: Final = 32

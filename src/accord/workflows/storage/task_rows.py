@@ -11,8 +11,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, json
 
-from accord.store.clock import NOW
-from accord.store.store import Engine, Row, Store, Transaction
+from accord.store.store import NOW, Engine, Row, Store, Transaction
 from accord.workflows.storage.lists import IN_TEXTS, as_parameter
 from accord.workflows.storage.task_changes import BY_INDEX
 from accord.workflows.storage.tasks import COLUMNS, Kind

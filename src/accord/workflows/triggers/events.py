@@ -20,8 +20,7 @@ from msgspec import to_builtins
 
 from accord.operations.outcome import Change
 from accord.operations.work import Effect, Work
-from accord.store.errors import StoreError
-from accord.store.store import Row, Store
+from accord.store.store import Row, Store, StoreError
 from accord.telemetry.exposition import Exposition
 from accord.workflows.core.errors import EvaluationError
 from accord.workflows.core.limits import MAX_CHAIN

@@ -19,8 +19,7 @@ from typing import Any, Final
 from accord.operations.audit.record import Trail
 from accord.operations.identifiers import random_hex
 from accord.operations.storage import LANE
-from accord.store.errors import StoreError
-from accord.store.store import Row, Store, Transaction
+from accord.store.store import Row, Store, StoreError, Transaction
 from accord.workflows.storage.triggers import DUE, MOVE, NEXT_TIME, WAKE
 from accord.workflows.triggers.records import started
 from accord.workflows.triggers.saved import Saved, first_fire, read_saved

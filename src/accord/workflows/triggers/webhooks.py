@@ -35,7 +35,7 @@ from accord.operations.faces.answers import (
     refusal,
 )
 from accord.operations.limiter import Limiter
-from accord.store.errors import UnavailableError as StoreUnavailableError
+from accord.store.store import UnavailableError as StoreUnavailableError
 from accord.transports.http.replies import NO_MEMORY, RETRY_AFTER, Reply
 from accord.transports.web.app import BodyLimit, Exchange, LivingApp, WebRequest
 from accord.transports.web.underway import Underway

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from accord.mcp.server.shared import mail
 from accord.mcp.server.shared.mail import Gone, Mail
 from accord.store import Store, StoreError, Transaction
-from accord.store.clock import NOW
+from accord.store.store import NOW
 
 log = logging.getLogger("accord.mcp.shared")
 
