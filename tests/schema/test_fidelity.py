@@ -15,8 +15,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.errors import InvalidParamsError, RegistrationError
 from accord.jsonrpc.method import Method, make_method
-from accord.schema.bundle import Bundle
-from accord.schema.draft07 import to_draft07
+from accord.schema.bundle import Bundle, to_draft07
 from accord.schema.schema import DEFINITIONS, Json, Schema
 from accord.schema.types import accepts, returns
 from tests.schema.generated import ANNOTATIONS, ANYTHING, Typed, given_to

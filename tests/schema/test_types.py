@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, computed_f
 
 from accord.jsonrpc.errors import RegistrationError
 from accord.schema import strings
-from accord.schema.names import name_classes, title
+from accord.schema.from_msgspec import name_classes, title
 from accord.schema.schema import Schema
 from accord.schema.types import accepts, returns
 

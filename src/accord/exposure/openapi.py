@@ -13,9 +13,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from accord.jsonrpc.errors import RegistrationError
-from accord.schema.openapi import SchemaTooLargeError, from_openapi
-from accord.schema.references import change_references, referred
-from accord.schema.schema import Json, Schema
+from accord.schema.from_openapi import SchemaTooLargeError, from_openapi
+from accord.schema.schema import Json, Schema, change_references, referred
 
 METHODS = ("get", "post", "put", "patch", "delete")
 """What is called: HEAD, OPTIONS and TRACE have no result."""

@@ -15,7 +15,7 @@ from accord.jsonrpc.msgspec_types import MsgspecType
 from accord.jsonrpc.parameter_types import choose_type
 from accord.jsonrpc.parameters import Parameter
 from accord.schema.bundle import Bundle
-from accord.schema.msgspec_schema import describe
+from accord.schema.from_msgspec import describe
 from accord.schema.schema import ANYTHING, DEFINITIONS, Schema
 
 _MOST_KEPT = 4_096
@@ -43,7 +43,7 @@ def _accepts(annotation: Any) -> Schema:
     parameter = Parameter("value", annotation, "positional_or_keyword", True)
     if isinstance(choose_type(parameter), MsgspecType):
         return describe(annotation, "Input", _foreign)
-    from accord.schema.pydantic_schema import describe_by_pydantic
+    from accord.schema.from_pydantic import describe_by_pydantic
 
     return describe_by_pydantic(annotation, "Input")
 
@@ -70,7 +70,7 @@ def _any_of(annotations: tuple[Any, ...]) -> Schema:
 def _foreign(annotation: Any) -> Schema:
     """The schema of what only pydantic knows."""
     try:
-        from accord.schema.pydantic_schema import describe_by_pydantic
+        from accord.schema.from_pydantic import describe_by_pydantic
 
         return describe_by_pydantic(annotation, "Output")
     except Exception:  # pydantic is not there, or does not know it either

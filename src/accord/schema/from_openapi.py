@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.schema.keywords import MANY, NAMED, ONE
-from accord.schema.references import reference, referred
-from accord.schema.schema import Json
+from accord.schema.schema import MANY, NAMED, ONE, Json, reference, referred
 
 MAX_DEPTH = 64
 """Schemas nested deeper than this in one another are taken for anything."""

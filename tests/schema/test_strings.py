@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from accord.schema import strings
-from accord.schema.patterns import to_ecma
+from accord.schema.strings import to_ecma
 from tests.patience import PATIENCE
 
 SAME = ["", "^a+b*c?$", "a|b", "[a-z]", "[^a]", r"\d\w\s\.", "(a)(?:b)", r"(a)\1", "(?=a)(?!b)(?<=c)(?<!d)", "a{2}b{2,}c{2,3}", "a+?b??", r"\u00e9\x41", r"[\w.+-]+@x", r"a\\"]  # fmt: skip

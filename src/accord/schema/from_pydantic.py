@@ -1,21 +1,59 @@
-"""Schemas of the types that pydantic reads and writes. Imported only when one is met.
-
-pydantic's own schemas tell what its lax mode takes, give or take. The router reads strictly
-and from JSON; where that takes more than the schema would say, the schema gives way.
-"""
+"""Schemas of the types that pydantic reads and writes. Imported only when one is met."""
 
 from __future__ import annotations
 
 import enum
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from accord.schema.aliases import places, with_places
-from accord.schema.enums import is_asked, makes_members
-from accord.schema.patterns import to_ecma
 from accord.schema.schema import Json, Role, Schema
+from accord.schema.strings import is_asked, makes_members, to_ecma
+
+Path: TypeAlias = list[str | int]
+
+
+def places(name: str, alias: Any, *, by_alias: bool, by_name: bool) -> list[Path]:
+    """Where the value of a field may stand, in the order in which it is looked for."""
+    found: list[Path] = []
+    if alias is not None and by_alias:
+        several = not isinstance(alias, str) and isinstance(alias[0], list)
+        found = [
+            [each] if isinstance(each, str) else each for each in (alias if several else [alias])
+        ]
+    return [*found, [name]] if by_name or not found else found
+
+
+def with_places(schema: Json, described: Mapping[str, list[Path]]) -> Json:
+    """`schema` of an object, for fields at those places; by the name that it calls each."""
+    properties = dict(schema["properties"])
+    required = list(schema.get("required", ()))
+    choices = []
+    for name, paths in described.items():
+        if paths == [[name]] or name not in properties:
+            continue
+        value = properties.pop(name)
+        choices.append({"anyOf": [_at(path, value) for path in paths]})
+        properties |= {str(path[0]): properties.get(str(path[0]), {}) for path in paths}
+        if len(paths[0]) == 1:
+            properties[str(paths[0][0])] = value
+        if name in required:
+            required.remove(name)
+        else:
+            choices[-1]["anyOf"].append({"properties": {str(path[0]): False for path in paths}})
+    changed = {**schema, "properties": properties, "required": required, "allOf": choices}
+    return {
+        word: each for word, each in changed.items() if each or word not in ("required", "allOf")
+    }
+
+
+def _at(path: Path, value: Json) -> Json:
+    name = str(path[0])
+    here = {"properties": {name: value}} if len(path) == 1 else {}
+    return {**here, "required": [name]}
+
 
 _SCALARS: Json = {"type": ["null", "boolean", "number", "string"]}
 _ANY: Any = {"type": "any"}
