@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
-from tests.installing import note_installation
+from tests.installing import install_once, note_installation
 
 AGENTS = Path(__file__).parent.parent / "examples" / "agents"
+CACHE = Path(__file__).parent.parent / ".cache"
 LANGUAGES = ("python", "node", "go")
 
 
@@ -36,9 +36,13 @@ def _found(program: str) -> str:
     return found
 
 
-@cache
 def _built() -> str:
-    made = Path(mkdtemp(prefix="accord-go-")) / "agent"
-    command = [_found("go"), "build", "-o", str(made), str(AGENTS / "go" / "main.go")]
-    subprocess.run(command, check=True, capture_output=True, text=True)
-    return str(made)
+    source = AGENTS / "go" / "main.go"
+    made = CACHE / "agent-go" / hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+
+    def build(folder: Path) -> None:
+        command = [_found("go"), "build", "-o", str(folder / "agent"), str(source)]
+        subprocess.run(command, check=True, capture_output=True, text=True)
+
+    install_once(made, build)
+    return str(made / "agent")
